@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/exec.h"
+#include "model/sandbox.h"
+
+namespace cove {
+
+struct CopyIn {
+  std::string source;       // on the host, a file or a folder
+  std::string destination;  // inside; empty: the working folder; a trailing '/' or an existing folder means: into it
+};
+
+struct CopyOut {
+  std::string glob;    // inside, relative to the working folder
+  std::string folder;  // on the host; empty: the current one
+};
+
+enum class Stdio { Stream, Capture };
+
+// One command in a sandbox of its own that is gone afterwards.
+struct RunRequest {
+  SandboxSpec sandbox;
+  ExecSpec exec;
+  std::vector<CopyIn> copy_in;
+  std::vector<CopyOut> copy_out;
+  uint64_t copy_out_limit = 1 * kGiB;
+  Stdio stdio = Stdio::Stream;  // Capture: output goes only into the result
+  bool interactive = true;      // the caller's stdin is forwarded
+};
+
+// Warnings (a default limit that fell back, …) go line by line to `warn`.
+// Streams the program's output to this process's stdout and stderr and forwards INT, TERM, HUP and QUIT.
+Result<ExecResult> run_once(const RunRequest& request, const std::function<void(const std::string&)>& warn);
+
+}  // namespace cove

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/limits.h"
+#include "model/sandbox.h"
+
+namespace cove {
+
+struct WindowSize {
+  uint16_t rows = 24;
+  uint16_t columns = 80;
+};
+
+// One command in a sandbox.
+struct ExecSpec {
+  std::string id;
+  std::vector<std::string> argv;
+  Environment env;                 // on top of the sandbox's
+  std::string cwd;                 // absolute; empty: the workspace if there is one, else the home
+  std::string user;                // empty: the sandbox's
+  std::optional<WindowSize> pty;   // a terminal of the sandbox's own, instead of pipes
+};
+
+// What the kernel measured, never estimated.
+struct Usage {
+  uint64_t cpu_user_ms = 0;
+  uint64_t cpu_system_ms = 0;
+  uint64_t memory_peak_bytes = 0;
+  uint64_t disk_written_bytes = 0;  // growth of the writable layer
+  uint64_t processes_peak = 0;
+  uint64_t io_read_bytes = 0;
+  uint64_t io_write_bytes = 0;
+  uint64_t net_in_bytes = 0;
+  uint64_t net_out_bytes = 0;
+};
+
+enum class ExecStatus { Success, Error, Timeout, OomKilled, Killed, LimitExceeded };
+const char* status_name(ExecStatus status);  // "success", "oom_killed", …
+
+// What is kept of a stream: all of it, or its head and its tail.
+struct CapturedStream {
+  std::string data;
+  uint64_t bytes = 0;  // the total that the program wrote
+  bool truncated = false;
+};
+
+struct OutputFile {
+  std::string path;  // inside the sandbox
+  std::string host_path;
+  uint64_t bytes = 0;
+};
+
+// Something that the walls refused and that Cove noticed.
+struct Denial {
+  std::string what;
+  std::string why;
+};
+
+// The outcome of the user's program.
+struct ExecResult {
+  std::string exec_id;
+  std::string sandbox_id;
+  ExecStatus status = ExecStatus::Success;
+  std::optional<int> exit_code;  // none where a signal ended it
+  std::optional<int> signal;
+  CapturedStream out;
+  CapturedStream err;
+  std::chrono::system_clock::time_point started_at;
+  double duration_ms = 0;
+  Usage usage;
+  EnforcedLimits limits;
+  std::string where = "sandbox";
+  std::string why;  // of the status, in words
+  std::vector<OutputFile> files;
+  std::vector<Denial> denials;
+};
+
+}  // namespace cove

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "model/exec.h"
+
+namespace cove {
+
+// The ExecResult as the API gives it, on one line or indented.
+enum class JsonLayout { Line, Indented };
+std::string to_json(const ExecResult& result, JsonLayout layout);
+
+}  // namespace cove

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "model/limits.h"
+
+namespace cove {
+
+enum class NetworkMode { None };
+
+struct NetworkPolicy {
+  NetworkMode mode = NetworkMode::None;
+};
+
+enum class Access { None, ReadOnly, ReadWrite };
+
+// The user's folder that a sandbox works on, shown at kWorkspacePath.
+struct Workspace {
+  std::string path;  // absolute, on the host
+  Access access = Access::None;
+};
+inline constexpr const char* kWorkspacePath = "/workspace";
+
+// How long the writable layer is meant to live; decides the kind of layer and how much is kept on disk.
+enum class Lifetime { OneRun, Long };
+
+using Environment = std::vector<std::pair<std::string, std::string>>;
+
+// All that is needed to make a sandbox.
+struct SandboxSpec {
+  std::string id;  // 20 characters of [a-z0-9]
+  std::string name;
+  std::map<std::string, std::string> labels;
+  std::string image = "host";
+  Environment env;            // for every exec
+  std::string user = "user";  // name or uid[:gid], looked up inside
+  Limits limits;
+  Strictness strictness = Strictness::FallBack;
+  NetworkPolicy network;
+  Workspace workspace;
+  Lifetime lifetime = Lifetime::OneRun;
+  bool nesting = false;  // user namespaces may be used inside
+};
+
+}  // namespace cove

@@ -1,0 +1,101 @@
+#include "sys/process.h"
+
+#include <linux/capability.h>
+#include <linux/sched.h>
+#include <sys/fsuid.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/text.h"
+#include "sys/file.h"
+
+namespace cove::sys {
+
+Result<Child> clone3(uint64_t flags) {
+  int pidfd = -1;
+  struct clone_args args = {};
+  args.flags = flags | CLONE_PIDFD;
+  args.pidfd = reinterpret_cast<uint64_t>(&pidfd);
+  args.exit_signal = SIGCHLD;
+  long pid = ::syscall(SYS_clone3, &args, sizeof args);
+  if (pid < 0) return fail_errno("clone3");
+  return Child{static_cast<pid_t>(pid), UniqueFd(pid == 0 ? -1 : pidfd)};
+}
+
+Result<void> unshare(int flags) {
+  if (::unshare(flags) < 0) return fail_errno("unshare");
+  return {};
+}
+
+Result<void> setns(int fd, int flags) {
+  if (::setns(fd, flags) < 0) return fail_errno("setns");
+  return {};
+}
+
+Result<void> kill_by_pidfd(int pidfd, int signal) {
+  if (::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0) < 0) return fail_errno("pidfd_send_signal");
+  return {};
+}
+
+Result<int> wait_for(pid_t pid) {
+  int status = 0;
+  pid_t got;
+  do {
+    got = ::waitpid(pid, &status, 0);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return fail_errno("waitpid");
+  return status;
+}
+
+std::string id_map_text(const IdMap& map) {
+  std::string text;
+  for (const IdMapEntry& entry : map)
+    text += concat(entry.inside, " ", entry.outside, " ", entry.count, "\n");
+  return text;
+}
+
+Result<void> write_id_maps(pid_t pid, const IdMap& users, const IdMap& groups, Setgroups setgroups) {
+  std::string folder = concat("/proc/", pid, "/");
+  COVE_TRY(poke(folder + "uid_map", id_map_text(users)));
+  if (setgroups == Setgroups::Deny) COVE_TRY(poke(folder + "setgroups", "deny"));
+  return poke(folder + "gid_map", id_map_text(groups));
+}
+
+Result<void> set_fs_ids(uint32_t uid, uint32_t gid) {
+  ::setfsgid(gid);
+  ::setfsuid(uid);
+  // These calls report the previous id, never an error: ask again.
+  if (static_cast<uint32_t>(::setfsuid(static_cast<uid_t>(-1))) != uid ||
+      static_cast<uint32_t>(::setfsgid(static_cast<gid_t>(-1))) != gid)
+    return fail(Code::Denied, concat("setfsuid ", uid, ": not permitted"));
+  return {};
+}
+
+Result<Capabilities> capget() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  if (::syscall(SYS_capget, &header, data) < 0) return fail_errno("capget");
+  auto joined = [&](auto field) {
+    return static_cast<uint64_t>(data[0].*field) | static_cast<uint64_t>(data[1].*field) << 32;
+  };
+  return Capabilities{joined(&__user_cap_data_struct::effective), joined(&__user_cap_data_struct::permitted),
+                      joined(&__user_cap_data_struct::inheritable)};
+}
+
+Result<void> capset(const Capabilities& sets) {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  for (int half = 0; half < 2; ++half) {
+    data[half].effective = static_cast<uint32_t>(sets.effective >> (32 * half));
+    data[half].permitted = static_cast<uint32_t>(sets.permitted >> (32 * half));
+    data[half].inheritable = static_cast<uint32_t>(sets.inheritable >> (32 * half));
+  }
+  if (::syscall(SYS_capset, &header, data) < 0) return fail_errno("capset");
+  return {};
+}
+
+}  // namespace cove::sys

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <sched.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+// Processes, their namespaces and their credentials.
+namespace cove::sys {
+
+// A child of this process, reaped by its owner.
+struct Child {
+  pid_t pid = -1;
+  UniqueFd pidfd;
+};
+
+// clone3 with CLONE_* namespace flags and a pidfd; pid is 0 in the child. SIGCHLD tells of its end.
+Result<Child> clone3(uint64_t flags);
+
+Result<void> unshare(int flags);
+Result<void> setns(int fd, int flags);
+Result<void> kill_by_pidfd(int pidfd, int signal);
+// Waits for the child's end; the status is as waitpid gives it.
+Result<int> wait_for(pid_t pid);
+
+// Maps of user ids and group ids into a user namespace.
+struct IdMapEntry {
+  uint32_t inside;
+  uint32_t outside;
+  uint32_t count;
+};
+using IdMap = std::vector<IdMapEntry>;
+std::string id_map_text(const IdMap& map);
+// Writes both maps of a process's new user namespace; Deny where the caller has no privilege over groups.
+enum class Setgroups { Keep, Deny };
+Result<void> write_id_maps(pid_t pid, const IdMap& users, const IdMap& groups, Setgroups setgroups);
+
+// The credentials that the kernel uses for file access of this thread.
+Result<void> set_fs_ids(uint32_t uid, uint32_t gid);
+// Raw capability sets of this thread, bit n for capability n.
+struct Capabilities {
+  uint64_t effective = 0;
+  uint64_t permitted = 0;
+  uint64_t inheritable = 0;
+};
+Result<Capabilities> capget();
+Result<void> capset(const Capabilities& sets);
+
+}  // namespace cove::sys

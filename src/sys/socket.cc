@@ -1,0 +1,77 @@
+#include "sys/socket.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/text.h"
+
+namespace cove::sys {
+namespace {
+
+void collect_fds(msghdr& header, std::vector<UniqueFd>& fds) {
+  for (cmsghdr* control = CMSG_FIRSTHDR(&header); control; control = CMSG_NXTHDR(&header, control)) {
+    if (control->cmsg_level != SOL_SOCKET || control->cmsg_type != SCM_RIGHTS) continue;
+    size_t count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (size_t i = 0; i < count; ++i) {
+      int fd;
+      std::memcpy(&fd, CMSG_DATA(control) + i * sizeof fd, sizeof fd);
+      fds.emplace_back(fd);
+    }
+  }
+}
+
+}  // namespace
+
+Result<SocketPair> socketpair(int type) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, ends) < 0) return fail_errno("socketpair");
+  return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Result<void> send_message(int socket, std::string_view data, const std::vector<int>& fds) {
+  if (fds.size() > kMaxFds) return fail(Code::Internal, "send: too many descriptors");
+  iovec vector{const_cast<char*>(data.data()), data.size()};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxFds * sizeof(int))] = {};
+  msghdr header = {};
+  header.msg_iov = &vector;
+  header.msg_iovlen = 1;
+  if (!fds.empty()) {
+    header.msg_control = control;
+    header.msg_controllen = CMSG_SPACE(fds.size() * sizeof(int));
+    cmsghdr* rights = CMSG_FIRSTHDR(&header);
+    rights->cmsg_level = SOL_SOCKET;
+    rights->cmsg_type = SCM_RIGHTS;
+    rights->cmsg_len = CMSG_LEN(fds.size() * sizeof(int));
+    std::memcpy(CMSG_DATA(rights), fds.data(), fds.size() * sizeof(int));
+  }
+  ssize_t sent;
+  do {
+    sent = ::sendmsg(socket, &header, MSG_NOSIGNAL);
+  } while (sent < 0 && errno == EINTR);
+  if (sent < 0) return fail_errno("sendmsg");
+  if (static_cast<size_t>(sent) != data.size()) return fail(Code::Internal, "sendmsg: cut short");
+  return {};
+}
+
+Result<Message> receive_message(int socket, size_t most, int flags) {
+  Message message;
+  message.data.resize(most);
+  iovec vector{message.data.data(), most};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxFds * sizeof(int))];
+  msghdr header = {};
+  header.msg_iov = &vector;
+  header.msg_iovlen = 1;
+  header.msg_control = control;
+  header.msg_controllen = sizeof control;
+  ssize_t size;
+  do {
+    size = ::recvmsg(socket, &header, flags | MSG_CMSG_CLOEXEC);
+  } while (size < 0 && errno == EINTR);
+  if (size < 0) return fail_errno("recvmsg");
+  collect_fds(header, message.fds);
+  if (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) return fail(Code::Invalid, "recvmsg: message too long");
+  message.data.resize(static_cast<size_t>(size));
+  return message;
+}
+
+}  // namespace cove::sys
