@@ -15,6 +15,12 @@ struct CopyIn {
   std::string destination;  // inside; empty: the working folder; a trailing '/' or an existing folder means: into it
 };
 
+// A file whose content comes with the request (a snippet of code).
+struct InlineFile {
+  std::string path;  // inside, absolute; it belongs to the user of the exec
+  std::string data;
+};
+
 struct CopyOut {
   std::string glob;    // inside, relative to the working folder
   std::string folder;  // on the host; empty: the current one
@@ -27,6 +33,7 @@ struct RunRequest {
   SandboxSpec sandbox;
   ExecSpec exec;
   std::vector<CopyIn> copy_in;
+  std::vector<InlineFile> files;
   std::vector<CopyOut> copy_out;
   uint64_t copy_out_limit = 1 * kGiB;
   Stdio stdio = Stdio::Stream;  // Capture: output goes only into the result

@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "model/diagnosis.h"
 #include "model/exec.h"
 
 namespace cove {
@@ -9,5 +10,8 @@ namespace cove {
 // The ExecResult as the API gives it, on one line or indented.
 enum class JsonLayout { Line, Indented };
 std::string to_json(const ExecResult& result, JsonLayout layout);
+
+// What `cove doctor --json` prints.
+std::string to_json(const Diagnosis& diagnosis, JsonLayout layout);
 
 }  // namespace cove

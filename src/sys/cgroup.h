@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,22 +14,30 @@ namespace cove::sys {
 
 enum class Controller { Cpu, Memory, Pids, Io, Freezer };
 
+std::string controller_name(Controller controller);  // "cpu", "memory", …
+
 // What the kernel counted for a group and everything below it. Zero where a controller is missing.
 struct CgroupUsage {
   uint64_t cpu_user_us = 0;
   uint64_t cpu_system_us = 0;
   uint64_t memory_bytes = 0;
+  // The peaks are the kernel's own where it keeps them, else the highest value that `usage` has seen.
   uint64_t memory_peak_bytes = 0;
   uint64_t pids = 0;
   uint64_t pids_peak = 0;
+  // On v1 the kernel counts the traffic of a device only after somebody called `set_io` for it (0, 0 will do).
   uint64_t io_read_bytes = 0;
   uint64_t io_write_bytes = 0;
-  uint64_t oom_kills = 0;   // processes killed at this group's memory limit
-  uint64_t pids_refused = 0;  // forks refused at this group's process limit
+  // On v1 these two are sums over the groups that still exist: read them before removing a child.
+  uint64_t oom_kills = 0;     // processes in it that were killed at its memory limit or at one around it
+  uint64_t pids_refused = 0;  // forks refused at a process limit
 };
 
 // One group: a folder in the v2 tree, or one folder in each v1 hierarchy that is needed.
-// Removed by its destructor (children must be gone before); `remove` tells whether it worked.
+//
+// A handle, held by descriptors (one on v2, up to six on v1), so it works after the process has changed its root.
+// The group outlives its handle, as a sandbox outlives the server: `remove` or `destroy` ends it.
+// One thread at a time, but for `usage` and `populated`.
 class Cgroup {
  public:
   virtual ~Cgroup() = default;
@@ -38,34 +45,47 @@ class Cgroup {
   virtual bool has(Controller controller) const = 0;
 
   // Limits. Unsupported where the controller is missing, with a hint of how to get it.
-  virtual Result<void> set_cpus(double cpus) = 0;
+  virtual Result<void> set_cpus(double cpus) = 0;       // at least 0.01
   virtual Result<void> set_memory(uint64_t bytes) = 0;  // and no swap beyond it
   virtual Result<void> set_pids(uint64_t count) = 0;
-  // Bytes per second of one block device (major:minor); 0 leaves that direction free.
+  // Bytes per second of one block device (major:minor of a whole disk); 0 leaves that direction free.
   virtual Result<void> set_io(const std::string& device, uint64_t read, uint64_t write) = 0;
 
-  virtual Result<void> freeze() = 0;  // returns when all tasks stand still
+  // Returns when all tasks stand still; Unavailable, and thawed again, where they do not within two seconds.
+  virtual Result<void> freeze() = 0;
   virtual Result<void> thaw() = 0;
-  // SIGKILL to everything in it and below, also to what forks meanwhile; returns when the signal is sent to all.
+  // SIGKILL to everything in it and below, frozen or not, also to what forks meanwhile; returns when the signal is
+  // sent to all. Nothing can live in a killed group again: make another. This process must not be in it.
   virtual Result<void> kill() = 0;
   virtual Result<bool> populated() const = 0;
 
-  // Descriptors into which a process writes "0" to move itself into this group.
+  // Descriptors into which a process (of one thread) writes "0" to move itself into this group.
   virtual Result<std::vector<UniqueFd>> open_join_fds() const = 0;
+  // v2: the folder, for clone3 with CLONE_INTO_CGROUP, which is faster than joining; owned by this. v1: -1.
+  virtual int clone_fd() const = 0;
 
   virtual Result<CgroupUsage> usage() const = 0;
+  // Removes it and the groups below it. Unavailable while something lives in it: then try later, or `destroy`.
   virtual Result<void> remove() = 0;
-  // A group below this one, with the same controllers.
+  // A group below this one, with the same controllers. On v2 a group that has children can hold no processes of
+  // its own: they join the leaves.
   virtual Result<std::unique_ptr<Cgroup>> create_child(const std::string& name) = 0;
 };
 
-// Where this process may make groups, found once.
+// Kills what is in the group, waits until it is gone and removes it; Unavailable where `patience` was not enough.
+Result<void> destroy(Cgroup& group, std::chrono::milliseconds patience = std::chrono::seconds(5));
+
+// Where this process may make groups, found once. One thread at a time. Names of groups are of [A-Za-z0-9_.-].
 class CgroupTree {
  public:
   virtual ~CgroupTree() = default;
 
   // Looks at /proc/self/cgroup and the mounts: prefers v2 where it has the controllers, else v1. Unsupported,
   // with a hint, where this process may make no groups at all. Makes and changes nothing.
+  //
+  // Groups are made in this process's own group, so that its limits hold for them too; but as root in a v2 tree that
+  // is all visible, at the top. A v2 group with processes cannot hand on its controllers: there the first `create`
+  // moves this process, and whatever else is in its group, into a leaf `cove-front`.
   static Result<std::unique_ptr<CgroupTree>> find();
 
   virtual int version() const = 0;
@@ -76,7 +96,7 @@ class CgroupTree {
   virtual Result<std::unique_ptr<Cgroup>> create(const std::string& name, const std::vector<Controller>& wanted) = 0;
   // The group of that name that an earlier process made.
   virtual Result<std::unique_ptr<Cgroup>> adopt(const std::string& name) = 0;
-  // Names of all groups made by `create` that begin with `prefix` (to find what a killed process left).
+  // Names of all groups made by `create` that begin with `prefix` (to find what a killed process left), sorted.
   virtual Result<std::vector<std::string>> list(const std::string& prefix) const = 0;
 };
 

@@ -28,7 +28,7 @@ Result<SocketPair> socketpair(int type) {
   return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-Result<void> send_message(int socket, std::string_view data, const std::vector<int>& fds) {
+Result<void> send_message(int socket, std::string_view data, const std::vector<int>& fds, int flags) {
   if (fds.size() > kMaxFds) return fail(Code::Internal, "send: too many descriptors");
   iovec vector{const_cast<char*>(data.data()), data.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxFds * sizeof(int))] = {};
@@ -46,7 +46,7 @@ Result<void> send_message(int socket, std::string_view data, const std::vector<i
   }
   ssize_t sent;
   do {
-    sent = ::sendmsg(socket, &header, MSG_NOSIGNAL);
+    sent = ::sendmsg(socket, &header, flags | MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
   if (sent < 0) return fail_errno("sendmsg");
   if (static_cast<size_t>(sent) != data.size()) return fail(Code::Internal, "sendmsg: cut short");

@@ -25,7 +25,7 @@ struct Message {
 };
 inline constexpr size_t kMaxFds = 32;
 
-Result<void> send_message(int socket, std::string_view data, const std::vector<int>& fds = {});
+Result<void> send_message(int socket, std::string_view data, const std::vector<int>& fds = {}, int flags = 0);
 // Waits for one message of at most `most` bytes; a longer one is an error.
 Result<Message> receive_message(int socket, size_t most, int flags = 0);
 

@@ -28,7 +28,7 @@ start_machine() {
         -device virtio-9p-pci,fsdev=cove,mount_tag=cove
         -fsdev "local,id=scratch,path=$work/scratch,security_model=none,multidevs=remap"
         -device virtio-9p-pci,fsdev=scratch,mount_tag=scratch
-        -chardev "file,id=request,path=/dev/null,input-path=$work/request"
+        -chardev "pipe,id=request,path=$work/request"
         -device virtserialport,chardev=request,name=cove.request
     )
     local port

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/text.h"
+
+// Command-line options, written the way docker's are: -e A=1, -eA=1, --env A=1, --env=A=1, -it; `--` ends them, and so
+// does the first word that is none.
+namespace cove::cli {
+
+struct OptionInfo {
+  std::string_view name;      // "env" of --env
+  char letter = '\0';         // 'e' of -e
+  std::string_view argument;  // what follows, as help shows it ("KEY=VALUE"); empty: nothing does
+  std::string_view help;
+  std::string_view group;  // the heading in the help under which it stands
+};
+
+// An option and what it does to a T.
+template <typename T>
+struct Option : OptionInfo {
+  Result<void> (*set)(T& target, const std::string& value);
+};
+
+// One use of an option: its place in the table, how it was written, and its value.
+struct GivenOption {
+  size_t index;
+  std::string spelling;
+  std::string value;
+};
+
+struct ParsedOptions {
+  std::vector<GivenOption> given;
+  std::vector<std::string> rest;  // the first word that is no option, and all behind it
+};
+
+Result<ParsedOptions> parse_options(const std::vector<OptionInfo>& table, const std::vector<std::string>& args);
+
+// The lines of help for the options, under their headings.
+std::string options_help(const std::vector<OptionInfo>& table);
+
+template <typename T>
+std::vector<OptionInfo> option_infos(std::span<const Option<T>> table) {
+  return {table.begin(), table.end()};
+}
+
+// Applies the options in the order given to `target`; what is left over is the command and its arguments.
+template <typename T>
+Result<std::vector<std::string>> apply_options(std::span<const Option<T>> table, const std::vector<std::string>& args,
+                                               T& target) {
+  ParsedOptions parsed = COVE_TRY(parse_options(option_infos(table), args));
+  for (const GivenOption& option : parsed.given)
+    COVE_TRY_NOTE(option.spelling, table[option.index].set(target, option.value));
+  return std::move(parsed.rest);
+}
+
+}  // namespace cove::cli

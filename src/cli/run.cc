@@ -1,0 +1,81 @@
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "cli/exit_code.h"
+#include "cli/run_order.h"
+#include "cli/terminal.h"
+#include "cli/verbs.h"
+#include "engine/maxima.h"
+#include "model/json.h"
+#include "sys/file.h"
+
+namespace cove::cli {
+namespace {
+
+constexpr size_t kMaxCode = 64 * kMiB;
+
+void take_window_size(WindowSize& size) {
+  for (int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    struct winsize window;
+    if (::ioctl(fd, TIOCGWINSZ, &window) < 0 || window.ws_row == 0 || window.ws_col == 0) continue;
+    size = {window.ws_row, window.ws_col};
+    return;
+  }
+}
+
+// What the words alone do not say: the code on standard input, the size of the terminal.
+Result<void> complete(RunOrder& order) {
+  if (order.request.exec.pty) take_window_size(*order.request.exec.pty);
+  if (order.code_from_stdin.empty()) return {};
+  std::string code = COVE_TRY_NOTE("read the code on standard input", sys::read_all(STDIN_FILENO, kMaxCode + 1));
+  if (code.size() > kMaxCode) return fail(Code::Invalid, concat("the code is larger than ", format_bytes(kMaxCode)));
+  order.request.files.push_back({order.code_from_stdin, std::move(code)});
+  return {};
+}
+
+bool print_json(const ExecResult& result) {
+  JsonLayout layout = ::isatty(STDOUT_FILENO) == 1 ? JsonLayout::Indented : JsonLayout::Line;
+  return print(to_json(result, layout) + "\n");
+}
+
+// An exit code alone does not tell that a limit was hit, or that the program could not be started.
+void explain(const ExecResult& result) {
+  if (result.status == ExecStatus::Success || result.status == ExecStatus::Killed || result.why.empty()) return;
+  tell(result.why);
+}
+
+}  // namespace
+
+int run(const Arguments& args) {
+  auto order = parse_run(args, machine_maxima);
+  if (!order) return complain(order.error());
+  if (order->help) return print(run_help()) ? 0 : kOwnFailure;
+  if (auto completed = complete(*order); !completed) return complain(completed.error());
+  auto result = run_once(order->request, [](const std::string& line) { tell(line); });
+  if (!result) return complain(result.error());
+  if (order->output == Output::Plain)
+    explain(*result);
+  else if (!print_json(*result))
+    return complain(Error(Code::Unavailable, "the result cannot be written to standard output"));
+  return exit_code_of(*result);
+}
+
+std::string run_help() {
+  return "Usage: cove run [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
+         "       cove run [OPTIONS] --lang LANGUAGE FILE|- [ARGUMENTS]\n\n"
+         "Runs a command in a fresh sandbox that is gone afterwards. It sees this machine's programs, no network, and\n"
+         "none of your files but those you name.\n" +
+         options_help(option_infos(run_options())) +
+         "\nExit codes: the program's own; 128+N after signal N; 124 after a time-out; 125 when Cove itself failed; "
+         "126\n"
+         "when the command cannot be executed, 127 when it is not found.\n\n"
+         "Examples:\n"
+         "  cove run -- python3 -c 'print(6*7)'\n"
+         "  cove run --lang python script.py            echo 'print(1)' | cove run --lang python -\n"
+         "  cove run -it -- bash\n"
+         "  cove run --workspace .:rw -m 512m --timeout 60s -- make test\n"
+         "  cove run --copy-in data.csv --copy-out '*.png:plots' -- python3 /workspace/plot.py\n"
+         "  cove run --json -- ls | jq .usage\n";
+}
+
+}  // namespace cove::cli

@@ -1,0 +1,119 @@
+#include "cli/run_order.h"
+
+#include <algorithm>
+
+#include "cli/run_values.h"
+#include "model/language.h"
+#include "sys/file.h"
+
+namespace cove::cli {
+namespace {
+
+constexpr std::string_view kHome = "/home/user/";
+
+// The kernel's: one argument with its NUL, and all of them with the environment, less what is added inside.
+constexpr size_t kMaxArgument = 128 * kKiB - 1;
+constexpr size_t kMaxCommandLine = 2 * kMiB - 64 * kKiB;
+
+// Under which option people know a limit.
+std::string flag_of_limit(const std::string& limit) {
+  if (limit == "processes") return "--pids-limit";
+  if (limit == "open_files") return "--ulimit nofile";
+  return "--" + limit;
+}
+
+Result<void> check_limits(const Limits& limits, Maxima (*maxima)()) {
+  if (!names_capped_limit(limits)) return {};
+  auto impossible = find_impossible(limits, maxima());
+  if (!impossible) return {};
+  return fail(Code::Invalid,
+              concat(flag_of_limit(impossible->name), ": ", impossible->value, " is ", impossible->bound));
+}
+
+// The first bytes of a long text, so that the message stays readable.
+std::string shortened(const std::string& text) { return text.size() <= 40 ? text : text.substr(0, 40) + "…"; }
+
+Result<void> check_size(const RunRequest& request) {
+  size_t total = 0;
+  auto add = [&](const std::string& what, size_t size) -> Result<void> {
+    total += size + 1 + sizeof(char*);
+    if (size <= kMaxArgument) return {};
+    return fail(Error(Code::Invalid, concat(what, " is ", size, " bytes long; the kernel takes ", kMaxArgument))
+                    .hint("pass it on standard input, or as a file with --copy-in"));
+  };
+  for (const std::string& word : request.exec.argv)
+    COVE_TRY(add(concat("the argument '", shortened(word), "'"), word.size()));
+  for (const auto& [name, value] : request.sandbox.env)
+    COVE_TRY(add(concat("the variable ", shortened(name)), name.size() + 1 + value.size()));
+  if (total <= kMaxCommandLine) return {};
+  return fail(Error(Code::Invalid, concat("the command line and the environment are ", total,
+                                          " bytes long; the kernel takes ", kMaxCommandLine))
+                  .hint("pass some of it on standard input, or as a file with --copy-in"));
+}
+
+Result<void> check_code_file(const std::string& path) {
+  struct stat info = COVE_TRY(sys::stat(path));
+  if (!S_ISREG(info.st_mode)) return fail(Code::Invalid, concat(path, " is not a file"));
+  COVE_TRY(sys::open(path, O_RDONLY));
+  return {};
+}
+
+// `--lang python FILE ARGUMENTS…` copies the file into the home and runs the interpreter on it.
+Result<void> take_code(RunOrder& order, const std::vector<std::string>& words) {
+  Language language = COVE_TRY_NOTE("--lang", find_language(*order.language));
+  if (words.empty())
+    return fail(Error(Code::Invalid, "--lang needs a file of code").hint("name it, or write - for standard input"));
+  std::string place;
+  if (words[0] == "-") {
+    order.code_from_stdin = place = concat(kHome, "main", language.extension);
+    order.request.interactive = false;
+  } else {
+    COVE_TRY_NOTE("--lang", check_code_file(words[0]));
+    place = concat(kHome, words[0].substr(words[0].rfind('/') + 1));
+    order.request.copy_in.push_back({words[0], place});
+  }
+  order.request.exec.argv = language.interpreter;
+  order.request.exec.argv.push_back(place);
+  order.request.exec.argv.insert(order.request.exec.argv.end(), words.begin() + 1, words.end());
+  return {};
+}
+
+Result<void> take_command(RunOrder& order, const std::vector<std::string>& words) {
+  if (order.language) return take_code(order, words);
+  if (words.empty())
+    return fail(Error(Code::Invalid, "no command to run").hint("write it after the options: cove run -- COMMAND…"));
+  if (words[0].empty()) return fail(Code::Invalid, "the command is an empty word");
+  order.request.exec.argv = words;
+  return {};
+}
+
+// --env goes before --env-file, wherever it stands.
+void merge_environment(RunOrder& order) {
+  Environment merged = std::move(order.file_environment);
+  for (const auto& [name, value] : order.request.sandbox.env) set_variable(merged, name, value);
+  order.request.sandbox.env = std::move(merged);
+  order.file_environment.clear();
+}
+
+Result<void> check_output(const RunOrder& order) {
+  if (order.output == Output::Json && order.request.exec.pty)
+    return fail(Error(Code::Invalid, "--json and --tty exclude each other").hint("a terminal's output is not kept"));
+  return {};
+}
+
+}  // namespace
+
+Result<RunOrder> parse_run(const std::vector<std::string>& args, Maxima (*maxima)()) {
+  RunOrder order;
+  std::vector<std::string> words = COVE_TRY(apply_options(run_options(), args, order));
+  if (order.help) return order;
+  merge_environment(order);
+  COVE_TRY(take_command(order, words));
+  COVE_TRY(check_output(order));
+  COVE_TRY(check_limits(order.request.sandbox.limits, maxima));
+  COVE_TRY(check_size(order.request));
+  if (order.output == Output::Json) order.request.stdio = Stdio::Capture;
+  return order;
+}
+
+}  // namespace cove::cli

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/options.h"
+#include "engine/run_once.h"
+#include "model/maxima.h"
+
+namespace cove::cli {
+
+enum class Output { Plain, Json };
+
+// What the words after `cove run` ask for.
+struct RunOrder {
+  RunRequest request;
+  Output output = Output::Plain;
+  bool help = false;
+  std::optional<std::string> language;  // of --lang
+  Environment file_environment;         // of --env-file; --env goes before it
+  // Inside: where the code goes that comes on standard input ("cove run --lang python -"); empty: none does.
+  std::string code_from_stdin;
+};
+
+// `maxima` is asked only where a limit is named. Whatever is wrong with the words, or with the files that they name,
+// is told here, before anything starts.
+Result<RunOrder> parse_run(const std::vector<std::string>& args, Maxima (*maxima)());
+
+// The flags themselves.
+std::span<const Option<RunOrder>> run_options();
+
+}  // namespace cove::cli

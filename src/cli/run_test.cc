@@ -1,0 +1,297 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+#include "cli/exit_code.h"
+#include "cli/run_order.h"
+#include "sys/file.h"
+
+namespace cove::cli {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Pair;
+using Words = std::vector<std::string>;
+
+Maxima small_machine() { return {.cpus = 2, .memory = 8 * kGiB, .processes = 32768, .open_files = 4096}; }
+
+RunOrder parse(Words args) {
+  auto order = parse_run(args, small_machine);
+  EXPECT_TRUE(order) << order.error().message();
+  return order ? *order : RunOrder{};
+}
+RunOrder with(Words options) {
+  options.insert(options.end(), {"--", "true"});
+  return parse(options);
+}
+
+// The message and the hint.
+std::string refusal(const Words& args) {
+  auto order = parse_run(args, small_machine);
+  EXPECT_FALSE(order) << "accepted: " << join(args, " ");
+  return order ? "" : order.error().message() + "; " + order.error().hint();
+}
+std::string refusal_with(Words options) {
+  options.insert(options.end(), {"--", "true"});
+  return refusal(options);
+}
+
+class RunFiles : public ::testing::Test {
+ protected:
+  RunFiles() {
+    char folder[] = "/tmp/cove-cli-XXXXXX";
+    folder_ = ::mkdtemp(folder);
+  }
+  ~RunFiles() override { EXPECT_TRUE(sys::remove_tree(folder_)); }
+
+  std::string file(const std::string& name, const std::string& data = "") {
+    EXPECT_TRUE(sys::write_file(folder_ + "/" + name, data));
+    return folder_ + "/" + name;
+  }
+  std::string folder_;
+};
+
+TEST(Run, TakesTheCommandWithAndWithoutDashes) {
+  EXPECT_THAT(parse({"--", "ls", "-l"}).request.exec.argv, ElementsAre("ls", "-l"));
+  EXPECT_THAT(parse({"ls", "-l"}).request.exec.argv, ElementsAre("ls", "-l"));
+  EXPECT_THAT(parse({"-m", "1g", "ls", "--", "-m"}).request.exec.argv, ElementsAre("ls", "--", "-m"));
+}
+
+TEST(Run, WantsACommand) {
+  EXPECT_THAT(refusal({}), HasSubstr("no command"));
+  EXPECT_THAT(refusal({"--"}), HasSubstr("no command"));
+  EXPECT_THAT(refusal({"--", ""}), HasSubstr("empty"));
+}
+
+TEST(Run, HasSafeDefaults) {
+  RunOrder order = with({});
+  EXPECT_EQ(order.request.sandbox.user, "user");
+  EXPECT_EQ(order.request.sandbox.image, "host");
+  EXPECT_EQ(order.request.sandbox.workspace.access, Access::None);
+  EXPECT_FALSE(order.request.sandbox.limits.memory.named);
+  EXPECT_FALSE(order.request.sandbox.nesting);
+  EXPECT_EQ(order.request.sandbox.strictness, Strictness::FallBack);
+  EXPECT_TRUE(order.request.interactive);
+  EXPECT_EQ(order.request.stdio, Stdio::Stream);
+}
+
+TEST(Run, ShowsHelpWithoutACommand) {
+  EXPECT_TRUE(parse({"--help"}).help);
+  EXPECT_TRUE(parse({"-m", "1g", "-h"}).help);
+  EXPECT_FALSE(parse({"ls", "--help"}).help);
+}
+
+TEST(Run, DoesNotLookAtTheMachineUnlessALimitIsNamed) {
+  auto never = [] {
+    ADD_FAILURE() << "looked";
+    return Maxima{};
+  };
+  EXPECT_TRUE(parse_run({"true"}, never));
+}
+
+TEST(Run, NamesLimits) {
+  Limits limits =
+      with({"-m", "512m", "--cpus", "1.5", "--pids-limit=64", "--disk", "100m", "--timeout", "250ms", "--max-output",
+            "1k", "--file-size", "2m", "--io-read", "1m", "--io-write", "2m", "--ulimit", "nofile=256"})
+          .request.sandbox.limits;
+  EXPECT_EQ(limits.memory.value, 512 * kMiB);
+  EXPECT_TRUE(limits.memory.named);
+  EXPECT_EQ(limits.cpus.value, 1.5);
+  EXPECT_EQ(limits.processes.value, 64u);
+  EXPECT_EQ(limits.disk.value, 100 * kMiB);
+  EXPECT_EQ(limits.timeout.value, std::chrono::milliseconds(250));
+  EXPECT_EQ(limits.output.value, kKiB);
+  EXPECT_EQ(limits.file_size.value, 2 * kMiB);
+  EXPECT_EQ(limits.io_read.value, kMiB);
+  EXPECT_EQ(limits.io_write.value, 2 * kMiB);
+  EXPECT_EQ(limits.open_files.value, 256u);
+}
+
+TEST(Run, TakesTheLastOfARepeatedLimit) {
+  EXPECT_EQ(with({"-m", "1g", "-m", "2g"}).request.sandbox.limits.memory.value, 2 * kGiB);
+}
+
+TEST(Run, RefusesLimitsThatAreNone) {
+  for (const char* flag : {"--memory", "--cpus", "--pids-limit", "--disk", "--timeout", "--max-output", "--file-size",
+                           "--io-read", "--io-write"})
+    for (const char* value :
+         {"0", "-1", "1.5x", "", "abc", "nan", "inf", " 1", "1e99", "99999999999999999999999", "0x10"})
+      EXPECT_THAT(refusal_with({flag, value}), HasSubstr(concat(std::string_view(flag), ": "))) << flag << " " << value;
+}
+
+TEST(Run, RefusesMoreThanTheMachineHas) {
+  EXPECT_THAT(refusal_with({"--memory", "9g"}), HasSubstr("--memory: 9 GiB is more than this machine has (8 GiB)"));
+  EXPECT_THAT(refusal_with({"--cpus", "2.5"}), HasSubstr("--cpus: 2.5 is more than this machine has (2)"));
+  EXPECT_THAT(refusal_with({"--pids-limit", "40000"}), HasSubstr("--pids-limit: 40000 is more"));
+  EXPECT_THAT(refusal_with({"--ulimit", "nofile=5000"}), HasSubstr("--ulimit nofile: 5000 is more"));
+  EXPECT_EQ(with({"--cpus", "2"}).request.sandbox.limits.cpus.value, 2);
+}
+
+TEST(Run, RefusesTooLittleToRunAnything) {
+  EXPECT_THAT(refusal_with({"--memory", "1"}), HasSubstr("--memory: 1 B is less than the least"));
+  EXPECT_THAT(refusal_with({"--cpus", "0.001"}), HasSubstr("--cpus: 0.001 is less"));
+}
+
+TEST(Run, RefusesUnknownOptionsWithASuggestion) {
+  EXPECT_THAT(refusal_with({"--memmory", "1g"}), HasSubstr("unknown option --memmory; did you mean --memory?"));
+  EXPECT_THAT(refusal_with({"-z"}), HasSubstr("unknown option -z"));
+}
+
+TEST(Run, SetsVariables) {
+  ::setenv("COVE_TEST_OWN", "mine", 1);
+  ::unsetenv("COVE_TEST_MISSING");
+  RunOrder order =
+      with({"-e", "A=1", "-eB=x=y", "--env=C=", "-e", "COVE_TEST_OWN", "-e", "COVE_TEST_MISSING", "-e", "A=2"});
+  EXPECT_THAT(order.request.sandbox.env,
+              ElementsAre(Pair("A", "2"), Pair("B", "x=y"), Pair("C", ""), Pair("COVE_TEST_OWN", "mine")));
+}
+
+TEST(Run, RefusesVariablesWithoutAName) {
+  EXPECT_THAT(refusal_with({"-e", "=1"}), HasSubstr("-e: '=1' has no name"));
+  EXPECT_THAT(refusal_with({"--env="}), HasSubstr("--env: '' has no name"));
+}
+
+TEST_F(RunFiles, ReadsVariablesFromAFile) {
+  std::string path = file("env", "# comment\n\nA=1\r\nB=two words\n");
+  RunOrder order = with({"-e", "A=mine", "--env-file", path});
+  EXPECT_THAT(order.request.sandbox.env, ElementsAre(Pair("A", "mine"), Pair("B", "two words")));
+}
+
+TEST_F(RunFiles, RefusesBadVariableFiles) {
+  EXPECT_THAT(refusal_with({"--env-file", "/nonexistent"}), HasSubstr("--env-file: open /nonexistent: No such file"));
+  EXPECT_THAT(refusal_with({"--env-file", file("bad", "A=1\n=2\n")}), HasSubstr("line 2"));
+  EXPECT_THAT(refusal_with({"--env-file", file("nul", std::string("A=1\0002", 5))}), HasSubstr("NUL"));
+}
+
+TEST(Run, ChecksNamesUsersLabelsAndImages) {
+  EXPECT_EQ(with({"--name", "a.b-c_1"}).request.sandbox.name, "a.b-c_1");
+  for (const std::string& bad : {std::string(""), std::string("-a"), std::string(".a"), std::string("a b"),
+                                 std::string("ä"), std::string(64, 'a'), std::string("a/b")})
+    EXPECT_THAT(refusal_with({"--name", bad}), HasSubstr("is not a name")) << bad;
+  for (const char* good : {"root", "user", "_apt", "www-data", "0", "1000:1000"})
+    EXPECT_EQ(with({"-u", good}).request.sandbox.user, good);
+  for (const char* bad : {"", "a b", "-1", "1000:", ":1", "1:x", "4294967295", "99999999999", "a:b", "../x", "1.5x"})
+    EXPECT_THAT(refusal_with({"-u", bad}), HasSubstr("is not a user")) << bad;
+  EXPECT_THAT(with({"-l", "a=b=c", "--label", "d"}).request.sandbox.labels,
+              ElementsAre(Pair("a", "b=c"), Pair("d", "")));
+  EXPECT_THAT(refusal_with({"-l", "=x"}), HasSubstr("has no key"));
+  EXPECT_EQ(with({"--image", "host@0123456789abcdef"}).request.sandbox.image, "host@0123456789abcdef");
+  EXPECT_THAT(refusal_with({"--image", "ubuntu"}), HasSubstr("--image: unknown image 'ubuntu'"));
+  EXPECT_THAT(refusal_with({"--image", "host@12"}), HasSubstr("16 hexadecimal digits"));
+}
+
+TEST(Run, SupportsOneNetworkAndOneRuntime) {
+  with({"--network", "none", "--runtime=native", "--rm", "--direct", "-i"});
+  EXPECT_THAT(refusal_with({"--network", "host"}), HasSubstr("--network: 'host' is not supported; only none is"));
+  EXPECT_THAT(refusal_with({"--runtime", "runsc"}), HasSubstr("only native is"));
+}
+
+TEST(Run, WantsAnAbsoluteWorkingFolder) {
+  EXPECT_EQ(with({"-w", "/tmp"}).request.exec.cwd, "/tmp");
+  for (const char* bad : {"", "tmp", "../x"})
+    EXPECT_THAT(refusal_with({"-w", bad}), HasSubstr("is not an absolute path"));
+}
+
+TEST_F(RunFiles, ShowsTheWorkspaceReadOnlyUnlessToldOtherwise) {
+  EXPECT_EQ(with({"--workspace", folder_}).request.sandbox.workspace.access, Access::ReadOnly);
+  EXPECT_EQ(with({"--workspace", folder_ + ":ro"}).request.sandbox.workspace.access, Access::ReadOnly);
+  Workspace workspace = with({"--workspace", folder_ + "/.:rw"}).request.sandbox.workspace;
+  EXPECT_EQ(workspace.access, Access::ReadWrite);
+  EXPECT_EQ(workspace.path, folder_);
+}
+
+TEST_F(RunFiles, RefusesWorkspacesThatAreNoFolders) {
+  EXPECT_THAT(refusal_with({"--workspace", folder_ + "/none"}), HasSubstr("No such file"));
+  EXPECT_THAT(refusal_with({"--workspace", folder_ + ":wr"}), HasSubstr("No such file"));
+  EXPECT_THAT(refusal_with({"--workspace", file("plain")}), HasSubstr("is not a folder"));
+  EXPECT_THAT(refusal_with({"--workspace", "/:rw"}), HasSubstr("whole machine"));
+  EXPECT_THAT(refusal_with({"--workspace", ":rw"}), HasSubstr("empty"));
+}
+
+TEST_F(RunFiles, SplitsCopiesAtTheColon) {
+  std::string plain = file("plain"), colon = file("with:colon");
+  auto copies = with({"--copy-in", plain, "--copy-in", plain + ":/tmp/x", "--copy-in", colon}).request.copy_in;
+  ASSERT_EQ(copies.size(), 3u);
+  EXPECT_EQ(copies[0].destination, "");
+  EXPECT_EQ(copies[1].source, plain);
+  EXPECT_EQ(copies[1].destination, "/tmp/x");
+  EXPECT_EQ(copies[2].source, colon);
+  auto out = with({"--copy-out", "*.png", "--copy-out", "out/*:" + folder_}).request.copy_out;
+  EXPECT_EQ(out[0].glob, "*.png");
+  EXPECT_EQ(out[1].glob, "out/*");
+  EXPECT_EQ(out[1].folder, folder_);
+}
+
+TEST_F(RunFiles, RefusesCopiesThatCannotBe) {
+  EXPECT_THAT(refusal_with({"--copy-in", "/nonexistent:/x"}), HasSubstr("--copy-in: stat /nonexistent"));
+  EXPECT_THAT(refusal_with({"--copy-in", ":/x"}), HasSubstr("names no file"));
+  EXPECT_THAT(refusal_with({"--copy-in", "/dev/null"}), HasSubstr("neither a file nor a folder"));
+  EXPECT_THAT(refusal_with({"--copy-out", ":/tmp"}), HasSubstr("names no files"));
+  EXPECT_THAT(refusal_with({"--copy-out", "*:" + file("plain")}), HasSubstr("is not a folder"));
+}
+
+TEST_F(RunFiles, RunsAFileOfCode) {
+  std::string code = file("a.py", "print(1)");
+  RunRequest request = parse({"--lang", "python", code, "x", "-y"}).request;
+  EXPECT_THAT(request.exec.argv, ElementsAre("python3", "/home/user/a.py", "x", "-y"));
+  ASSERT_EQ(request.copy_in.size(), 1u);
+  EXPECT_EQ(request.copy_in[0].source, code);
+  EXPECT_EQ(request.copy_in[0].destination, "/home/user/a.py");
+  EXPECT_THAT(parse({"--lang", "javascript", code}).request.exec.argv, ElementsAre("node", "/home/user/a.py"));
+}
+
+TEST(Run, RunsCodeOnStandardInput) {
+  RunOrder order = parse({"--lang", "bash", "-", "x"});
+  EXPECT_EQ(order.code_from_stdin, "/home/user/main.sh");
+  EXPECT_THAT(order.request.exec.argv, ElementsAre("bash", "/home/user/main.sh", "x"));
+  EXPECT_FALSE(order.request.interactive);
+}
+
+TEST_F(RunFiles, RefusesCodeThatCannotBeRun) {
+  EXPECT_THAT(refusal({"--lang", "pyton", "-"}), HasSubstr("unknown language 'pyton'; did you mean python?"));
+  EXPECT_THAT(refusal({"--lang", "cobol", "-"}), HasSubstr("python, javascript, bash"));
+  EXPECT_THAT(refusal({"--lang", "python"}), HasSubstr("needs a file"));
+  EXPECT_THAT(refusal({"--lang", "python", "/nonexistent.py"}), HasSubstr("/nonexistent.py"));
+  EXPECT_THAT(refusal({"--lang", "python", folder_}), HasSubstr("is not a file"));
+}
+
+TEST(Run, RefusesAnEmptyLanguage) { EXPECT_THAT(refusal({"--lang", "", "-"}), HasSubstr("unknown language ''")); }
+
+TEST(Run, RefusesCommandLinesThatTheKernelRefuses) {
+  EXPECT_THAT(refusal({"echo", std::string(128 * kKiB, 'x')}), HasSubstr("the kernel takes 131071"));
+  EXPECT_THAT(refusal_with({"-e", "A=" + std::string(128 * kKiB, 'x')}), HasSubstr("the variable A is"));
+  Words many(20, std::string(120 * kKiB, 'x'));
+  many.insert(many.begin(), "echo");
+  EXPECT_THAT(refusal(many), HasSubstr("the command line and the environment are"));
+  EXPECT_EQ(parse({"echo", std::string(128 * kKiB - 1, 'x')}).request.exec.argv.size(), 2u);
+}
+
+TEST(Run, CapturesForJson) {
+  RunOrder order = with({"--json"});
+  EXPECT_EQ(order.output, Output::Json);
+  EXPECT_EQ(order.request.stdio, Stdio::Capture);
+  EXPECT_THAT(refusal_with({"--json", "-t"}), HasSubstr("exclude each other"));
+}
+
+TEST(Run, GivesATerminalWhenAsked) {
+  EXPECT_FALSE(with({"-i"}).request.exec.pty);
+  EXPECT_TRUE(with({"-it"}).request.exec.pty);
+}
+
+TEST(ExitCode, IsTheProgramsOwnOrTellsTheSignal) {
+  ExecResult result;
+  result.exit_code = 3;
+  EXPECT_EQ(exit_code_of(result), 3);
+  result = {.status = ExecStatus::OomKilled, .signal = 9};
+  EXPECT_EQ(exit_code_of(result), 137);
+  result = {.status = ExecStatus::Timeout, .signal = 15};
+  EXPECT_EQ(exit_code_of(result), 124);
+  result = {.status = ExecStatus::Timeout, .exit_code = 0};
+  EXPECT_EQ(exit_code_of(result), 124);
+}
+
+}  // namespace
+}  // namespace cove::cli

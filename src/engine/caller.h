@@ -1,0 +1,41 @@
+#pragma once
+
+#include <termios.h>
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "model/exec.h"
+
+namespace cove {
+
+// The caller's side of a run: his signals and his terminal. Everything is as it was when this is gone.
+class Caller {
+ public:
+  // Takes the signals that are passed on (INT, TERM, HUP, QUIT, USR1, USR2, WINCH, CONT) from now on.
+  static Result<Caller> create();
+  Caller(Caller&& other) noexcept
+      : signals_(std::move(other.signals_)), saved_(std::exchange(other.saved_, std::nullopt)) {}
+  ~Caller();
+
+  int signals() const { return signals_.get(); }
+  struct Signal {
+    int number;
+    bool from_terminal;
+  };
+  std::optional<Signal> next_signal();
+
+  // Raw mode, so that every key reaches the program; nothing where stdin is no terminal.
+  void enter_raw_mode();
+  static WindowSize window_size();
+
+ private:
+  Caller() = default;
+  UniqueFd signals_;
+  std::optional<termios> saved_;
+};
+
+}  // namespace cove

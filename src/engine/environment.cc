@@ -1,0 +1,22 @@
+#include "engine/environment.h"
+
+namespace cove {
+
+Environment safe_environment() {
+  return {
+      {"PATH", "/home/user/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+      {"LANG", "C.UTF-8"},
+      {"TERM", "xterm-256color"},
+      {"IS_SANDBOX", "true"},
+      {"DEBIAN_FRONTEND", "noninteractive"},
+      {"PYTHONUNBUFFERED", "1"},
+      {"PIP_NO_INPUT", "1"},
+      {"PIP_BREAK_SYSTEM_PACKAGES", "1"},
+      {"PIP_DISABLE_PIP_VERSION_CHECK", "1"},
+      {"NPM_CONFIG_YES", "true"},
+      {"NPM_CONFIG_PREFIX", "/home/user/.local"},
+      {"NPM_CONFIG_UPDATE_NOTIFIER", "false"},
+  };
+}
+
+}  // namespace cove

@@ -1,0 +1,134 @@
+#include "engine/machine_facts.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "base/text.h"
+#include "sys/cgroup.h"
+#include "sys/file.h"
+
+namespace cove {
+namespace {
+
+constexpr sys::Controller kLimiting[] = {sys::Controller::Cpu, sys::Controller::Memory, sys::Controller::Pids,
+                                         sys::Controller::Io};
+constexpr int64_t kIdsWanted = 65536;
+
+Attempt attempt(const Result<void>& outcome) {
+  if (outcome) return {true, ""};
+  return {false, outcome.error().message()};
+}
+
+long number_in(const std::string& path, long otherwise) {
+  auto text = sys::read_file(path, 64);
+  if (!text) return otherwise;
+  return static_cast<long>(parse_integer(trim(*text), INT64_MIN, INT64_MAX).value_or(otherwise));
+}
+
+std::string user_name(unsigned uid) {
+  auto passwd = sys::read_file("/etc/passwd", 1 << 20);
+  if (!passwd) return std::to_string(uid);
+  for (const std::string& line : split(*passwd, '\n')) {
+    std::vector<std::string> fields = split(line, ':');
+    if (fields.size() > 2 && fields[2] == std::to_string(uid)) return fields[0];
+  }
+  return std::to_string(uid);
+}
+
+// The controllers that the user's own systemd hands on to the scopes it makes; none where there is no such systemd.
+std::vector<std::string> systemd_controllers() {
+  std::string uid = std::to_string(::getuid());
+  if (!sys::exists(concat("/run/user/", uid, "/systemd/private"))) return {};
+  auto text = sys::read_file(
+      concat("/sys/fs/cgroup/user.slice/user-", uid, ".slice/user@", uid, ".service/cgroup.controllers"));
+  return text ? split(trim(*text), ' ') : std::vector<std::string>{};
+}
+
+CgroupFacts examine_own_cgroups() {
+  CgroupFacts facts;
+  auto tree = sys::CgroupTree::find();
+  if (!tree) {
+    facts.problem = tree.error().message();
+    facts.remedy = tree.error().hint();
+    return facts;
+  }
+  facts.version = (*tree)->version();
+  facts.problem = (*tree)->describe();
+  for (sys::Controller controller : kLimiting)
+    if ((*tree)->has(controller)) facts.controllers.push_back(sys::controller_name(controller));
+  return facts;
+}
+
+CgroupFacts examine_cgroups() {
+  CgroupFacts own = examine_own_cgroups();
+  if (::geteuid() == 0) return own;
+  CgroupFacts delegated;
+  delegated.version = 2;
+  delegated.through_systemd = true;
+  std::vector<std::string> offered = systemd_controllers();
+  for (sys::Controller controller : kLimiting)
+    if (std::ranges::count(offered, sys::controller_name(controller)) > 0)
+      delegated.controllers.push_back(sys::controller_name(controller));
+  return delegated.controllers.size() > own.controllers.size() ? delegated : own;
+}
+
+void examine_kernel(MachineFacts& facts) {
+  facts.kernel = sys::kernel_version();
+  facts.user_namespaces = attempt(sys::probe_user_namespaces());
+  facts.max_user_namespaces = number_in("/proc/sys/user/max_user_namespaces", -1);
+  facts.user_namespaces_disabled = number_in("/proc/sys/kernel/unprivileged_userns_clone", 1) == 0;
+  facts.apparmor_restricts = number_in("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 0) == 1;
+  facts.overlay_in_user_namespace = attempt(sys::probe_overlay_in_user_namespace());
+  if (facts.root) {
+    facts.overlay = attempt(sys::probe_overlay());
+    facts.idmapped_mounts = attempt(sys::probe_idmapped_mount("/usr"));
+  }
+  facts.landlock_abi = sys::landlock_abi();
+  facts.seccomp_actions = sys::seccomp_actions();
+}
+
+void examine_ids(MachineFacts& facts) {
+  facts.user = user_name(::getuid());
+  facts.newuidmap = sys::find_program("newuidmap");
+  facts.newgidmap = sys::find_program("newgidmap");
+  auto has = [&](const char* path) {
+    auto table = sys::read_file(path);
+    return table && has_subordinate_ids(*table, facts.user, ::getuid());
+  };
+  facts.subordinate_ids = has("/etc/subuid") && has("/etc/subgid");
+}
+
+void examine_extras(MachineFacts& facts) {
+  facts.kvm_exists = sys::exists("/dev/kvm");
+  facts.kvm_usable = sys::can_use_device("/dev/kvm");
+  facts.btrfs_in_kernel = sys::has_file_system("btrfs");
+  facts.loop_devices = sys::can_use_device("/dev/loop-control");
+  facts.mkfs_btrfs = sys::find_program("mkfs.btrfs");
+  for (const char* name : {"runc", "crun", "runsc", "docker", "podman", "bwrap"})
+    facts.runtimes.push_back({name, sys::find_program(name)});
+}
+
+}  // namespace
+
+MachineFacts examine_machine() {
+  MachineFacts facts;
+  facts.root = ::geteuid() == 0;
+  examine_kernel(facts);
+  facts.cgroups = examine_cgroups();
+  examine_ids(facts);
+  examine_extras(facts);
+  return facts;
+}
+
+bool has_subordinate_ids(const std::string& table, const std::string& user, unsigned uid) {
+  for (const std::string& line : split(table, '\n')) {
+    std::vector<std::string> fields = split(trim(line), ':');
+    if (fields.size() != 3 || (fields[0] != user && fields[0] != std::to_string(uid))) continue;
+    if (parse_integer(fields[2], kIdsWanted, INT64_MAX)) return true;
+  }
+  return false;
+}
+
+}  // namespace cove

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sys/probe.h"
+
+namespace cove {
+
+// Whether something worked when it was tried, and if not, why.
+struct Attempt {
+  bool works = false;
+  std::string problem;
+};
+
+struct CgroupFacts {
+  int version = 0;                       // 0: no groups can be made
+  std::vector<std::string> controllers;  // "cpu", "memory", "pids", "io": those that can be used
+  std::string problem;                   // why groups, or some of the controllers, cannot be used
+  std::string remedy;
+  bool through_systemd = false;  // in a scope that this user's systemd delegates
+};
+
+struct ProgramFact {
+  std::string name;
+  std::string path;  // empty: not found
+};
+
+// All that a diagnosis rests on.
+struct MachineFacts {
+  bool root = false;
+  sys::KernelVersion kernel;
+  Attempt user_namespaces;
+  long max_user_namespaces = -1;          // -1: not told
+  bool user_namespaces_disabled = false;  // Debian's kernel.unprivileged_userns_clone=0
+  bool apparmor_restricts = false;        // kernel.apparmor_restrict_unprivileged_userns=1
+  Attempt overlay;                        // with root's privilege; as root only
+  Attempt overlay_in_user_namespace;
+  Attempt idmapped_mounts;  // of /usr; as root only
+  int landlock_abi = 0;
+  std::vector<std::string> seccomp_actions;
+  CgroupFacts cgroups;
+  bool kvm_exists = false;
+  bool kvm_usable = false;
+  bool btrfs_in_kernel = false;
+  bool loop_devices = false;
+  std::string mkfs_btrfs;
+  std::string newuidmap;
+  std::string newgidmap;
+  bool subordinate_ids = false;  // at least 65,536 in both /etc/subuid and /etc/subgid
+  std::string user;
+  std::vector<ProgramFact> runtimes;
+};
+
+// Tries everything out: some tens of milliseconds.
+MachineFacts examine_machine();
+
+// Whether a table like /etc/subuid gives a user, by name or number, at least 65,536 ids in one range.
+bool has_subordinate_ids(const std::string& table, const std::string& user, unsigned uid);
+
+}  // namespace cove

@@ -1,0 +1,38 @@
+#include "engine/retained.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace cove {
+
+void Retained::add(std::string_view data) {
+  total_ += data.size();
+  size_t room = head_most_ - head_.size();
+  head_.append(data.substr(0, room));
+  data.remove_prefix(std::min(room, data.size()));
+  if (data.size() > tail_most_) data.remove_prefix(data.size() - tail_most_);
+  size_t growth = std::min<size_t>(tail_most_ - tail_.size(), data.size());
+  tail_.append(data.substr(0, growth));
+  data.remove_prefix(growth);
+  while (!data.empty()) {
+    size_t piece = std::min(data.size(), tail_.size() - next_);
+    tail_.replace(next_, piece, data.substr(0, piece));
+    next_ = (next_ + piece) % tail_.size();
+    data.remove_prefix(piece);
+  }
+}
+
+CapturedStream Retained::take() {
+  CapturedStream stream;
+  stream.bytes = total_;
+  uint64_t kept = head_.size() + tail_.size();
+  stream.truncated = total_ > kept;
+  std::rotate(tail_.begin(), tail_.begin() + static_cast<std::ptrdiff_t>(next_), tail_.end());
+  stream.data = std::move(head_);
+  if (stream.truncated) stream.data += concat("\n[… ", total_ - kept, " bytes left out …]\n");
+  stream.data += tail_;
+  return stream;
+}
+
+}  // namespace cove

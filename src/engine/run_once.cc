@@ -1,0 +1,80 @@
+#include "engine/run_once.h"
+
+#include <unistd.h>
+
+#include "base/id.h"
+#include "base/text.h"
+#include "engine/caller.h"
+#include "engine/copy.h"
+#include "engine/environment.h"
+#include "engine/run_loop.h"
+#include "runtime/native/native_runtime.h"
+
+namespace cove {
+namespace {
+
+RunRequest complete(const RunRequest& wanted) {
+  RunRequest request = wanted;
+  if (request.sandbox.id.empty()) request.sandbox.id = make_id();
+  if (request.exec.id.empty()) request.exec.id = make_id();
+  request.exec.sole = true;
+  Environment env = safe_environment();
+  env.insert(env.end(), request.sandbox.env.begin(), request.sandbox.env.end());
+  request.sandbox.env = std::move(env);
+  return request;
+}
+
+std::string working_folder(const RunRequest& request) {
+  if (!request.exec.cwd.empty()) return request.exec.cwd;
+  if (request.sandbox.workspace.access != Access::None) return kWorkspacePath;
+  const std::string& user = request.exec.user.empty() ? request.sandbox.user : request.exec.user;
+  return split(user, ':')[0] == "root" || user == "0" ? "/root" : "/home/user";
+}
+
+Result<void> bring_files(Sandbox& sandbox, const RunRequest& request) {
+  if (request.files.empty() && request.copy_in.empty()) return {};
+  COVE_TRY(sandbox.ready());
+  std::unique_ptr<View> view = COVE_TRY(sandbox.open_view(request.exec.user));
+  for (const InlineFile& file : request.files) COVE_TRY(write_inline(*view, file));
+  for (const CopyIn& order : request.copy_in) COVE_TRY(copy_in(*view, order, working_folder(request)));
+  return {};
+}
+
+Result<void> fetch_files(Sandbox& sandbox, const RunRequest& request, ExecResult& result) {
+  if (request.copy_out.empty()) return {};
+  std::unique_ptr<View> view = COVE_TRY(sandbox.open_view(request.exec.user));
+  CopiedOut copied;
+  uint64_t room = request.copy_out_limit;
+  for (const CopyOut& order : request.copy_out)
+    COVE_TRY(copy_out(*view, order, working_folder(request), room, copied));
+  result.files = std::move(copied.files);
+  result.denials.insert(result.denials.end(), copied.left_out.begin(), copied.left_out.end());
+  return {};
+}
+
+Result<ExecResult> run_in(Sandbox& sandbox, const RunRequest& request, Caller& caller) {
+  COVE_TRY(bring_files(sandbox, request));
+  Attachment streams = COVE_TRY(sandbox.exec(request.exec));
+  if (request.exec.pty) caller.enter_raw_mode();
+  ExecResult result = COVE_TRY(RunLoop(sandbox, request, caller, std::move(streams)).run());
+  COVE_TRY(fetch_files(sandbox, request, result));
+  result.limits = sandbox.enforced();
+  return result;
+}
+
+}  // namespace
+
+Result<ExecResult> run_once(const RunRequest& wanted, const std::function<void(const std::string&)>& warn) {
+  RunRequest request = complete(wanted);
+  Caller caller = COVE_TRY(Caller::create());
+  std::unique_ptr<Runtime> runtime = COVE_TRY(native::make_native_runtime(COVE_TRY(native::find_places())));
+  std::unique_ptr<Sandbox> sandbox = COVE_TRY(runtime->create(request.sandbox));
+  for (const std::string& warning : sandbox->warnings()) warn(warning);
+  Result<ExecResult> result = run_in(*sandbox, request, caller);
+  Result<void> gone = sandbox->destroy();
+  if (!result) return result;
+  if (!gone) warn(concat("clean up: ", gone.error().message()));
+  return result;
+}
+
+}  // namespace cove

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <poll.h>
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "engine/retained.h"
+
+namespace cove {
+
+// One output of a program: read as fast as the target takes it, so that a slow reader makes the program wait.
+class OutputStream {
+ public:
+  // `target` is the descriptor to pass everything on to, or -1.
+  OutputStream(UniqueFd source, int target, uint64_t retained);
+
+  bool open() const { return source_.valid(); }
+  // What to wait for: data, or room at the target.
+  pollfd wanted() const;
+  // After poll: moves one portion. Returns the number of bytes that the program wrote.
+  uint64_t move(short revents);
+  // Takes what is still in the pipe, without waiting for more; the program has ended.
+  uint64_t drain();
+  CapturedStream take() { return retained_.take(); }
+
+ private:
+  uint64_t read_portion();
+  void write_pending();
+
+  UniqueFd source_;
+  int target_;
+  bool target_is_file_ = false;
+  std::string pending_;
+  Retained retained_;
+};
+
+// The caller's stdin on its way to the program.
+class InputStream {
+ public:
+  InputStream(int source, UniqueFd target);
+  bool open() const { return target_.valid(); }
+  pollfd wanted() const;
+  void move(short revents);
+  void close() { target_.reset(); }
+
+ private:
+  int source_;
+  UniqueFd target_;
+  bool ended_ = false;
+  std::string pending_;
+};
+
+}  // namespace cove

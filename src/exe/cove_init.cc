@@ -1,0 +1,47 @@
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstring>
+
+#include "init/protocol.h"
+#include "init/supervisor.h"
+
+namespace {
+
+using namespace cove;
+
+init::Mode parse_mode(const char* letters) {
+  init::Mode mode;
+  mode.one_run = std::strchr(letters, wire::kModeOneRun) != nullptr;
+  mode.single_id = std::strchr(letters, wire::kModeSingleId) != nullptr;
+  mode.landlock = std::strchr(letters, wire::kModeLandlock) != nullptr;
+  if (std::strchr(letters, wire::kModeNesting)) mode.nesting = init::Nesting::Allowed;
+  return mode;
+}
+
+// Waits until the walls stand; false where whoever builds them has given up.
+bool wait_for_walls() {
+  char byte;
+  bool ok = ::read(wire::kGoFd, &byte, 1) == 1;
+  ::close(wire::kGoFd);
+  return ok;
+}
+
+}  // namespace
+
+// Process 1 of a sandbox. Started by cove-spawn only: cove-init VERSION MODE, with the descriptors of protocol.h.
+int main(int argc, char** argv) {
+  if (argc != 3 || std::strcmp(argv[1], COVE_VERSION) != 0 || ::getpid() != 1) return 2;
+  ::prctl(PR_SET_DUMPABLE, 0);
+  ::prctl(PR_SET_NAME, "cove-init");
+  init::Mode mode = parse_mode(argv[2]);
+  UniqueFd listener(mode.one_run ? -1 : wire::kListenFd);
+  if (!wait_for_walls()) return 2;
+  if (::chdir("/") < 0) return 2;
+  // 0 to 2 are what it was started with; from here on they lead nowhere.
+  for (int fd = 0; fd < 3; ++fd) ::close(fd);
+  for (int fd = 0; fd < 3; ++fd)
+    if (::open("/dev/null", O_RDWR) != fd) return 2;
+  init::Supervisor(UniqueFd(wire::kControlFd), std::move(listener), mode).run();
+}

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "image/tree_writer.h"
+
+namespace cove {
+
+// Copies what programs need of the host's /etc (certificates, alternatives, ld.so's and the languages' settings…) to
+// `etc` below the writer's root, and nothing else: only regular files, folders and links that every user of the machine
+// can read, no keys and no passwords.
+Result<void> copy_etc(const std::string& host_etc, const TreeWriter& out);
+
+// Writes what is generated: passwd, group, hosts, resolv.conf, nsswitch.conf…; nothing in it tells of the host.
+Result<void> generate_etc(const TreeWriter& out);
+
+}  // namespace cove

@@ -1,0 +1,153 @@
+#include "image/host_image.h"
+
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ctime>
+
+#include "base/text.h"
+#include "image/fingerprint.h"
+#include "image/skeleton.h"
+#include "sys/file.h"
+
+namespace cove {
+namespace {
+
+constexpr time_t kDay = 24 * 60 * 60;
+constexpr time_t kKeepUnused = 7 * kDay;
+constexpr std::string_view kHalfMade = "tmp-";
+
+// Someone else who can write here could put his own files into every sandbox.
+Result<void> check_ours(const std::string& path, const struct stat& info) {
+  if (S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
+  return fail(Error(Code::Denied, concat("the cache ", path, " is not a folder that only its owner, user ", ::geteuid(),
+                                         ", can write to"))
+                  .hint("remove it, or name another one with COVE_CACHE"));
+}
+
+Result<struct stat> stat_ours(const std::string& path) {
+  struct stat info = COVE_TRY(sys::lstat(path));
+  COVE_TRY(check_ours(path, info));
+  return info;
+}
+
+// 0700: the skeleton has folders that anyone may write to (tmp), which is meant for those inside only.
+Result<void> prepare(const std::string& cache, const std::string& host) {
+  if (!sys::exists(cache)) COVE_TRY_NOTE("make the cache", sys::make_folders(cache));
+  COVE_TRY(stat_ours(cache));
+  if (::mkdir(host.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno(concat("mkdir ", host));
+  COVE_TRY(stat_ours(host));
+  if (::chmod(host.c_str(), 0700) < 0) return fail_errno(concat("chmod ", host));
+  return {};
+}
+
+Result<UniqueFd> lock(const std::string& path) {
+  UniqueFd fd = COVE_TRY(sys::open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
+  while (::flock(fd.get(), LOCK_EX) < 0)
+    if (errno != EINTR) return fail_errno(concat("flock ", path));
+  return fd;
+}
+
+bool unused(const std::string& image) {
+  auto info = sys::lstat(image);
+  if (!info || ::time(nullptr) - info->st_mtime < kKeepUnused) return false;
+  auto fd = sys::open(image, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+  return fd && ::flock(fd->get(), LOCK_EX | LOCK_NB) == 0;
+}
+
+// With the lock held: what a killed process left half-made, and images that nobody has used for long.
+void clean(const std::string& host, const std::string& current) {
+  auto names = sys::list_folder(host);
+  if (!names) return;
+  for (const std::string& name : *names) {
+    std::string path = host + "/" + name;
+    bool old_image = name != current && name != ".lock" && !name.starts_with(kHalfMade) && unused(path);
+    if (name.starts_with(kHalfMade) || old_image) static_cast<void>(sys::remove_tree(path));
+  }
+}
+
+Result<void> build(const std::string& cache, const HostSource& source, const std::string& name) {
+  std::string host = cache + "/host";
+  COVE_TRY(prepare(cache, host));
+  UniqueFd held = COVE_TRY(lock(host + "/.lock"));
+  if (sys::exists(concat(host, "/", name))) return {};  // another process was faster
+  clean(host, name);
+  std::string half_made = concat(host, "/", kHalfMade, name);
+  COVE_TRY(sys::mkdir(half_made, 0755));
+  COVE_TRY(build_host_image(source, half_made));
+  return sys::rename(half_made, concat(host, "/", name));
+}
+
+// Tells `clean` that the image is in use; once a day is enough.
+void touch(const std::string& folder, const struct stat& info) {
+  if (::time(nullptr) - info.st_mtime > kDay) static_cast<void>(::utimensat(AT_FDCWD, folder.c_str(), nullptr, 0));
+}
+
+DevNodes dev_nodes(const std::string& dev) {
+  struct stat null;
+  struct statvfs file_system;
+  bool real = ::lstat((dev + "/null").c_str(), &null) == 0 && S_ISCHR(null.st_mode) &&
+              ::statvfs(dev.c_str(), &file_system) == 0 && (file_system.f_flag & ST_NODEV) == 0;
+  return real ? DevNodes::Real : DevNodes::Placeholders;
+}
+
+Result<ImageRoot> describe(const std::string& folder, const std::string& fingerprint) {
+  ImageRoot image;
+  image.reference = "host@" + fingerprint;
+  image.folder = folder;
+  image.dev = folder + "/dev";
+  image.dev_nodes = dev_nodes(image.dev);
+  image.mounts.push_back({"", {folder + "/root"}, false});
+  for (const std::string& name : COVE_TRY(sys::list_folder(folder + "/over")))
+    image.mounts.push_back({name, {concat(folder, "/over/", name), "/" + name}, true});
+  return image;
+}
+
+// The line of /etc/passwd, read directly: a static program has no name services.
+std::string home_of(uid_t uid) {
+  auto passwd = sys::read_file("/etc/passwd", 1 << 20);
+  if (!passwd) return "";
+  for (const std::string& line : split(*passwd, '\n')) {
+    std::vector<std::string> fields = split(line, ':');
+    if (fields.size() > 5 && fields[2] == std::to_string(uid)) return fields[5];
+  }
+  return "";
+}
+
+std::string absolute_env(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && value[0] == '/' ? value : "";
+}
+
+}  // namespace
+
+Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program) {
+  HostSource source{"", sudo_program};
+  std::string fingerprint = host_fingerprint(source.root, sudo_program);
+  std::string folder = concat(cache, "/host/", fingerprint);
+  if (!sys::lstat(folder)) COVE_TRY_NOTE("make the host image", build(cache, source, fingerprint));
+  COVE_TRY(stat_ours(cache));
+  COVE_TRY(stat_ours(cache + "/host"));
+  struct stat info = COVE_TRY(stat_ours(folder));
+  touch(folder, info);
+  return describe(folder, fingerprint);
+}
+
+Result<std::string> cache_folder() {
+  const char* chosen = std::getenv("COVE_CACHE");
+  if (chosen != nullptr && chosen[0] != '\0') {
+    if (chosen[0] == '/') return chosen;
+    return fail(Code::Invalid, concat("COVE_CACHE='", std::string_view(chosen), "' is not an absolute path"));
+  }
+  if (::geteuid() == 0) return "/var/cache/cove";
+  if (std::string base = absolute_env("XDG_CACHE_HOME"); !base.empty()) return base + "/cove";
+  std::string home = absolute_env("HOME");
+  if (home.empty()) home = home_of(::geteuid());
+  if (!home.empty()) return home + "/.cache/cove";
+  return fail(Error(Code::NotFound, "this user has no home to keep a cache in").hint("name a folder with COVE_CACHE"));
+}
+
+}  // namespace cove

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+namespace cove {
+
+// What a host image is made from.
+struct HostSource {
+  std::string root;          // "" is this machine's own root; a folder that looks like one, in tests
+  std::string sudo_program;  // empty: none
+};
+
+// Builds all that a host image has of its own in `folder`, which exists and is empty:
+//   root/         the skeleton of the root file system
+//   over/NAME/    what lies over the host's /NAME (at least usr); one for each of its folders that are shown
+//   dev/          the devices, or placeholders for them
+Result<void> build_host_image(const HostSource& host, const std::string& folder);
+
+}  // namespace cove

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace cove {
+
+// Writes folders, files and links below a folder of this user's own, with exactly the modes asked for, whatever the
+// umask. Root's are given to the current owner (0:0 at first); anyone else's stay his.
+class TreeWriter {
+ public:
+  explicit TreeWriter(std::string root) : root_(std::move(root)) {}
+
+  // Makes what is missing of `path`; folders on the way are 0755, the last has `mode`, also if it was there already.
+  Result<void> folder(const std::string& path, mode_t mode = 0755) const;
+  Result<void> file(const std::string& path, std::string_view data, mode_t mode = 0644) const;
+  Result<void> link(const std::string& path, const std::string& target) const;
+
+  // From now on things belong to this user and his group of the same number.
+  void set_owner(uid_t owner) { owner_ = owner; }
+
+  std::string path(const std::string& relative) const { return root_ + "/" + relative; }
+
+ private:
+  Result<void> give(const std::string& relative) const;
+
+  std::string root_;
+  uid_t owner_ = 0;
+};
+
+}  // namespace cove

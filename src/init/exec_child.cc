@@ -1,0 +1,168 @@
+#include "init/exec_child.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+namespace cove::init {
+namespace {
+
+using wire::Stage;
+
+bool join_groups(const std::vector<int>& fds) {
+  for (int fd : fds)
+    if (::write(fd, "0", 1) != 1) return false;
+  return true;
+}
+
+bool connect_stdio(const ChildPlan& plan) {
+  if (plan.terminal >= 0) {
+    if (::ioctl(plan.terminal, TIOCSCTTY, 0) < 0) return false;
+    for (int fd = 0; fd < 3; ++fd)
+      if (::dup2(plan.terminal, fd) < 0) return false;
+    return true;
+  }
+  // The sources lie above 2 (process 1 keeps 0 to 2 open on /dev/null), so none is overwritten before it is copied.
+  for (int fd = 0; fd < 3; ++fd)
+    if (::dup2(plan.stdio[fd], fd) < 0) return false;
+  return true;
+}
+
+bool set_rlimits(const std::vector<wire::Rlimit>& limits) {
+  for (const wire::Rlimit& limit : limits) {
+    struct rlimit current;
+    auto resource = static_cast<__rlimit_resource_t>(limit.resource);
+    if (::getrlimit(resource, &current) < 0) return false;
+    // Hard limits can only be lowered here.
+    struct rlimit wanted;
+    wanted.rlim_max = std::min<rlim_t>(limit.hard, current.rlim_max);
+    wanted.rlim_cur = std::min<rlim_t>(limit.soft, wanted.rlim_max);
+    if (::setrlimit(resource, &wanted) < 0) return false;
+  }
+  return true;
+}
+
+void reset_signals() {
+  sigset_t none;
+  sigemptyset(&none);
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+bool write_text(const char* path, const char* text, size_t size) {
+  int fd = ::open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  bool ok = ::write(fd, text, size) == static_cast<ssize_t>(size);
+  ::close(fd);
+  return ok;
+}
+
+// Where only one id is mapped, another user is played in a user namespace of the program's own.
+bool play_user(const User& user) {
+  auto current = static_cast<unsigned>(::getuid());
+  if (current == user.uid) return true;
+  auto group = static_cast<unsigned>(::getgid());
+  if (::unshare(CLONE_NEWUSER) < 0) return false;
+  char line[64];
+  auto size = static_cast<size_t>(::snprintf(line, sizeof line, "%u %u 1", user.uid, current));
+  if (!write_text("/proc/self/uid_map", line, size) || !write_text("/proc/self/setgroups", "deny", 4)) return false;
+  size = static_cast<size_t>(::snprintf(line, sizeof line, "%u %u 1", user.gid, group));
+  return write_text("/proc/self/gid_map", line, size);
+}
+
+bool set_identity(const User& user) {
+  // Raw calls: the library's would look for other threads to tell.
+  std::vector<gid_t> groups(user.groups.begin(), user.groups.end());
+  return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0 &&
+         ::syscall(SYS_setresgid, user.gid, user.gid, user.gid) == 0 &&
+         ::syscall(SYS_setresuid, user.uid, user.uid, user.uid) == 0;
+}
+
+bool enter_folder(const ChildPlan& plan) {
+  if (!plan.request.cwd.empty()) return ::chdir(plan.request.cwd.c_str()) == 0;
+  return ::chdir(plan.user.home.c_str()) == 0 || ::chdir("/") == 0;
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> list;
+  list.reserve(texts.size() + 1);
+  for (const std::string& text : texts) list.push_back(const_cast<char*>(text.c_str()));
+  list.push_back(nullptr);
+  return list;
+}
+
+void execute(const ChildPlan& plan) {
+  std::vector<std::string> environment = complete_environment(plan.request, plan.user);
+  std::vector<char*> argv = pointers(plan.request.argv);
+  std::vector<char*> env = pointers(environment);
+  environ = env.data();  // the search for the program goes by the sandbox's PATH
+  ::execvp(argv[0], argv.data());
+}
+
+// The steps of the child, in order; returns the one that failed.
+Stage run_steps(const ChildPlan& plan) {
+  if (!join_groups(plan.join_fds)) return Stage::JoinGroup;
+  reset_signals();
+  if (::setsid() < 0 || !connect_stdio(plan)) return Stage::Terminal;
+  if (!set_rlimits(plan.request.rlimits)) return Stage::Rlimit;
+  ::umask(022);
+  FenceOutcome fences = become(plan.user, plan.nesting, plan.single_id);
+  if (!fences.ok) return fences.stage;
+  if (!enter_folder(plan)) return Stage::Folder;
+  execute(plan);
+  return Stage::Execute;
+}
+
+}  // namespace
+
+FenceOutcome become(const User& user, Nesting nesting, bool single_id) {
+  const uint64_t kept = user.uid == 0 ? root_capabilities() : 0;
+  if (single_id && !play_user(user)) return {false, Stage::Identity};
+  if (limit_bounding_set(kept) < 0) return {false, Stage::Fence};
+  if (!single_id && !set_identity(user)) return {false, Stage::Identity};
+  if (set_capabilities(kept) < 0 || no_new_privileges() < 0 || apply_seccomp(nesting) < 0)
+    return {false, Stage::Fence};
+  return {true, Stage::Fence};
+}
+
+std::vector<std::string> complete_environment(const wire::ExecRequest& request, const User& user) {
+  std::vector<std::string> environment = request.env;
+  auto fill = [&](std::string name, const std::string& value) {
+    name += '=';
+    for (const std::string& entry : environment)
+      if (entry.starts_with(name)) return;
+    environment.push_back(name + value);
+  };
+  fill("HOME", user.home);
+  fill("USER", user.name);
+  fill("LOGNAME", user.name);
+  fill("SHELL", user.shell);
+  return environment;
+}
+
+pid_t start_child(const ChildPlan& plan, UniqueFd& report) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) < 0) return -1;
+  UniqueFd reader(ends[0]);
+  UniqueFd writer(ends[1]);
+  pid_t pid = ::fork();
+  if (pid < 0) return -1;
+  if (pid == 0) {
+    StartFailure failure = {run_steps(plan), errno};
+    static_cast<void>(!::write(writer.get(), &failure, sizeof failure));
+    ::_exit(127);
+  }
+  report = std::move(reader);
+  return pid;
+}
+
+}  // namespace cove::init

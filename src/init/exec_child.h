@@ -1,0 +1,45 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "init/fences.h"
+#include "init/passwd.h"
+#include "init/protocol.h"
+
+namespace cove::init {
+
+// What a new program of the sandbox is started with.
+struct ChildPlan {
+  wire::ExecRequest request;
+  User user;
+  std::vector<int> join_fds;  // control groups to move into first
+  int stdio[3] = {-1, -1, -1};
+  int terminal = -1;  // the slave end, instead of stdio
+  Nesting nesting = Nesting::Forbidden;
+  bool single_id = false;
+};
+
+// How a start failed; travels over a pipe that closes when the program is running.
+struct StartFailure {
+  wire::Stage stage;
+  int errnum;
+};
+
+// Forks, and in the child goes through the steps (groups, terminal, limits, identity, folder, fences) to execve.
+// `report` becomes readable with a StartFailure, or closes on success. Returns the pid, or -1 with errno.
+pid_t start_child(const ChildPlan& plan, UniqueFd& report);
+
+// Takes on the identity and the fences of a user's program in this process; 0, or the stage that failed with errno.
+struct FenceOutcome {
+  bool ok;
+  wire::Stage stage;
+};
+FenceOutcome become(const User& user, Nesting nesting, bool single_id);
+
+// The environment of a program: as requested, HOME, USER and LOGNAME filled in where missing.
+std::vector<std::string> complete_environment(const wire::ExecRequest& request, const User& user);
+
+}  // namespace cove::init

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstdint>
+
+// What process 1 puts up around the programs it starts. Each call returns 0 or -1 with errno, as system calls do.
+namespace cove::init {
+
+// The capabilities that root inside keeps, all of them over the sandbox's own user namespace only.
+uint64_t root_capabilities();
+
+// Drops everything outside `kept` from the bounding set. Needs CAP_SETPCAP.
+int limit_bounding_set(uint64_t kept);
+int set_capabilities(uint64_t kept);
+int no_new_privileges();
+
+enum class Nesting { Forbidden, Allowed };
+int apply_seccomp(Nesting nesting);
+
+// The second fence, for this process and all it starts: files below / can be read, and written only below the folders
+// that are meant for it; no device nodes. 0 also where the kernel has no Landlock.
+int apply_landlock();
+
+}  // namespace cove::init

@@ -1,0 +1,214 @@
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The channel between Cove and cove-init (process 1 of a sandbox): messages over a SEQPACKET socket, descriptors
+// beside them. docs/formats/init-channel.md describes it. Both sides take what they read as hostile: a Reader never
+// reads past its end and never trusts a length.
+namespace cove::wire {
+
+inline constexpr uint32_t kVersion = 1;
+inline constexpr size_t kMaxMessage = 60 * 1024;      // larger exec requests travel in a memfd
+inline constexpr size_t kMaxRequest = 6 * 1024 * 1024;  // the most that process 1 reads from such a memfd
+inline constexpr size_t kMaxList = 1 << 20;
+
+enum class Type : uint32_t {
+  // Cove → process 1
+  Exec = 1,    // ExecRequest; fds: [memfd if large] stdin stdout stderr (or none with a pty), then join fds
+  Signal = 2,  // id, number, Target
+  Resize = 3,  // id, rows, columns
+  View = 4,    // user; fds: the socket to serve
+  Dial = 5,    // token, port
+  Hello = 6,   // a new server took over: asks for the table of execs
+  Attach = 7,  // id: asks for duplicates of the exec's output descriptors
+  Shutdown = 8,
+
+  // process 1 → Cove
+  Started = 32,   // id, pid inside; fds: the terminal's master, with a pty
+  Failed = 33,    // id, Stage, errno
+  Exited = 34,    // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer
+  Dialed = 35,    // token, errno; fds: the connection
+  Table = 36,     // count, then per exec: id, pid, state, wait status
+  Attached = 37,  // id; fds
+  Ready = 38,
+
+  // in a view
+  Open = 64,     // path, flags, mode → Done + fd
+  Stat = 65,     // path, follow → Done, Entry
+  List = 66,     // path → Entries… Done
+  Mkdir = 67,    // path, mode, parents
+  Remove = 68,   // path, recursive
+  Rename = 69,   // from, to
+  Chmod = 70,    // path, mode
+  Glob = 71,     // pattern, folder → Entries… Done
+  Readlink = 72, // path → Done, target
+  Symlink = 73,  // target, path
+  Entries = 80,  // count, entries
+  Done = 81,     // errno, then what the operation returns
+};
+
+// Where the start of an exec failed.
+enum class Stage : uint32_t {
+  Request = 1,  // the message makes no sense
+  Fork,
+  User,  // no such user inside
+  JoinGroup,
+  Terminal,
+  Rlimit,
+  Identity,
+  Folder,  // chdir to the working folder
+  Fence,   // capabilities, no_new_privs, seccomp
+  Execute,
+};
+
+enum class Target : uint32_t { Process = 0, Group = 1 };
+
+class Writer {
+ public:
+  explicit Writer(Type type) { number(static_cast<uint32_t>(type)); }
+  Writer() = default;
+  Writer& number(uint64_t value) {
+    data_.append(reinterpret_cast<const char*>(&value), sizeof value);
+    return *this;
+  }
+  Writer& text(std::string_view value) {
+    number(value.size());
+    data_.append(value);
+    return *this;
+  }
+  template <typename List>
+  Writer& texts(const List& values) {
+    number(values.size());
+    for (const auto& value : values) text(value);
+    return *this;
+  }
+  const std::string& data() const { return data_; }
+
+ private:
+  std::string data_;
+};
+
+class Reader {
+ public:
+  explicit Reader(std::string_view data) : data_(data) {}
+  uint64_t number() {
+    uint64_t value = 0;
+    if (data_.size() < sizeof value) return broken();
+    std::memcpy(&value, data_.data(), sizeof value);
+    data_.remove_prefix(sizeof value);
+    return value;
+  }
+  std::string text() {
+    uint64_t size = number();
+    if (size > data_.size()) return broken(), std::string();
+    std::string value(data_.substr(0, size));
+    data_.remove_prefix(size);
+    return value;
+  }
+  std::vector<std::string> texts() {
+    uint64_t count = number();
+    std::vector<std::string> values;
+    if (count > kMaxList || count * sizeof(uint64_t) > data_.size()) return broken(), values;
+    values.reserve(count);
+    for (uint64_t i = 0; i < count && ok_; ++i) values.push_back(text());
+    return values;
+  }
+  Type type() { return static_cast<Type>(number()); }
+  bool ok() const { return ok_; }
+  // All was read and all was well formed.
+  bool done() const { return ok_ && data_.empty(); }
+  std::string_view rest() const { return data_; }
+
+ private:
+  uint64_t broken() {
+    ok_ = false;
+    data_ = {};
+    return 0;
+  }
+
+  std::string_view data_;
+  bool ok_ = true;
+};
+
+struct Rlimit {
+  uint64_t resource;
+  uint64_t soft;
+  uint64_t hard;
+};
+
+inline constexpr uint64_t kExecPty = 1;        // rows and columns are valid; no stdio descriptors
+inline constexpr uint64_t kExecKeepPipes = 2;  // process 1 keeps our ends of the pipes for a next server
+inline constexpr uint64_t kExecInMemfd = 4;    // the request is in the first descriptor
+
+struct ExecRequest {
+  std::string id;
+  std::string user;
+  std::string cwd;  // empty: the user's home
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  // KEY=VALUE; HOME, USER, LOGNAME are filled in where missing
+  std::vector<Rlimit> rlimits;
+  uint64_t rows = 0;
+  uint64_t columns = 0;
+
+  std::string encode() const {
+    Writer out;
+    out.text(id).text(user).text(cwd).texts(argv).texts(env).number(rows).number(columns).number(rlimits.size());
+    for (const Rlimit& limit : rlimits) out.number(limit.resource).number(limit.soft).number(limit.hard);
+    return out.data();
+  }
+  bool decode(Reader& in) {
+    id = in.text();
+    user = in.text();
+    cwd = in.text();
+    argv = in.texts();
+    env = in.texts();
+    rows = in.number();
+    columns = in.number();
+    uint64_t count = in.number();
+    for (uint64_t i = 0; i < count && i < 32 && in.ok(); ++i)
+      rlimits.push_back({in.number(), in.number(), in.number()});
+    return in.done() && !argv.empty() && !id.empty() && id.size() <= 64;
+  }
+};
+
+// What a view tells of a file.
+struct Entry {
+  std::string name;
+  uint64_t mode = 0;
+  uint64_t size = 0;
+  uint64_t mtime_ns = 0;
+  uint64_t uid = 0;
+  uint64_t gid = 0;
+
+  void encode(Writer& out) const { out.text(name).number(mode).number(size).number(mtime_ns).number(uid).number(gid); }
+  static Entry decode(Reader& in) {
+    Entry entry;
+    entry.name = in.text();
+    entry.mode = in.number();
+    entry.size = in.number();
+    entry.mtime_ns = in.number();
+    entry.uid = in.number();
+    entry.gid = in.number();
+    return entry;
+  }
+};
+
+// Process 1's inherited descriptors.
+inline constexpr int kControlFd = 3;  // the channel
+inline constexpr int kGoFd = 4;       // a byte arrives when the walls stand; end of file: give up
+inline constexpr int kListenFd = 5;   // only where a next server may come: new channels are accepted here
+
+// Process 1's arguments: cove-init VERSION MODE, with letters of MODE:
+inline constexpr char kModeOneRun = 'o';   // ends when the channel closes
+inline constexpr char kModeNesting = 'n';  // namespaces may be made inside
+inline constexpr char kModeSingleId = 's';  // only one user id is mapped: root is played in a namespace of its own
+inline constexpr char kModeLandlock = 'l';
+
+// The address at which sudo inside asks process 1: abstract, in the sandbox's own network namespace.
+inline constexpr std::string_view kSudoAddress{"\0cove/sudo", 10};
+
+}  // namespace cove::wire

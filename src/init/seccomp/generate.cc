@@ -1,0 +1,165 @@
+// Writes the compiled seccomp filters as C++ arrays, so that a sandbox's start needs no libseccomp.
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "init/seccomp/policy.h"
+
+namespace cove::seccomp {
+namespace {
+
+enum class Nesting { Forbidden, Allowed };
+
+constexpr uint32_t kEperm = SCMP_ACT_ERRNO(EPERM);
+constexpr uint32_t kEnosys = SCMP_ACT_ERRNO(ENOSYS);
+constexpr uint64_t kLow32 = 0xffffffff;
+// CLONE_NEWTIME shares its bit with the exit signal of clone(2): only unshare and clone3 know it.
+constexpr uint64_t kCloneNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
+                                      CLONE_NEWPID | CLONE_NEWNET;
+constexpr uint64_t kUnshareNamespaces = kCloneNamespaces | 0x80;
+constexpr uint32_t kTioclinux = 0x541c;
+constexpr uint32_t kTiocsti = 0x5412;
+constexpr int kNetlinkRoute = 0;
+
+void check(int status, const std::string& what) {
+  if (status >= 0) return;
+  std::fprintf(stderr, "seccomp filter: %s: error %d\n", what.c_str(), -status);
+  std::exit(1);
+}
+
+class Filter {
+ public:
+  explicit Filter(uint32_t arch) : arch_(arch), context_(seccomp_init(kEnosys)) {
+    if (arch != seccomp_arch_native()) {
+      check(seccomp_arch_add(context_, arch), "add architecture");
+      check(seccomp_arch_remove(context_, seccomp_arch_native()), "remove architecture");
+    }
+    check(seccomp_attr_set(context_, SCMP_FLTATR_ACT_BADARCH, kEnosys), "foreign architectures");
+    check(seccomp_attr_set(context_, SCMP_FLTATR_CTL_OPTIMIZE, 2), "optimize");
+  }
+  ~Filter() { seccomp_release(context_); }
+  Filter(const Filter&) = delete;
+  Filter& operator=(const Filter&) = delete;
+
+  // Calls that this architecture (or this libseccomp) does not know fall to the default.
+  template <typename... Conditions>
+  void rule(uint32_t action, const char* name, Conditions... conditions) {
+    int number = seccomp_syscall_resolve_name(name);
+    if (number == __NR_SCMP_ERROR) return;
+    check(seccomp_rule_add(context_, action, number, sizeof...(conditions), conditions...), name);
+  }
+
+  void print(const char* name) const {
+    std::printf("inline constexpr sock_filter %s[] = {\n", name);
+    for (const sock_filter& instruction : terminal_injection()) print(instruction);
+    std::FILE* file = std::tmpfile();
+    check(seccomp_export_bpf(context_, fileno(file)), "export");
+    std::rewind(file);
+    sock_filter instruction;
+    while (std::fread(&instruction, sizeof instruction, 1, file) == 1) print(instruction);
+    std::printf("};\n");
+    std::fclose(file);
+  }
+
+ private:
+  static void print(const sock_filter& instruction) {
+    std::printf("{0x%x,%u,%u,0x%x},\n", instruction.code, instruction.jt, instruction.jf, instruction.k);
+  }
+
+  // Stands before what libseccomp generates, which cannot say "ioctl, but not with these two requests": EPERM for
+  // TIOCSTI and TIOCLINUX. The kernel looks at the low 32 bits of the request only, and so does this.
+  std::vector<sock_filter> terminal_injection() const {
+    uint32_t ioctl_number = static_cast<uint32_t>(seccomp_syscall_resolve_name_arch(arch_, "ioctl"));
+    return {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch_, 0, 6),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ioctl_number, 0, 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kTiocsti, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kTioclinux, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, kEperm),
+    };
+  }
+
+  uint32_t arch_;
+  scmp_filter_ctx context_;
+};
+
+void add_namespaces(Filter& filter, Nesting nesting) {
+  if (nesting == Nesting::Allowed) {
+    for (const char* name : kNesting) filter.rule(SCMP_ACT_ALLOW, name);
+    filter.rule(SCMP_ACT_ALLOW, "clone");
+    return;
+  }
+  for (const char* name : kNesting)
+    if (std::string(name) != "unshare") filter.rule(kEperm, name);
+  filter.rule(SCMP_ACT_ALLOW, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, kCloneNamespaces, 0));
+  filter.rule(SCMP_ACT_ALLOW, "unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, kUnshareNamespaces, 0));
+  // What is left of the two has at least one namespace bit: one rule for each.
+  for (int bit = 0; bit < 32; ++bit) {
+    uint64_t flag = uint64_t{1} << bit;
+    if (kCloneNamespaces & flag) filter.rule(kEperm, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
+    if (kUnshareNamespaces & flag) filter.rule(kEperm, "unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
+  }
+}
+
+void add_sockets(Filter& filter) {
+  for (const char* call : {"socket", "socketpair"}) {
+    for (int family : {AF_UNIX, AF_INET, AF_INET6})
+      filter.rule(SCMP_ACT_ALLOW, call, SCMP_A0(SCMP_CMP_MASKED_EQ, kLow32, static_cast<uint64_t>(family)));
+    // Everything above AF_NETLINK, and the old families below it.
+    filter.rule(kEperm, call, SCMP_A0(SCMP_CMP_GT, AF_NETLINK));
+    for (int family = 0; family < AF_NETLINK; ++family)
+      if (family != AF_UNIX && family != AF_INET && family != AF_INET6)
+        filter.rule(kEperm, call, SCMP_A0(SCMP_CMP_EQ, static_cast<uint64_t>(family)));
+  }
+  // Interface lists (getifaddrs) come over route netlink; the other netlink families are attack surface.
+  filter.rule(SCMP_ACT_ALLOW, "socket", SCMP_A0(SCMP_CMP_MASKED_EQ, kLow32, AF_NETLINK),
+              SCMP_A2(SCMP_CMP_MASKED_EQ, kLow32, kNetlinkRoute));
+  filter.rule(kEperm, "socket", SCMP_A0(SCMP_CMP_MASKED_EQ, kLow32, AF_NETLINK), SCMP_A2(SCMP_CMP_GT, kNetlinkRoute));
+}
+
+void add_personalities(Filter& filter) {
+  // Linux, 32-bit uname, gdb's ADDR_NO_RANDOMIZE, and the query.
+  for (uint64_t persona : {0x0ul, 0x8ul, 0x20000ul, 0x20008ul, 0x40000ul, 0x40008ul, 0xfffffffful})
+    filter.rule(SCMP_ACT_ALLOW, "personality", SCMP_A0(SCMP_CMP_EQ, persona));
+}
+
+void print_filter(uint32_t arch, Nesting nesting, const char* name) {
+  Filter filter(arch);
+  for (const char* call : kAllowed) filter.rule(SCMP_ACT_ALLOW, call);
+  for (const char* call : kForbidden) filter.rule(kEperm, call);
+  add_namespaces(filter, nesting);
+  add_sockets(filter);
+  filter.rule(SCMP_ACT_ALLOW, "ioctl");
+  add_personalities(filter);
+  filter.print(name);
+}
+
+void print_architecture(uint32_t arch, const char* macro) {
+  std::printf("#if defined(%s)\n", macro);
+  print_filter(arch, Nesting::Forbidden, "kFilter");
+  print_filter(arch, Nesting::Allowed, "kNestingFilter");
+  std::printf("#endif\n");
+}
+
+}  // namespace
+}  // namespace cove::seccomp
+
+int main() {
+  std::printf("#pragma once\n#include <linux/filter.h>\nnamespace cove::seccomp {\n");
+  cove::seccomp::print_architecture(SCMP_ARCH_X86_64, "__x86_64__");
+  cove::seccomp::print_architecture(SCMP_ARCH_AARCH64, "__aarch64__");
+  std::printf("}  // namespace cove::seccomp\n");
+}

@@ -1,0 +1,294 @@
+#include "init/supervisor.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "init/channel.h"
+#include "init/request.h"
+#include "init/view.h"
+
+namespace cove::init {
+namespace {
+
+using wire::Reader;
+using wire::Stage;
+using wire::Type;
+using wire::Writer;
+
+constexpr int kMessagesPerTurn = 16;
+constexpr size_t kRememberedPrograms = 4096;
+
+UniqueFd open_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+  return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+uint64_t microseconds(const timeval& time) {
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+}
+
+uint64_t layer_bytes() {
+  struct statfs info;
+  if (::statfs("/", &info) < 0) return 0;
+  return (info.f_blocks - info.f_bfree) * static_cast<uint64_t>(info.f_bsize);
+}
+
+}  // namespace
+
+Supervisor::Supervisor(UniqueFd control, UniqueFd listener, Mode mode)
+    : control_(std::move(control)), listener_(std::move(listener)), mode_(mode), signals_(open_signals()) {}
+
+void Supervisor::run() {
+  if (mode_.landlock && apply_landlock() < 0) ::_exit(3);
+  open_sudo_door();
+  tell(Writer(Type::Ready));
+  while (true) {
+    std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0},
+                                  {control_.get(), POLLIN, 0},
+                                  {listener_.get(), POLLIN, 0},
+                                  {sudo_door_.get(), POLLIN, 0}};
+    for (const auto& petitioner : petitioners_) polled.push_back({petitioner->socket.get(), POLLIN, 0});
+    if (::poll(polled.data(), polled.size(), -1) > 0) serve(polled);
+  }
+}
+
+void Supervisor::serve(const std::vector<pollfd>& polled) {
+  if (polled[1].revents) take_control_messages();
+  if (polled[0].revents) reap();
+  if (polled[2].revents) accept_server();
+  size_t known = petitioners_.size();
+  for (size_t i = 0; i < known && 4 + i < polled.size(); ++i)
+    if (polled[4 + i].revents) take_petition(*petitioners_[i]);
+  forget_closed_petitioners();
+  if (polled[3].revents) accept_petitioner();
+}
+
+void Supervisor::take_control_messages() {
+  for (int i = 0; i < kMessagesPerTurn && control_; ++i) {
+    sys::Message message;
+    switch (receive(control_.get(), message)) {
+      case Received::Nothing: return;
+      case Received::Closed: return control_closed();
+      case Received::Message: handle(message);
+    }
+  }
+}
+
+void Supervisor::control_closed() {
+  if (mode_.one_run) ::_exit(0);
+  control_.reset();
+}
+
+void Supervisor::accept_server() {
+  UniqueFd next(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (next) control_ = std::move(next);
+}
+
+void Supervisor::handle(const sys::Message& message) {
+  Reader in(message.data);
+  auto& fds = const_cast<std::vector<UniqueFd>&>(message.fds);
+  switch (in.type()) {
+    case Type::Exec: return handle_exec(in, std::move(fds));
+    case Type::Signal: return handle_signal(in);
+    case Type::Resize: return handle_resize(in);
+    case Type::View: return handle_view(in, std::move(fds));
+    case Type::Dial: return handle_dial(in);
+    case Type::Hello: return send_table();
+    case Type::Attach: return handle_attach(in);
+    case Type::Shutdown: ::_exit(0);
+    default: return;
+  }
+}
+
+void Supervisor::handle_exec(Reader& in, std::vector<UniqueFd> fds) {
+  uint64_t flags = in.number();
+  wire::ExecRequest request;
+  if (!read_request(in, (flags & wire::kExecInMemfd) != 0, fds, request))
+    return failed(request.id, Stage::Request, EINVAL);
+  start(std::move(request), flags, std::move(fds));
+}
+
+void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<UniqueFd> fds) {
+  const bool pty = (flags & wire::kExecPty) != 0;
+  const size_t stdio = pty ? 0 : 3;
+  if (fds.size() < stdio) return failed(request.id, Stage::Request, EBADF);
+  auto program = std::make_unique<Program>();
+  ChildPlan plan;
+  if (!find_user(request.user, plan.user)) return failed(request.id, Stage::User, ENOENT);
+  UniqueFd slave;
+  if (pty && !open_terminal(request, plan.user, *program, slave)) return failed(request.id, Stage::Terminal, errno);
+  plan.terminal = slave.get();
+  for (size_t i = 0; i < stdio; ++i) plan.stdio[i] = fds[i].get();
+  for (size_t i = stdio; i < fds.size(); ++i) plan.join_fds.push_back(fds[i].get());
+  plan.nesting = mode_.nesting;
+  plan.single_id = mode_.single_id;
+  plan.request = std::move(request);
+  program->id = plan.request.id;
+  program->rlimits = plan.request.rlimits;
+  program->pid = start_child(plan, program->report);
+  if (program->pid < 0) return failed(program->id, Stage::Fork, errno);
+  for (size_t i = stdio; i < fds.size(); ++i) program->join_fds.push_back(std::move(fds[i]));
+  std::vector<int> master;
+  if (pty) master.push_back(program->terminal.get());
+  tell(Writer(Type::Started).text(program->id).number(static_cast<uint64_t>(program->pid)), master);
+  programs_.push_back(std::move(program));
+}
+
+bool Supervisor::open_terminal(const wire::ExecRequest& request, const User& user, Program& program, UniqueFd& slave) {
+  program.terminal.reset(::open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!program.terminal) return false;
+  int unlock = 0;
+  if (::ioctl(program.terminal.get(), TIOCSPTLCK, &unlock) < 0) return false;
+  slave.reset(::ioctl(program.terminal.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  if (!slave) return false;
+  winsize size = {static_cast<unsigned short>(request.rows), static_cast<unsigned short>(request.columns), 0, 0};
+  ::ioctl(program.terminal.get(), TIOCSWINSZ, &size);
+  if (mode_.single_id) return true;
+  return ::fchown(slave.get(), user.uid, static_cast<gid_t>(-1)) == 0;
+}
+
+void Supervisor::failed(const std::string& id, Stage stage, int errnum) {
+  tell(Writer(Type::Failed).text(id).number(static_cast<uint64_t>(stage)).number(static_cast<uint64_t>(errnum)));
+}
+
+void Supervisor::handle_signal(Reader& in) {
+  std::string id = in.text();
+  auto number = static_cast<int>(in.number());
+  auto target = static_cast<wire::Target>(in.number());
+  Program* program = find(id);
+  if (!in.done() || !program || program->ended || number < 1 || number >= NSIG) return;
+  // A program that has just been forked has no group of its own yet.
+  if (target == wire::Target::Process || ::kill(-program->pid, number) < 0) ::kill(program->pid, number);
+}
+
+void Supervisor::handle_resize(Reader& in) {
+  std::string id = in.text();
+  winsize size = {};
+  size.ws_row = static_cast<unsigned short>(in.number());
+  size.ws_col = static_cast<unsigned short>(in.number());
+  Program* program = find(id);
+  if (in.done() && program && program->terminal) ::ioctl(program->terminal.get(), TIOCSWINSZ, &size);
+}
+
+void Supervisor::handle_view(Reader& in, std::vector<UniqueFd> fds) {
+  std::string name = in.text();
+  User user;
+  if (!in.done() || fds.size() != 1) return;
+  if (!find_user(name, user)) {
+    send(fds[0].get(), Writer(Type::Done).number(ESRCH));
+    return;
+  }
+  pid_t pid = ::fork();
+  if (pid < 0) send(fds[0].get(), Writer(Type::Done).number(static_cast<uint64_t>(errno)));
+  if (pid != 0) return;
+  ::setsid();
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  control_.reset();
+  listener_.reset();
+  sudo_door_.reset();
+  serve_view(std::move(fds[0]), user, mode_.nesting, mode_.single_id);
+}
+
+void Supervisor::handle_dial(Reader& in) {
+  uint64_t token = in.number();
+  uint64_t port = in.number();
+  if (!in.done() || port < 1 || port > 65535) return;
+  // Without waiting: a listener inside may have a full queue on purpose.
+  UniqueFd connection(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  int status = ::connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  int errnum = status < 0 && errno != EINPROGRESS ? errno : 0;
+  Writer message(Type::Dialed);
+  message.number(token).number(static_cast<uint64_t>(errnum));
+  tell(message, errnum == 0 ? std::vector<int>{connection.get()} : std::vector<int>{});
+}
+
+void Supervisor::handle_attach(Reader& in) {
+  std::string id = in.text();
+  Program* program = find(id);
+  std::vector<int> fds;
+  if (program && program->terminal) fds.push_back(program->terminal.get());
+  if (program)
+    for (const UniqueFd& fd : program->kept) fds.push_back(fd.get());
+  tell(Writer(Type::Attached).text(id), fds);
+}
+
+void Supervisor::send_table() {
+  Writer message(Type::Table);
+  message.number(programs_.size());
+  for (const auto& program : programs_)
+    message.text(program->id)
+        .number(static_cast<uint64_t>(program->pid))
+        .number(program->ended ? 1 : 0)
+        .number(static_cast<uint64_t>(program->status));
+  tell(message);
+}
+
+void Supervisor::reap() {
+  signalfd_siginfo info;
+  while (::read(signals_.get(), &info, sizeof info) > 0) {
+  }
+  int status = 0;
+  struct rusage usage = {};
+  pid_t pid;
+  while ((pid = ::wait4(-1, &status, WNOHANG, &usage)) > 0) {
+    auto program = std::find_if(programs_.begin(), programs_.end(),
+                                [&](const auto& candidate) { return candidate->pid == pid && !candidate->ended; });
+    if (program != programs_.end()) program_ended(**program, status, usage);
+    for (auto& petitioner : petitioners_)
+      if (petitioner->pid == pid) petition_ended(*petitioner, status);
+  }
+  // Ended programs are remembered for a server that comes later, the oldest forgotten first.
+  while (programs_.size() > kRememberedPrograms && programs_.front()->ended) programs_.erase(programs_.begin());
+}
+
+void Supervisor::program_ended(Program& program, int status, const struct rusage& usage) {
+  program.ended = true;
+  program.status = status;
+  StartFailure failure;
+  if (::read(program.report.get(), &failure, sizeof failure) == sizeof failure) {
+    failed(program.id, failure.stage, failure.errnum);
+  } else {
+    tell(Writer(Type::Exited)
+             .text(program.id)
+             .number(static_cast<uint64_t>(status))
+             .number(microseconds(usage.ru_utime))
+             .number(microseconds(usage.ru_stime))
+             .number(static_cast<uint64_t>(usage.ru_maxrss))
+             .number(layer_bytes()));
+  }
+  program.report.reset();
+  program.terminal.reset();
+}
+
+Supervisor::Program* Supervisor::find(const std::string& id) {
+  for (auto program = programs_.rbegin(); program != programs_.rend(); ++program)
+    if ((*program)->id == id) return program->get();
+  return nullptr;
+}
+
+void Supervisor::tell(const Writer& message, const std::vector<int>& fds) {
+  if (control_) send(control_.get(), message, fds);
+}
+
+}  // namespace cove::init

@@ -1,0 +1,95 @@
+#pragma once
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "init/exec_child.h"
+#include "init/protocol.h"
+#include "sys/socket.h"
+
+namespace cove::init {
+
+struct Mode {
+  bool one_run = false;
+  bool single_id = false;
+  bool landlock = false;
+  Nesting nesting = Nesting::Forbidden;
+};
+
+// The life of process 1: starts programs on request, reaps everything, tells how they ended, and opens the door for
+// sudo. One thread, one loop; nothing that comes in over a socket can make it wait.
+class Supervisor {
+ public:
+  Supervisor(UniqueFd control, UniqueFd listener, Mode mode);
+  // Waits for requests until the sandbox's end.
+  [[noreturn]] void run();
+
+ private:
+  // A program that runs, or has ended and is remembered for a server to come.
+  struct Program {
+    std::string id;
+    pid_t pid = -1;
+    UniqueFd report;  // open until the program runs or has failed to start
+    UniqueFd terminal;
+    std::vector<UniqueFd> join_fds;
+    std::vector<UniqueFd> kept;  // output ends for a next server
+    std::vector<wire::Rlimit> rlimits;
+    bool ended = false;
+    int status = 0;
+  };
+  // Someone inside who asked for sudo.
+  struct Petitioner {
+    UniqueFd socket;
+    UniqueFd report;
+    pid_t peer = -1;
+    pid_t pid = -1;
+  };
+
+  void open_sudo_door();
+  void serve(const std::vector<pollfd>& polled);
+
+  void take_control_messages();
+  void handle(const sys::Message& message);
+  void handle_exec(wire::Reader& in, std::vector<UniqueFd> fds);
+  void handle_signal(wire::Reader& in);
+  void handle_resize(wire::Reader& in);
+  void handle_view(wire::Reader& in, std::vector<UniqueFd> fds);
+  void handle_dial(wire::Reader& in);
+  void handle_attach(wire::Reader& in);
+  void send_table();
+  void accept_server();
+  void control_closed();
+
+  void start(wire::ExecRequest request, uint64_t flags, std::vector<UniqueFd> fds);
+  bool open_terminal(const wire::ExecRequest& request, const User& user, Program& program, UniqueFd& slave);
+  void failed(const std::string& id, wire::Stage stage, int errnum);
+
+  void reap();
+  void program_ended(Program& program, int status, const struct rusage& usage);
+  void petition_ended(Petitioner& petitioner, int status);
+
+  void accept_petitioner();
+  void take_petition(Petitioner& petitioner);
+  void start_petition(Petitioner& petitioner, wire::ExecRequest request, std::vector<UniqueFd> fds);
+  const Program* program_of(pid_t pid) const;
+  void forget_closed_petitioners();
+
+  Program* find(const std::string& id);
+  void tell(const wire::Writer& message, const std::vector<int>& fds = {});
+
+  UniqueFd control_;
+  UniqueFd listener_;
+  Mode mode_;
+  UniqueFd signals_;
+  UniqueFd sudo_door_;
+  std::vector<std::unique_ptr<Program>> programs_;
+  std::vector<std::unique_ptr<Petitioner>> petitioners_;
+};
+
+}  // namespace cove::init

@@ -1,0 +1,43 @@
+#include "model/diagnosis.h"
+
+namespace cove {
+
+const char* level_name(IsolationLevel level) {
+  switch (level) {
+    case IsolationLevel::None:
+      return "none";
+    case IsolationLevel::Reduced:
+      return "reduced";
+    case IsolationLevel::Full:
+      return "full";
+  }
+  return "none";
+}
+
+const char* level_meaning(IsolationLevel level) {
+  switch (level) {
+    case IsolationLevel::None:
+      return "no sandbox can be started";
+    case IsolationLevel::Reduced:
+      return "the walls stand, but some fences or limits are weaker than they could be";
+    case IsolationLevel::Full:
+      return "every wall stands, and the kernel holds every limit";
+  }
+  return "";
+}
+
+const char* standing_name(Standing standing) {
+  switch (standing) {
+    case Standing::Good:
+      return "good";
+    case Standing::Weak:
+      return "weak";
+    case Standing::Missing:
+      return "missing";
+    case Standing::Absent:
+      return "absent";
+  }
+  return "absent";
+}
+
+}  // namespace cove

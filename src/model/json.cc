@@ -1,0 +1,158 @@
+#include "model/json.h"
+
+#include <cmath>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+namespace cove {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// How many bytes a UTF-8 sequence has that begins with this byte; 0 where none does.
+size_t sequence_length(unsigned char first) {
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first <= 0xdf) return 2;
+  if (first >= 0xe0 && first <= 0xef) return 3;
+  if (first >= 0xf0 && first <= 0xf4) return 4;
+  return 0;
+}
+
+// The second byte has a narrower range after some first ones: no overlong forms, surrogates or values past U+10FFFF.
+bool second_fits(unsigned char first, unsigned char second) {
+  unsigned char lowest = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+  unsigned char highest = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+  return second >= lowest && second <= highest;
+}
+
+bool valid_utf8(const std::string& data) {
+  auto byte = [&](size_t at) { return static_cast<unsigned char>(data[at]); };
+  for (size_t at = 0; at < data.size();) {
+    size_t length = sequence_length(byte(at));
+    if (length == 0 || at + length > data.size()) return false;
+    if (length > 1 && !second_fits(byte(at), byte(at + 1))) return false;
+    for (size_t next = 2; next < length; ++next)
+      if ((byte(at + next) & 0xc0) != 0x80) return false;
+    at += length;
+  }
+  return true;
+}
+
+std::string base64(const std::string& data) {
+  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  out.reserve((data.size() + 2) / 3 * 4);
+  for (size_t at = 0; at < data.size(); at += 3) {
+    size_t count = std::min<size_t>(3, data.size() - at);
+    uint32_t group = 0;
+    for (size_t i = 0; i < 3; ++i) group = group << 8 | (i < count ? static_cast<unsigned char>(data[at + i]) : 0u);
+    for (size_t i = 0; i < 4; ++i) out += i <= count ? kDigits[group >> (18 - 6 * i) & 63] : '=';
+  }
+  return out;
+}
+
+// What paths and messages may hold besides UTF-8 is shown as U+FFFD when the document is written.
+Json stream_json(const CapturedStream& stream) {
+  Json json;
+  if (valid_utf8(stream.data))
+    json["text"] = stream.data;
+  else
+    json["base64"] = base64(stream.data);
+  json["bytes"] = stream.bytes;
+  json["truncated"] = stream.truncated;
+  return json;
+}
+
+Json usage_json(const Usage& usage) {
+  return {{"cpu_user_ms", usage.cpu_user_ms},
+          {"cpu_system_ms", usage.cpu_system_ms},
+          {"memory_peak_bytes", usage.memory_peak_bytes},
+          {"disk_written_bytes", usage.disk_written_bytes},
+          {"processes_peak", usage.processes_peak},
+          {"io_read_bytes", usage.io_read_bytes},
+          {"io_write_bytes", usage.io_write_bytes},
+          {"net_in_bytes", usage.net_in_bytes},
+          {"net_out_bytes", usage.net_out_bytes}};
+}
+
+Json limits_json(const EnforcedLimits& limits) {
+  Json json = Json::object();
+  for (const auto& [name, limit] : limits) json[name] = {{"value", limit.value}, {"enforced_by", limit.enforced_by}};
+  return json;
+}
+
+Json files_json(const std::vector<OutputFile>& files) {
+  Json json = Json::array();
+  for (const OutputFile& file : files)
+    json.push_back({{"path", file.path}, {"host_path", file.host_path}, {"bytes", file.bytes}});
+  return json;
+}
+
+Json denials_json(const std::vector<Denial>& denials) {
+  Json json = Json::array();
+  for (const Denial& denial : denials) json.push_back({{"what", denial.what}, {"why", denial.why}});
+  return json;
+}
+
+Json optional_json(const std::optional<int>& number) { return number ? Json(*number) : Json(nullptr); }
+
+// RFC 3339 in UTC, with milliseconds.
+std::string time_text(std::chrono::system_clock::time_point time) {
+  auto since = std::chrono::floor<std::chrono::milliseconds>(time).time_since_epoch();
+  auto seconds = std::chrono::floor<std::chrono::seconds>(since);
+  time_t count = static_cast<time_t>(seconds.count());
+  struct tm parts = {};
+  ::gmtime_r(&count, &parts);
+  char date[32];
+  size_t length = std::strftime(date, sizeof date, "%FT%T", &parts);
+  char text[48];
+  std::snprintf(text, sizeof text, "%.*s.%03dZ", static_cast<int>(length), date,
+                static_cast<int>((since - seconds).count()));
+  return text;
+}
+
+std::string dump(const Json& json, JsonLayout layout) {
+  return json.dump(layout == JsonLayout::Indented ? 2 : -1, ' ', false, Json::error_handler_t::replace);
+}
+
+double rounded(double milliseconds) { return std::round(milliseconds * 1000) / 1000; }
+
+}  // namespace
+
+std::string to_json(const ExecResult& result, JsonLayout layout) {
+  Json json = {{"exec_id", result.exec_id},
+               {"sandbox_id", result.sandbox_id},
+               {"status", status_name(result.status)},
+               {"exit_code", optional_json(result.exit_code)},
+               {"signal", optional_json(result.signal)},
+               {"stdout", stream_json(result.out)},
+               {"stderr", stream_json(result.err)},
+               {"started_at", time_text(result.started_at)},
+               {"duration_ms", rounded(result.duration_ms)},
+               {"usage", usage_json(result.usage)},
+               {"limits", limits_json(result.limits)},
+               {"where", result.where},
+               {"why", result.why},
+               {"files", files_json(result.files)},
+               {"results", Json::array()},
+               {"denials", denials_json(result.denials)}};
+  return dump(json, layout);
+}
+
+std::string to_json(const Diagnosis& diagnosis, JsonLayout layout) {
+  Json findings = Json::array();
+  for (const Finding& finding : diagnosis.findings)
+    findings.push_back({{"name", finding.name},
+                        {"standing", standing_name(finding.standing)},
+                        {"value", finding.value},
+                        {"effect", finding.effect},
+                        {"remedy", finding.remedy}});
+  Json json = {{"version", diagnosis.version},
+               {"mode", diagnosis.mode},
+               {"level", level_name(diagnosis.level)},
+               {"meaning", level_meaning(diagnosis.level)},
+               {"findings", std::move(findings)}};
+  return dump(json, layout);
+}
+
+}  // namespace cove

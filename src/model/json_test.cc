@@ -1,0 +1,117 @@
+#include "model/json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+namespace cove {
+namespace {
+
+using Json = nlohmann::json;
+
+Json as_json(const ExecResult& result) { return Json::parse(to_json(result, JsonLayout::Line)); }
+
+Json stream_of(const std::string& data) {
+  ExecResult result;
+  result.out = {data, data.size(), false};
+  return as_json(result)["stdout"];
+}
+
+TEST(ResultJson, HasEveryFieldOfTheContract) {
+  Json json = as_json({});
+  for (const char* name : {"exec_id", "sandbox_id", "status", "exit_code", "signal", "stdout", "stderr", "started_at",
+                           "duration_ms", "usage", "limits", "where", "why", "files", "results", "denials"})
+    EXPECT_TRUE(json.contains(name)) << name;
+  EXPECT_EQ(json["usage"].size(), 9u);
+  EXPECT_TRUE(json["results"].is_array());
+  EXPECT_TRUE(json["limits"].is_object());
+  EXPECT_EQ(json["where"], "sandbox");
+}
+
+TEST(ResultJson, NamesTheStatus) {
+  const std::pair<ExecStatus, const char*> kNames[] = {
+      {ExecStatus::Success, "success"}, {ExecStatus::Error, "error"},
+      {ExecStatus::Timeout, "timeout"}, {ExecStatus::OomKilled, "oom_killed"},
+      {ExecStatus::Killed, "killed"},   {ExecStatus::LimitExceeded, "limit_exceeded"},
+  };
+  for (const auto& [status, name] : kNames) EXPECT_EQ(as_json({.status = status})["status"], name);
+}
+
+TEST(ResultJson, GivesNullForWhatThereIsNot) {
+  Json exited = as_json({.exit_code = 3});
+  EXPECT_EQ(exited["exit_code"], 3);
+  EXPECT_TRUE(exited["signal"].is_null());
+  Json killed = as_json({.signal = 9});
+  EXPECT_TRUE(killed["exit_code"].is_null());
+  EXPECT_EQ(killed["signal"], 9);
+}
+
+TEST(ResultJson, GivesOutputAsTextWhereItIsUtf8) {
+  Json stream = stream_of("grüße €\n\U0001F30A");
+  EXPECT_EQ(stream["text"], "grüße €\n\U0001F30A");
+  EXPECT_FALSE(stream.contains("base64"));
+  EXPECT_EQ(stream["truncated"], false);
+  EXPECT_EQ(stream_of(std::string("a\0b", 3))["text"], std::string("a\0b", 3));
+  EXPECT_EQ(stream_of("")["text"], "");
+}
+
+TEST(ResultJson, GivesOutputAsBase64WhereItIsNot) {
+  EXPECT_EQ(stream_of("\xff")["base64"], "/w==");
+  EXPECT_EQ(stream_of("\xff\xfe")["base64"], "//4=");
+  EXPECT_EQ(stream_of("\xff\xfe\xfd")["base64"], "//79");
+  for (const char* bad :
+       {"\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\x80", "\xf8\x88\x80\x80\x80", "\xe0\x80\x80"})
+    EXPECT_TRUE(stream_of(bad).contains("base64"));
+}
+
+TEST(ResultJson, CountsWhatWasWrittenNotWhatWasKept) {
+  ExecResult result;
+  result.err = {"head", 4096, true};
+  EXPECT_EQ(as_json(result)["stderr"], Json({{"text", "head"}, {"bytes", 4096}, {"truncated", true}}));
+}
+
+TEST(ResultJson, WritesTimesInUtcWithMilliseconds) {
+  ExecResult result;
+  result.started_at = std::chrono::system_clock::time_point(std::chrono::milliseconds(1700000000007));
+  result.duration_ms = 1.23456789;
+  EXPECT_EQ(as_json(result)["started_at"], "2023-11-14T22:13:20.007Z");
+  EXPECT_EQ(as_json(result)["duration_ms"], 1.235);
+}
+
+TEST(ResultJson, ListsLimitsFilesAndDenials) {
+  ExecResult result;
+  result.limits["memory"] = {"2 GiB", "cgroup"};
+  result.files.push_back({"/home/user/a", "/tmp/a", 5});
+  result.denials.push_back({"connect", "no network"});
+  Json json = as_json(result);
+  EXPECT_EQ(json["limits"]["memory"]["enforced_by"], "cgroup");
+  EXPECT_EQ(json["files"][0]["bytes"], 5);
+  EXPECT_EQ(json["denials"][0]["why"], "no network");
+}
+
+TEST(ResultJson, SurvivesPathsThatAreNotUtf8) {
+  ExecResult result;
+  result.files.push_back({"/home/user/\xff", "/tmp/\xff", 5});
+  EXPECT_EQ(as_json(result)["files"][0]["path"], "/home/user/\xef\xbf\xbd");
+}
+
+TEST(ResultJson, IsOneLineOrIndented) {
+  EXPECT_EQ(to_json(ExecResult{}, JsonLayout::Line).find('\n'), std::string::npos);
+  EXPECT_NE(to_json(ExecResult{}, JsonLayout::Indented).find("\n  \"status\""), std::string::npos);
+}
+
+TEST(DiagnosisJson, NamesTheLevelAndEveryFinding) {
+  Diagnosis diagnosis;
+  diagnosis.mode = "rootless";
+  diagnosis.level = IsolationLevel::Reduced;
+  diagnosis.findings.push_back({"cgroups", "control groups", Standing::Weak, "none", "weaker", "log in"});
+  Json json = Json::parse(to_json(diagnosis, JsonLayout::Line));
+  EXPECT_EQ(json["level"], "reduced");
+  EXPECT_EQ(json["mode"], "rootless");
+  EXPECT_EQ(json["findings"][0]["name"], "cgroups");
+  EXPECT_EQ(json["findings"][0]["standing"], "weak");
+  EXPECT_EQ(json["findings"][0]["remedy"], "log in");
+}
+
+}  // namespace
+}  // namespace cove

@@ -1,0 +1,195 @@
+#include "runtime/native/builder.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/text.h"
+#include "runtime/native/error_report.h"
+#include "runtime/native/memory_watch.h"
+#include "runtime/native/process_one.h"
+#include "runtime/native/root_mounts.h"
+#include "sys/file.h"
+#include "sys/mount.h"
+#include "sys/socket.h"
+
+namespace cove::native {
+namespace {
+
+constexpr std::string_view kBuilt = "built";
+constexpr std::string_view kMapMe = "map";
+constexpr std::string_view kMapped = "mapped";
+constexpr std::string_view kKill = "kill";
+constexpr std::string_view kOutOfMemory = "oom";
+
+// The builder must not be hit by the terminal's signals, nor hold the caller's pipes open.
+Result<void> detach_from_caller() {
+  ::prctl(PR_SET_NAME, "cove-spawn");
+  ::setsid();
+  sigset_t all;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  UniqueFd nowhere = COVE_TRY(sys::open("/dev/null", O_RDWR));
+  for (int fd = 0; fd < 3; ++fd)
+    if (::dup2(nowhere.get(), fd) < 0) return fail_errno("dup2");
+  return {};
+}
+
+// Rootless: a user namespace in which the builder has the power that mounting needs.
+Result<void> become_namespace_root(const SpawnPlan& plan, int status) {
+  if (!plan.ids.rootless) return {};
+  Result<void> unshared = sys::unshare(CLONE_NEWUSER);
+  if (!unshared)
+    return fail(std::move(unshared.error())
+                    .note("make a user namespace")
+                    .hint("this machine forbids user namespaces to ordinary users; `cove doctor` says how to allow them"));
+  if (plan.ids.single_id) {
+    COVE_TRY(sys::write_id_maps(::getpid(), plan.ids.outer_users, plan.ids.outer_groups, sys::Setgroups::Deny));
+  } else {
+    COVE_TRY(sys::send_message(status, kMapMe));
+    sys::Message answer = COVE_TRY(sys::receive_message(status, 64));
+    if (answer.data != kMapped) return fail(Code::Unavailable, "the user ids were not mapped");
+  }
+  if (::setresgid(0, 0, 0) < 0 || ::setresuid(0, 0, 0) < 0) return fail_errno("become root of the namespace");
+  return {};
+}
+
+Result<void> limit_processes(uint64_t count) {
+  if (count == 0) return {};
+  // Counted per user namespace: exact, because this one and the sandbox's lie nested.
+  struct rlimit limit = {count, count};
+  if (::setrlimit(RLIMIT_NPROC, &limit) < 0) return fail_errno("set RLIMIT_NPROC");
+  return {};
+}
+
+// To the first of the CPUs that this process may use.
+Result<void> pin_to_cpus(unsigned count) {
+  if (count == 0) return {};
+  cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) < 0) return fail_errno("sched_getaffinity");
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+    if (!CPU_ISSET(cpu, &allowed)) continue;
+    if (count == 0) CPU_CLR(cpu, &allowed);
+    else --count;
+  }
+  if (::sched_setaffinity(0, sizeof allowed, &allowed) < 0) return fail_errno("sched_setaffinity");
+  return {};
+}
+
+Result<sys::Child> build(const SpawnPlan& plan, int control, int status) {
+  COVE_TRY(become_namespace_root(plan, status));
+  COVE_TRY_NOTE("make a mount namespace", sys::unshare(CLONE_NEWNS));
+  COVE_TRY(sys::make_mounts_private());
+  COVE_TRY(limit_processes(plan.process_rlimit));
+  COVE_TRY(pin_to_cpus(plan.pinned_cpus));
+  ProcessOne process_1 = COVE_TRY_NOTE("start process 1", start_process_one(plan, control, status));
+  RootMounts mounts(plan);
+  COVE_TRY_NOTE("open the image", mounts.open_sources());
+  COVE_TRY(mounts.stage(process_1.user_namespace.get()));
+  COVE_TRY(mounts.assemble(process_1.child.pidfd.get()));
+  COVE_TRY(mounts.enter());
+  if (::write(process_1.go.get(), "g", 1) != 1) return fail_errno("let process 1 go");
+  return std::move(process_1.child);
+}
+
+// Stays with a sandbox until its end.
+class Watch {
+ public:
+  Watch(const SpawnPlan& plan, const sys::Child& process_1, int status)
+      : process_1_(process_1), status_(status), memory_(plan.watched_memory) {}
+
+  // Until process 1 has ended; ends it when the caller is gone or asks for it, or at the watched limit. True where
+  // the caller is gone.
+  bool run() {
+    while (!ended_) turn();
+    static_cast<void>(sys::wait_for(process_1_.pid));
+    if (orphaned_) return true;
+    // The caller may have died with process 1: a closed socket tells.
+    pollfd last = {status_, POLLIN, 0};
+    return ::poll(&last, 1, 0) > 0 && (last.revents & POLLHUP) != 0;
+  }
+
+ private:
+  void turn() {
+    pollfd polled[] = {{process_1_.pidfd.get(), POLLIN, 0}, {orphaned_ ? -1 : status_, POLLIN, 0}};
+    int ready = ::poll(polled, 2, memory_ > 0 ? kWatchMilliseconds : -1);
+    if (ready > 0 && polled[1].revents) {
+      Result<sys::Message> message = sys::receive_message(status_, 64, MSG_DONTWAIT);
+      orphaned_ = !message || message->data.empty();
+      kill();
+    }
+    ended_ = ready > 0 && polled[0].revents;
+    if (!ended_ && memory_ > 0 && used_memory() > memory_) {
+      static_cast<void>(sys::send_message(status_, kOutOfMemory));
+      kill();
+    }
+  }
+
+  void kill() { static_cast<void>(sys::kill_by_pidfd(process_1_.pidfd.get(), SIGKILL)); }
+
+  const sys::Child& process_1_;
+  int status_;
+  uint64_t memory_;
+  bool orphaned_ = false;
+  bool ended_ = false;
+};
+
+[[noreturn]] void builder_main(const SpawnPlan& plan, UniqueFd control, int status,
+                               const std::function<void()>& clean_up) {
+  Result<void> detached = detach_from_caller();
+  Result<sys::Child> process_1 = detached ? build(plan, control.get(), status) : std::unexpected(detached.error());
+  control.reset();
+  if (!process_1) {
+    static_cast<void>(sys::send_message(status, encode_error(process_1.error())));
+  } else {
+    static_cast<void>(sys::send_message(status, kBuilt));
+    if (plan.lifetime == Lifetime::Long) ::_exit(0);
+  }
+  bool orphaned = process_1 ? Watch(plan, *process_1, status).run() : false;
+  if (orphaned) clean_up();
+  ::_exit(0);
+}
+
+}  // namespace
+
+Result<Builder> start_builder(const SpawnPlan& plan, sys::SocketPair& control, const std::function<void()>& clean_up) {
+  sys::SocketPair status = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
+  sys::Child child = COVE_TRY(sys::clone3(0));
+  if (child.pid == 0) {
+    status.first.reset();
+    control.first.reset();
+    builder_main(plan, std::move(control.second), status.second.get(), clean_up);
+  }
+  control.second.reset();
+  Builder builder{std::move(child), std::move(status.first)};
+  if (!plan.ids.rootless || plan.ids.single_id) return builder;
+  sys::Message word = COVE_TRY(sys::receive_message(builder.status.get(), wire::kMaxMessage));
+  if (word.data != kMapMe) return fail(decode_error(word.data));
+  COVE_TRY(map_with_helpers(builder.process.pid, plan.ids));
+  COVE_TRY(sys::send_message(builder.status.get(), kMapped));
+  return builder;
+}
+
+Result<BuilderWord> read_word(const Builder& builder) {
+  Result<sys::Message> word = sys::receive_message(builder.status.get(), wire::kMaxMessage);
+  if (!word || word->data.empty()) return BuilderWord::Gone;
+  if (word->data == kBuilt) return BuilderWord::Built;
+  if (word->data == kOutOfMemory) return BuilderWord::OutOfMemory;
+  return fail(decode_error(word->data));
+}
+
+void kill_sandbox(const Builder& builder) { static_cast<void>(sys::send_message(builder.status.get(), kKill)); }
+
+Result<void> wait_for_end(const Builder& builder) {
+  COVE_TRY(sys::wait_for(builder.process.pid));
+  return {};
+}
+
+}  // namespace cove::native

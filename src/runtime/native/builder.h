@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "runtime/native/spawn_plan.h"
+#include "sys/process.h"
+#include "sys/socket.h"
+
+namespace cove::native {
+
+// A sandbox under construction, or built: the process that made its walls, and a socket to it.
+//
+// With Lifetime::OneRun the builder stays until the end: it ends the sandbox when `status` closes (so also when this
+// process is killed) or when it is told to, calls `clean_up` if this process is gone, and exits. With Lifetime::Long
+// it exits when the walls stand, and process 1 goes on alone.
+struct Builder {
+  sys::Child process;
+  UniqueFd status;
+};
+
+// Forks the builder. The second end of `control` becomes process 1's; the first is the caller's and stays his alone,
+// so that process 1 sees his end. The walls rise while the caller goes on; failures
+// arrive at `status` (see read_word).
+Result<Builder> start_builder(const SpawnPlan& plan, sys::SocketPair& control, const std::function<void()>& clean_up);
+
+// The builder's word.
+enum class BuilderWord { Built, OutOfMemory, Gone };
+// Waits for the next word, or for why the walls do not stand.
+Result<BuilderWord> read_word(const Builder& builder);
+// Asks a staying builder to kill process 1, and with it the sandbox.
+void kill_sandbox(const Builder& builder);
+// Waits until a staying builder is gone, and with it every process and mount of the sandbox.
+Result<void> wait_for_end(const Builder& builder);
+
+}  // namespace cove::native

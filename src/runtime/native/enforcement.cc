@@ -1,0 +1,124 @@
+#include "runtime/native/enforcement.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "base/text.h"
+
+namespace cove::native {
+namespace {
+
+std::string format_cpus(double cpus) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%g", cpus);
+  return text;
+}
+
+class Planner {
+ public:
+  Planner(const Limits& limits, const Means& means, Strictness strictness)
+      : limits_(limits), means_(means), strictness_(strictness) {}
+
+  Result<Holding> plan() {
+    COVE_TRY(plan_cpus());
+    COVE_TRY(plan_memory());
+    COVE_TRY(plan_processes());
+    COVE_TRY(plan_io());
+    plan_disk();
+    plan_rlimits();
+    plan_clock_and_output();
+    return std::move(holding_);
+  }
+
+ private:
+  void hold(const std::string& name, std::string value, std::string by) {
+    holding_.limits[name] = {std::move(value), std::move(by)};
+  }
+
+  // The kernel's own means is missing: refuses, or notes the fall-back.
+  Result<void> fall_back(const std::string& name, const std::string& value, bool named, const std::string& by) {
+    if (named || strictness_ == Strictness::Strict)
+      return fail(Error(Code::Unsupported,
+                        concat("limit ", name, " to ", value, ": this needs control groups, and ", means_.why_not))
+                      .hint(means_.hint));
+    holding_.warnings.push_back(concat("the default ", name, " limit (", value, ") is held by ", by,
+                                       ", not by control groups: ", means_.why_not));
+    hold(name, value, by);
+    return {};
+  }
+
+  Result<void> plan_cpus() {
+    double cpus = limits_.cpus.value;
+    if (cpus <= 0) return {};
+    if (means_.cpu) return hold("cpus", format_cpus(cpus), "cgroup"), Result<void>();
+    COVE_TRY(fall_back("cpus", format_cpus(cpus), limits_.cpus.named, "affinity"));
+    holding_.pinned_cpus = static_cast<unsigned>(std::ceil(cpus));
+    return {};
+  }
+
+  Result<void> plan_memory() {
+    uint64_t bytes = limits_.memory.value;
+    if (bytes == 0) return {};
+    if (means_.memory) return hold("memory", format_bytes(bytes), "cgroup"), Result<void>();
+    COVE_TRY(fall_back("memory", format_bytes(bytes), limits_.memory.named, "watcher"));
+    holding_.watched_memory = bytes;
+    holding_.rlimits.push_back({RLIMIT_DATA, bytes, bytes});
+    return {};
+  }
+
+  Result<void> plan_processes() {
+    uint64_t count = limits_.processes.value;
+    if (count == 0) return {};
+    if (means_.processes) return hold("processes", std::to_string(count), "cgroup"), Result<void>();
+    if (!means_.nested_ids) return fall_back("processes", std::to_string(count), limits_.processes.named, "nothing");
+    hold("processes", std::to_string(count), "rlimit");
+    holding_.process_rlimit = count;
+    return {};
+  }
+
+  Result<void> plan_io() {
+    for (auto [name, limit] : {std::pair{"io_read", &limits_.io_read}, std::pair{"io_write", &limits_.io_write}}) {
+      if (limit->value == 0) continue;
+      std::string value = format_bytes(limit->value) + "/s";
+      if (means_.io) hold(name, value, "cgroup");
+      else COVE_TRY(fall_back(name, value, limit->named, "nothing"));
+    }
+    return {};
+  }
+
+  void plan_disk() {
+    const char* by = means_.layer == LayerKind::Memory ? "tmpfs" : means_.quota ? "quota" : "watcher";
+    hold("disk", format_bytes(limits_.disk.value), by);
+  }
+
+  void plan_rlimits() {
+    uint64_t soft = limits_.open_files.value;
+    holding_.rlimits.push_back({RLIMIT_NOFILE, soft, std::max(soft, limits_.open_files.named ? soft : kOpenFilesHard)});
+    holding_.rlimits.push_back({RLIMIT_CORE, 0, 0});
+    hold("open_files", std::to_string(soft), "rlimit");
+    if (limits_.file_size.value == 0) return;
+    holding_.rlimits.push_back({RLIMIT_FSIZE, limits_.file_size.value, limits_.file_size.value});
+    hold("file_size", format_bytes(limits_.file_size.value), "rlimit");
+  }
+
+  void plan_clock_and_output() {
+    if (limits_.timeout.value.count() > 0) hold("timeout", concat(limits_.timeout.value.count(), " ms"), "timer");
+    if (limits_.output.value > 0) hold("output", format_bytes(limits_.output.value), "counter");
+  }
+
+  const Limits& limits_;
+  const Means& means_;
+  Strictness strictness_;
+  Holding holding_;
+};
+
+}  // namespace
+
+Result<Holding> plan_enforcement(const Limits& limits, const Means& means, Strictness strictness) {
+  return Planner(limits, means, strictness).plan();
+}
+
+}  // namespace cove::native

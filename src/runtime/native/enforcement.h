@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "init/protocol.h"
+#include "layer/layer.h"
+#include "model/limits.h"
+
+namespace cove::native {
+
+// What this machine offers to hold limits with.
+struct Means {
+  bool cpu = false;  // control groups
+  bool memory = false;
+  bool processes = false;
+  bool io = false;
+  bool nested_ids = false;  // rootless: RLIMIT_NPROC between two namespaces is exact
+  LayerKind layer = LayerKind::Memory;
+  bool quota = false;      // the layer's folder has a quota
+  std::string why_not;     // why there are no control groups
+  std::string hint;
+};
+
+// How each limit will be held.
+struct Holding {
+  EnforcedLimits limits;              // for the result
+  std::vector<std::string> warnings;  // defaults that fell back
+  std::vector<wire::Rlimit> rlimits;  // for every exec
+  uint64_t process_rlimit = 0;        // RLIMIT_NPROC of the whole sandbox
+  uint64_t watched_memory = 0;        // bytes at which the watcher ends the sandbox
+  unsigned pinned_cpus = 0;           // the number of CPUs it is pinned to instead of a quota
+};
+
+// Named limits are held by the kernel or refused; defaults fall back, with a warning, unless strict.
+Result<Holding> plan_enforcement(const Limits& limits, const Means& means, Strictness strictness);
+
+}  // namespace cove::native

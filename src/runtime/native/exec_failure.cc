@@ -1,0 +1,55 @@
+#include "runtime/native/exec_failure.h"
+
+#include <cerrno>
+
+#include "base/text.h"
+
+namespace cove::native {
+namespace {
+
+constexpr int kNotFound = 127;
+constexpr int kCannotExecute = 126;
+constexpr int kOurs = 125;
+
+ExecFailed execute_failure(const wire::ExecRequest& request, int errnum) {
+  std::string what = concat("execute ", request.argv[0]);
+  if (errnum == ENOENT)
+    return {request.id,
+            Error::from_errno(errnum, what).hint("is it installed in the image? the search goes by the PATH inside"),
+            kNotFound};
+  if (errnum == E2BIG)
+    return {request.id,
+            Error::from_errno(errnum, what).hint("pass long input through stdin or --copy-in").as(Code::Invalid),
+            kCannotExecute};
+  return {request.id, Error::from_errno(errnum, what), kCannotExecute};
+}
+
+}  // namespace
+
+ExecFailed explain_failure(const wire::ExecRequest& request, wire::Stage stage, int errnum) {
+  switch (stage) {
+    case wire::Stage::Execute: return execute_failure(request, errnum);
+    case wire::Stage::User:
+      return {request.id,
+              Error(Code::NotFound, concat("user '", request.user, "' does not exist in the sandbox"))
+                  .hint("use `user`, `root`, or a number with an optional :group"),
+              kOurs};
+    case wire::Stage::Folder:
+      return {request.id,
+              Error::from_errno(errnum, concat("enter working folder '", request.cwd, "' in the sandbox"))
+                  .hint("--workdir takes an absolute path that exists inside"),
+              kOurs};
+    case wire::Stage::JoinGroup:
+      return {request.id, Error::from_errno(errnum, "move the program into its control group"), kOurs};
+    case wire::Stage::Terminal: return {request.id, Error::from_errno(errnum, "connect the program's streams"), kOurs};
+    case wire::Stage::Rlimit: return {request.id, Error::from_errno(errnum, "set the program's rlimits"), kOurs};
+    case wire::Stage::Identity:
+      return {request.id, Error::from_errno(errnum, concat("become user '", request.user, "' in the sandbox")), kOurs};
+    case wire::Stage::Fence: return {request.id, Error::from_errno(errnum, "put up the program's fences"), kOurs};
+    case wire::Stage::Fork: return {request.id, Error::from_errno(errnum, "fork in the sandbox"), kOurs};
+    case wire::Stage::Request: break;
+  }
+  return {request.id, Error(Code::Internal, "process 1 did not understand the request"), kOurs};
+}
+
+}  // namespace cove::native

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "init/protocol.h"
+#include "runtime/runtime.h"
+
+namespace cove::native {
+
+// What it means for the user that a program could not be started.
+ExecFailed explain_failure(const wire::ExecRequest& request, wire::Stage stage, int errnum);
+
+}  // namespace cove::native

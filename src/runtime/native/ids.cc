@@ -1,0 +1,134 @@
+#include "runtime/native/ids.h"
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <vector>
+
+#include "base/text.h"
+#include "sys/file.h"
+
+namespace cove::native {
+namespace {
+
+// Above what useradd hands out and above systemd's containers; below 2^31.
+constexpr uint32_t kFirstBase = 0x70000000;
+constexpr uint32_t kRanges = 4094;
+
+bool lock_range(int fd, uint32_t range) {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = range;
+  lock.l_len = 1;
+  return ::fcntl(fd, F_OFD_SETLK, &lock) == 0;
+}
+
+std::string user_name(uint32_t uid) {
+  Result<std::string> passwd = sys::read_file("/etc/passwd");
+  if (!passwd) return {};
+  for (const std::string& line : split(*passwd, '\n')) {
+    std::vector<std::string> fields = split(line, ':');
+    if (fields.size() >= 3 && fields[2] == std::to_string(uid)) return fields[0];
+  }
+  return {};
+}
+
+uint32_t subordinate_start(const std::string& path, const std::string& name) {
+  Result<std::string> table = sys::read_file(path);
+  return table ? find_subordinate_ids(*table, name, ::getuid()) : 0;
+}
+
+Result<pid_t> start_helper(const char* program, pid_t builder, const sys::IdMap& map) {
+  std::vector<std::string> words = {program, std::to_string(builder)};
+  for (const sys::IdMapEntry& entry : map)
+    for (uint32_t number : {entry.inside, entry.outside, entry.count}) words.push_back(std::to_string(number));
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t pid;
+  int errnum = ::posix_spawnp(&pid, program, nullptr, nullptr, argv.data(), environ);
+  if (errnum != 0) return fail(Error::from_errno(errnum, concat("start ", program)));
+  return pid;
+}
+
+Result<void> finish_helper(const char* program, pid_t pid) {
+  if (COVE_TRY(sys::wait_for(pid)) == 0) return {};
+  return fail(Error(Code::Denied, concat(program, " refused to map the subordinate ids"))
+                  .hint("check /etc/subuid and /etc/subgid, or run `cove doctor`"));
+}
+
+bool helpers_installed() {
+  return ::access("/usr/bin/newuidmap", X_OK) == 0 && ::access("/usr/bin/newgidmap", X_OK) == 0;
+}
+
+}  // namespace
+
+uint32_t IdPlan::builder_id(uint32_t inside) const {
+  for (const sys::IdMapEntry& entry : users)
+    if (inside >= entry.inside && inside - entry.inside < entry.count) return entry.outside + (inside - entry.inside);
+  return users.front().outside;
+}
+
+Result<IdPlan> plan_root_ids(const std::string& run_folder) {
+  COVE_TRY(sys::make_folders(run_folder, 0700));
+  IdPlan plan;
+  plan.lock = COVE_TRY(sys::open(run_folder + "/ids", O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
+  uint32_t start = 0;
+  if (::getrandom(&start, sizeof start, 0) < 0) return fail_errno("getrandom");
+  for (uint32_t i = 0; i < kRanges; ++i) {
+    uint32_t range = (start + i) % kRanges;
+    if (!lock_range(plan.lock.get(), range)) continue;
+    plan.users = plan.groups = {{0, kFirstBase + range * kIdsPerSandbox, kIdsPerSandbox}};
+    return plan;
+  }
+  return fail(Code::Exhausted, concat("all ", kRanges, " ranges of user ids are in use"));
+}
+
+uint32_t find_subordinate_ids(std::string_view table, std::string_view user, uint32_t uid) {
+  for (const std::string& line : split(table, '\n')) {
+    std::vector<std::string> fields = split(line, ':');
+    if (fields.size() != 3 || (fields[0] != user && fields[0] != std::to_string(uid))) continue;
+    Result<int64_t> start = parse_integer(fields[1], 1, UINT32_MAX);
+    Result<int64_t> count = parse_integer(fields[2], 1, UINT32_MAX);
+    if (start && count && *count >= kIdsPerSandbox - 1) return static_cast<uint32_t>(*start);
+  }
+  return 0;
+}
+
+Result<IdPlan> plan_rootless_ids(uint32_t main_id) {
+  IdPlan plan;
+  plan.rootless = true;
+  uint32_t uid = ::getuid();
+  uint32_t gid = ::getgid();
+  std::string name = user_name(uid);
+  uint32_t users = helpers_installed() ? subordinate_start("/etc/subuid", name) : 0;
+  uint32_t groups = helpers_installed() ? subordinate_start("/etc/subgid", name) : 0;
+  plan.single_id = users == 0 || groups == 0;
+  plan.outer_users = {{0, uid, 1}};
+  plan.outer_groups = {{0, gid, 1}};
+  if (plan.single_id) {
+    plan.users = plan.groups = {{main_id, 0, 1}};
+    return plan;
+  }
+  plan.outer_users.push_back({1, users, kIdsPerSandbox - 1});
+  plan.outer_groups.push_back({1, groups, kIdsPerSandbox - 1});
+  plan.users = plan.groups = {
+      {0, 1, kUserId}, {kUserId, 0, 1}, {kUserId + 1, kUserId + 1, kIdsPerSandbox - kUserId - 1}};
+  return plan;
+}
+
+Result<void> map_with_helpers(pid_t builder, const IdPlan& ids) {
+  pid_t users = COVE_TRY(start_helper("newuidmap", builder, ids.outer_users));
+  Result<pid_t> groups = start_helper("newgidmap", builder, ids.outer_groups);
+  Result<void> first = finish_helper("newuidmap", users);
+  if (!groups) return std::unexpected(groups.error());
+  COVE_TRY(finish_helper("newgidmap", *groups));
+  return first;
+}
+
+}  // namespace cove::native

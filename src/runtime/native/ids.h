@@ -1,0 +1,43 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "sys/process.h"
+
+namespace cove::native {
+
+inline constexpr uint32_t kIdsPerSandbox = 65536;
+inline constexpr uint32_t kUserId = 1000;  // `user` inside
+
+// How user and group ids inside a sandbox relate to those outside.
+//
+// As root a sandbox has 65,536 host ids of its own. Rootless, the caller is `user` inside and his subordinate ids are
+// the others; without subordinate ids there is only one id inside, the one that the sandbox's own user has.
+struct IdPlan {
+  bool rootless = false;
+  bool single_id = false;
+  sys::IdMap outer_users;   // rootless: the builder's namespace, in host ids
+  sys::IdMap outer_groups;
+  sys::IdMap users;         // the sandbox's namespace, in the builder's ids
+  sys::IdMap groups;
+  UniqueFd lock;  // as root: holds the range for as long as anyone has this open
+
+  // The id that the builder sees for an id inside.
+  uint32_t builder_id(uint32_t inside) const;
+};
+
+// As root: takes a free range, remembered in `run_folder` by a lock that ends with its last holder.
+Result<IdPlan> plan_root_ids(const std::string& run_folder);
+// As an ordinary user; `main_id` is the one id that there is inside where there are no subordinate ids.
+Result<IdPlan> plan_rootless_ids(uint32_t main_id);
+
+// The range that /etc/subuid (or subgid) gives to a user: its start, or 0 where there are fewer than 65,536 ids.
+uint32_t find_subordinate_ids(std::string_view table, std::string_view user, uint32_t uid);
+
+// Runs newuidmap and newgidmap for the builder's new namespace.
+Result<void> map_with_helpers(pid_t builder, const IdPlan& ids);
+
+}  // namespace cove::native

@@ -1,0 +1,269 @@
+#include "runtime/native/native_runtime.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/sysmacros.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/text.h"
+#include "image/host_image.h"
+#include "runtime/native/native_sandbox.h"
+#include "sys/file.h"
+#include "sys/socket.h"
+
+namespace cove::native {
+namespace {
+
+constexpr uint64_t kBytesPerInode = 8 * kKiB;
+constexpr uint64_t kDefaultShm = 64 * kMiB;
+constexpr std::string_view kRunPrefix = "cove-run-";
+
+// Groups of one run carry the number of the process that made them, so that the next one can tell what a killed
+// process left.
+std::string group_name(const SandboxSpec& spec) {
+  if (spec.lifetime == Lifetime::OneRun) return concat(kRunPrefix, ::getpid(), "-", spec.id);
+  return concat("cove-", spec.id);
+}
+
+bool is_left_over(const std::string& name) {
+  std::vector<std::string> words = split(name, '-');
+  Result<int64_t> pid = words.size() == 4 ? parse_integer(words[2], 1, INT32_MAX) : fail(Code::Invalid, "");
+  return pid && ::kill(static_cast<pid_t>(*pid), 0) < 0 && errno == ESRCH;
+}
+
+// The whole disk that a path lies on, as major:minor; empty where it is none (a network or memory file system).
+std::string disk_of(const std::string& path) {
+  Result<struct stat> info = sys::stat(path);
+  if (!info) return {};
+  std::string number = concat(major(info->st_dev), ":", minor(info->st_dev));
+  std::string folder = concat("/sys/dev/block/", number);
+  if (!sys::exists(folder)) return {};
+  if (!sys::exists(folder + "/partition")) return number;
+  Result<std::string> parent = sys::read_file(folder + "/../dev");
+  return parent ? std::string(trim(*parent)) : std::string();
+}
+
+uint32_t main_id(const SandboxSpec& spec) {
+  std::string name = split(spec.user, ':')[0];
+  return name == "root" || name == "0" ? 0 : kUserId;
+}
+
+Result<void> set_limits(sys::Cgroup& group, const Limits& limits) {
+  using sys::Controller;
+  if (limits.cpus.value > 0 && group.has(Controller::Cpu)) COVE_TRY(group.set_cpus(limits.cpus.value));
+  if (limits.memory.value > 0 && group.has(Controller::Memory)) COVE_TRY(group.set_memory(limits.memory.value));
+  if (limits.processes.value > 0 && group.has(Controller::Pids)) COVE_TRY(group.set_pids(limits.processes.value));
+  if (limits.io_read.value == 0 && limits.io_write.value == 0) return {};
+  std::string disk = disk_of("/usr");
+  if (disk.empty()) return fail(Code::Unsupported, "limit i/o: the image is not on a disk of this machine");
+  return group.set_io(disk, limits.io_read.value, limits.io_write.value);
+}
+
+Result<UniqueFd> listen_at(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return fail(Code::Invalid, concat("the path ", path, " is too long"));
+  std::memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!socket) return fail_errno("socket");
+  if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) < 0)
+    return fail_errno(concat("bind ", path));
+  if (::listen(socket.get(), 4) < 0) return fail_errno(concat("listen ", path));
+  return socket;
+}
+
+Result<UniqueFd> connect_to(const std::string& path) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path) return fail(Code::Invalid, concat("the path ", path, " is too long"));
+  std::memcpy(address.sun_path, path.data(), path.size());
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+  if (!socket) return fail_errno("socket");
+  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) < 0)
+    return fail_errno(concat("connect to ", path));
+  return socket;
+}
+
+class NativeRuntime : public Runtime {
+ public:
+  explicit NativeRuntime(Places places) : places_(std::move(places)), groups_(sys::CgroupTree::find()) {}
+
+  Capabilities capabilities() const override {
+    bool groups = groups_.has_value();
+    return {.name = "native", .pause = groups, .update_limits = groups, .adopt = true, .dial = true, .nesting = true,
+            .pty = true, .review_layer = true};
+  }
+
+  Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override;
+  Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) override;
+
+ private:
+  Result<ImageRoot> find_image(const std::string& reference) const;
+  Result<LayerMount> choose_layer(Limits& limits) const;
+  Means means(const LayerMount& layer) const;
+  Result<SpawnPlan> plan(const SandboxSpec& spec, const LayerMount& layer, const Holding& holding) const;
+  Result<std::unique_ptr<sys::Cgroup>> make_group(const SandboxSpec& spec);
+  void sweep_left_overs();
+  std::string socket_path(const SandboxSpec& spec) const { return concat(places_.run_folder, "/", spec.id); }
+
+  Places places_;
+  Result<std::unique_ptr<sys::CgroupTree>> groups_;
+};
+
+Result<ImageRoot> NativeRuntime::find_image(const std::string& reference) const {
+  if (reference != "host" && !reference.starts_with("host@"))
+    return fail(Error(Code::NotFound, concat("image '", reference, "' is not known"))
+                    .hint("`host`, this machine's own userland, is the image that needs no download"));
+  ImageRoot image = COVE_TRY_NOTE("prepare image host", host_image(places_.cache, places_.programs + "/cove-sudo"));
+  if (reference != "host" && reference != image.reference)
+    return fail(Error(Code::NotFound, concat("image '", reference, "' is not what this machine has now"))
+                    .hint(concat("the packages have changed; it is ", image.reference, " now")));
+  return image;
+}
+
+Result<LayerMount> NativeRuntime::choose_layer(Limits& limits) const {
+  if (limits.disk.value == 0) limits.disk.value = kDefaultMemoryLayer;
+  LayerMount layer;
+  layer.kind = LayerKind::Memory;
+  layer.bytes = limits.disk.value;
+  layer.inodes = limits.inodes.value ? limits.inodes.value : std::max<uint64_t>(1024, layer.bytes / kBytesPerInode);
+  return layer;
+}
+
+Means NativeRuntime::means(const LayerMount& layer) const {
+  Means means;
+  means.layer = layer.kind;
+  means.nested_ids = ::geteuid() != 0;
+  if (!groups_) {
+    means.why_not = groups_.error().message();
+    means.hint = groups_.error().hint();
+    return means;
+  }
+  means.cpu = (*groups_)->has(sys::Controller::Cpu);
+  means.memory = (*groups_)->has(sys::Controller::Memory);
+  means.processes = (*groups_)->has(sys::Controller::Pids);
+  means.io = (*groups_)->has(sys::Controller::Io);
+  means.why_not = (*groups_)->describe();
+  return means;
+}
+
+Result<SpawnPlan> NativeRuntime::plan(const SandboxSpec& spec, const LayerMount& layer, const Holding& holding) const {
+  SpawnPlan plan;
+  plan.id = spec.id;
+  plan.hostname = spec.name.empty() ? "sandbox" : spec.name;
+  plan.init_program = places_.programs + "/cove-init";
+  plan.image = COVE_TRY(find_image(spec.image));
+  plan.layer = layer;
+  plan.ids = COVE_TRY(::geteuid() == 0 ? plan_root_ids(places_.run_folder) : plan_rootless_ids(main_id(spec)));
+  plan.workspace = spec.workspace;
+  plan.workspace_owner = main_id(spec);
+  plan.shm_bytes = spec.limits.memory.value ? std::max(kDefaultShm, spec.limits.memory.value / 2) : kDefaultShm;
+  plan.process_rlimit = holding.process_rlimit;
+  plan.watched_memory = holding.watched_memory;
+  plan.pinned_cpus = holding.pinned_cpus;
+  plan.nesting = spec.nesting;
+  plan.lifetime = spec.lifetime;
+  return plan;
+}
+
+Result<std::unique_ptr<sys::Cgroup>> NativeRuntime::make_group(const SandboxSpec& spec) {
+  using sys::Controller;
+  if (!groups_) return std::unique_ptr<sys::Cgroup>();
+  std::vector<Controller> wanted = {Controller::Cpu, Controller::Memory, Controller::Pids, Controller::Io,
+                                    Controller::Freezer};
+  std::unique_ptr<sys::Cgroup> group = COVE_TRY((*groups_)->create(group_name(spec), wanted));
+  Result<void> limited = set_limits(*group, spec.limits);
+  if (!limited) {
+    static_cast<void>(group->remove());
+    return std::unexpected(limited.error());
+  }
+  return group;
+}
+
+void NativeRuntime::sweep_left_overs() {
+  if (!groups_) return;
+  Result<std::vector<std::string>> names = (*groups_)->list(std::string(kRunPrefix));
+  if (!names) return;
+  for (const std::string& name : *names) {
+    if (!is_left_over(name)) continue;
+    Result<std::unique_ptr<sys::Cgroup>> group = (*groups_)->adopt(name);
+    if (group) static_cast<void>(sys::destroy(**group));
+  }
+}
+
+Result<std::unique_ptr<Sandbox>> NativeRuntime::create(const SandboxSpec& wanted) {
+  SandboxSpec spec = wanted;
+  LayerMount layer = COVE_TRY(choose_layer(spec.limits));
+  Holding holding = COVE_TRY(plan_enforcement(spec.limits, means(layer), spec.strictness));
+  SpawnPlan plan = COVE_TRY(this->plan(spec, layer, holding));
+  sys::SocketPair control = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
+  NativeSandbox::Parts parts;
+  UniqueFd listener;
+  if (spec.lifetime == Lifetime::Long) {
+    COVE_TRY(sys::make_folders(places_.run_folder, 0700));
+    parts.socket_path = socket_path(spec);
+    listener = COVE_TRY(listen_at(parts.socket_path));
+    plan.listener = listener.get();
+  }
+  auto clean_up = [this, &spec] {
+    if (!groups_) return;
+    Result<std::unique_ptr<sys::Cgroup>> group = (*groups_)->adopt(group_name(spec));
+    if (group) static_cast<void>(sys::destroy(**group));
+  };
+  parts.builder = COVE_TRY(start_builder(plan, control, clean_up));
+  parts.control = std::move(control.first);
+  // The groups are made while the walls rise.
+  Result<std::unique_ptr<sys::Cgroup>> group = make_group(spec);
+  if (!group) {
+    kill_sandbox(*parts.builder);
+    parts.control.reset();
+    static_cast<void>(wait_for_end(*parts.builder));
+    return fail(std::move(group.error()).note("make the control group"));
+  }
+  parts.group = std::move(*group);
+  parts.spec = std::move(spec);
+  parts.holding = std::move(holding);
+  parts.id_lock = std::move(plan.ids.lock);
+  sweep_left_overs();
+  return COVE_TRY(NativeSandbox::create(std::move(parts)));
+}
+
+Result<std::unique_ptr<Sandbox>> NativeRuntime::adopt(const SandboxSpec& spec) {
+  NativeSandbox::Parts parts;
+  parts.spec = spec;
+  parts.socket_path = socket_path(spec);
+  parts.control = COVE_TRY_NOTE(concat("adopt sandbox ", spec.id), connect_to(parts.socket_path));
+  LayerMount layer = COVE_TRY(choose_layer(parts.spec.limits));
+  parts.holding = COVE_TRY(plan_enforcement(parts.spec.limits, means(layer), spec.strictness));
+  if (groups_) parts.group = COVE_TRY((*groups_)->adopt(group_name(spec)));
+  std::unique_ptr<NativeSandbox> sandbox = COVE_TRY(NativeSandbox::create(std::move(parts)));
+  COVE_TRY(sandbox->take_over());
+  return sandbox;
+}
+
+}  // namespace
+
+Result<Places> find_places() {
+  Places places;
+  std::string program = COVE_TRY(sys::readlink("/proc/self/exe"));
+  places.programs = program.substr(0, program.rfind('/'));
+  places.cache = COVE_TRY(cache_folder());
+  places.run_folder = "/run/cove";
+  if (::geteuid() != 0) {
+    const char* runtime_folder = ::getenv("XDG_RUNTIME_DIR");
+    places.run_folder = runtime_folder ? concat(runtime_folder, "/cove") : concat("/tmp/cove-", ::geteuid());
+  }
+  return places;
+}
+
+Result<std::unique_ptr<Runtime>> make_native_runtime(Places places) {
+  return std::make_unique<NativeRuntime>(std::move(places));
+}
+
+}  // namespace cove::native

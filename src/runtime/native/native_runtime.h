@@ -1,0 +1,23 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "runtime/runtime.h"
+
+namespace cove::native {
+
+// Where the native runtime finds its parts and keeps its traces.
+struct Places {
+  std::string programs;    // the folder of cove-init and cove-sudo
+  std::string cache;       // images
+  std::string run_folder;  // locks, and the sockets of long-lived sandboxes; gone after a reboot
+};
+// Beside this program; /run/cove as root, else $XDG_RUNTIME_DIR/cove.
+Result<Places> find_places();
+
+// Sandboxes made of the kernel's namespaces, control groups, overlayfs, seccomp and Landlock. Made and used by one
+// thread of a process that has no other threads, because it forks.
+Result<std::unique_ptr<Runtime>> make_native_runtime(Places places);
+
+}  // namespace cove::native

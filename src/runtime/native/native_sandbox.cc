@@ -1,0 +1,392 @@
+#include "runtime/native/native_sandbox.h"
+
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/text.h"
+#include "runtime/native/exec_failure.h"
+#include "runtime/native/socket_view.h"
+#include "sys/file.h"
+#include "sys/socket.h"
+
+namespace cove::native {
+namespace {
+
+using wire::Reader;
+using wire::Type;
+using wire::Writer;
+
+Error gone() { return Error(Code::Unavailable, "the sandbox's process 1 is gone"); }
+
+Usage usage_of(const sys::CgroupUsage& counted) {
+  Usage usage;
+  usage.cpu_user_ms = counted.cpu_user_us / 1000;
+  usage.cpu_system_ms = counted.cpu_system_us / 1000;
+  usage.memory_peak_bytes = counted.memory_peak_bytes;
+  usage.processes_peak = counted.pids_peak;
+  usage.io_read_bytes = counted.io_read_bytes;
+  usage.io_write_bytes = counted.io_write_bytes;
+  return usage;
+}
+
+bool readable(int fd) {
+  pollfd polled = {fd, POLLIN, 0};
+  return fd >= 0 && ::poll(&polled, 1, 0) > 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<NativeSandbox>> NativeSandbox::create(Parts parts) {
+  std::unique_ptr<NativeSandbox> sandbox(new NativeSandbox(std::move(parts)));
+  COVE_TRY(sandbox->watch_sockets());
+  return sandbox;
+}
+
+NativeSandbox::~NativeSandbox() {
+  if (!ended_ && parts_.spec.lifetime == Lifetime::OneRun) static_cast<void>(destroy());
+}
+
+Result<void> NativeSandbox::watch_sockets() {
+  poll_.reset(::epoll_create1(EPOLL_CLOEXEC));
+  if (!poll_) return fail_errno("epoll_create1");
+  std::vector<int> fds = {parts_.control.get()};
+  if (parts_.builder) fds.push_back(parts_.builder->status.get());
+  for (int fd : fds) {
+    epoll_event event = {};
+    event.events = EPOLLIN;
+    if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, fd, &event) < 0) return fail_errno("epoll_ctl");
+  }
+  return {};
+}
+
+Result<void> NativeSandbox::ready() {
+  if (built_ || !parts_.builder) return {};
+  BuilderWord word = COVE_TRY(read_word(*parts_.builder));
+  if (word != BuilderWord::Built) return fail(Code::Internal, "the builder of the sandbox died");
+  built_ = true;
+  return {};
+}
+
+Result<void> NativeSandbox::send(const Writer& message, const std::vector<int>& fds) {
+  return sys::send_message(parts_.control.get(), message.data(), fds);
+}
+
+wire::ExecRequest NativeSandbox::request_of(const ExecSpec& spec) const {
+  wire::ExecRequest request;
+  request.id = spec.id;
+  request.user = spec.user.empty() ? parts_.spec.user : spec.user;
+  request.cwd = spec.cwd;
+  if (request.cwd.empty() && parts_.spec.workspace.access != Access::None) request.cwd = kWorkspacePath;
+  request.argv = spec.argv;
+  for (const Environment* env : {&parts_.spec.env, &spec.env})
+    for (const auto& [name, value] : *env) {
+      std::erase_if(request.env, [&](const std::string& entry) { return entry.starts_with(name + "="); });
+      request.env.push_back(concat(name, "=", value));
+    }
+  request.rlimits = parts_.holding.rlimits;
+  if (spec.pty) {
+    request.rows = spec.pty->rows;
+    request.columns = spec.pty->columns;
+  }
+  return request;
+}
+
+sys::Cgroup* NativeSandbox::group_of(const RunningExec& exec) const {
+  return exec.group ? exec.group.get() : parts_.group.get();
+}
+
+Result<std::vector<UniqueFd>> NativeSandbox::join_fds(RunningExec& exec) {
+  if (!parts_.group) return std::vector<UniqueFd>();
+  if (!exec.spec.sole) exec.group = COVE_TRY(parts_.group->create_child(exec.spec.id));
+  return group_of(exec)->open_join_fds();
+}
+
+Result<void> NativeSandbox::send_exec(const ExecSpec& spec, std::vector<int> fds, uint64_t flags) {
+  std::string encoded = request_of(spec).encode();
+  if (encoded.size() > wire::kMaxRequest) return fail(Code::Invalid, "the command line and environment are too long");
+  if (encoded.size() + 64 < wire::kMaxMessage)
+    return sys::send_message(parts_.control.get(), Writer(Type::Exec).number(flags).data() + encoded, fds);
+  UniqueFd memfd(::memfd_create("exec", MFD_CLOEXEC));
+  if (!memfd) return fail_errno("memfd_create");
+  COVE_TRY(sys::write_all(memfd.get(), encoded));
+  fds.insert(fds.begin(), memfd.get());
+  return send(Writer(Type::Exec).number(flags | wire::kExecInMemfd), fds);
+}
+
+Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
+  if (execs_.contains(spec.id)) return fail(Code::Exists, concat("exec ", spec.id, " exists already"));
+  RunningExec exec{spec, nullptr, false};
+  std::vector<UniqueFd> joins = COVE_TRY_NOTE("make the control group of the exec", join_fds(exec));
+  std::vector<int> fds;
+  Attachment ours;
+  sys::Pipe in, out, err;
+  if (!spec.pty) {
+    in = COVE_TRY(sys::pipe());
+    out = COVE_TRY(sys::pipe());
+    err = COVE_TRY(sys::pipe());
+    fds = {in.read.get(), out.write.get(), err.write.get()};
+  }
+  for (const UniqueFd& fd : joins) fds.push_back(fd.get());
+  COVE_TRY_NOTE("ask process 1", send_exec(spec, fds, spec.pty ? wire::kExecPty : uint64_t{0}));
+  execs_.emplace(spec.id, std::move(exec));
+  if (!spec.pty) return Attachment{std::move(in.write), std::move(out.read), std::move(err.read), {}};
+  Reply started = COVE_TRY(wait_for_reply(Type::Started, spec.id));
+  // A program that cannot be started has no terminal; why, is an event.
+  if (started.type == Type::Started && started.fds.size() == 1) ours.terminal = std::move(started.fds[0]);
+  return ours;
+}
+
+Result<Attachment> NativeSandbox::attach(const std::string& exec_id) {
+  COVE_TRY(send(Writer(Type::Attach).text(exec_id)));
+  Reply reply = COVE_TRY(wait_for_reply(Type::Attached, exec_id));
+  if (reply.fds.empty()) return fail(Code::NotFound, concat("exec ", exec_id, " has no streams to attach to"));
+  Attachment ours;
+  if (reply.fds.size() == 1) ours.terminal = std::move(reply.fds[0]);
+  if (reply.fds.size() == 3) {
+    ours.in = std::move(reply.fds[0]);
+    ours.out = std::move(reply.fds[1]);
+    ours.err = std::move(reply.fds[2]);
+  }
+  return ours;
+}
+
+// Waits for an answer to a request, putting aside the events that come before it. A Failed for `key` is an answer too.
+Result<NativeSandbox::Reply> NativeSandbox::wait_for_reply(Type type, const std::string& key) {
+  while (true) {
+    pollfd polled = {parts_.control.get(), POLLIN, 0};
+    if (::poll(&polled, 1, -1) < 0 && errno != EINTR) return fail_errno("poll");
+    std::optional<Reply> reply = COVE_TRY(read_reply());
+    if (!reply) continue;
+    Reader in(reply->body);
+    bool matches = type == Type::Dialed || type == Type::Table ? reply->type == type : in.text() == key;
+    if (matches && reply->type == type) return std::move(*reply);
+    bool failed = matches && reply->type == Type::Failed;
+    Type got = reply->type;
+    std::optional<Event> event = COVE_TRY(event_of(std::move(*reply)));
+    if (event) pending_.push_back(std::move(*event));
+    if (failed) return Reply{got, {}, {}};
+  }
+}
+
+Result<std::optional<NativeSandbox::Reply>> NativeSandbox::read_reply() {
+  Result<sys::Message> message = sys::receive_message(parts_.control.get(), wire::kMaxMessage, MSG_DONTWAIT);
+  if (!message && message.error().errnum() == EAGAIN) return std::optional<Reply>();
+  if (!message || message->data.empty()) {
+    std::optional<Event> end = COVE_TRY(sandbox_ended());
+    if (end && std::get<SandboxEnded>(*end).error) return fail(*std::get<SandboxEnded>(*end).error);
+    return fail(gone());
+  }
+  Reader in(message->data);
+  Type type = in.type();
+  return Reply{type, std::string(in.rest()), std::move(message->fds)};
+}
+
+Result<std::optional<Event>> NativeSandbox::next_event() {
+  if (!pending_.empty()) {
+    Event event = std::move(pending_.front());
+    pending_.pop_front();
+    return event;
+  }
+  if (ended_) return std::optional<Event>();
+  if (parts_.builder && readable(parts_.builder->status.get())) {
+    std::optional<Event> event = COVE_TRY(read_builder());
+    if (event) return event;
+  }
+  Result<sys::Message> message = sys::receive_message(parts_.control.get(), wire::kMaxMessage, MSG_DONTWAIT);
+  if (!message && message.error().errnum() == EAGAIN) return std::optional<Event>();
+  if (!message || message->data.empty()) return sandbox_ended();
+  Reader in(message->data);
+  Type type = in.type();
+  return event_of(Reply{type, std::string(in.rest()), std::move(message->fds)});
+}
+
+// What the builder says first: the walls stand, or why not, or that the memory limit was reached.
+Result<std::optional<Event>> NativeSandbox::read_builder() {
+  Result<BuilderWord> word = read_word(*parts_.builder);
+  if (!word) {
+    ended_ = true;
+    return Event(SandboxEnded{word.error()});
+  }
+  switch (*word) {
+    case BuilderWord::Built: built_ = true; break;
+    case BuilderWord::OutOfMemory: out_of_memory_ = true; break;
+    case BuilderWord::Gone: return sandbox_ended();
+  }
+  return std::optional<Event>();
+}
+
+// The channel has closed: the builder knows why, if anyone does.
+Result<std::optional<Event>> NativeSandbox::sandbox_ended() {
+  ended_ = true;
+  SandboxEnded end;
+  for (bool more = parts_.builder.has_value(); more;) {
+    Result<BuilderWord> word = read_word(*parts_.builder);
+    if (!word) end.error = word.error();
+    else if (*word == BuilderWord::OutOfMemory) out_of_memory_ = true;
+    more = word && *word != BuilderWord::Gone;
+  }
+  end.out_of_memory = out_of_memory_;
+  return Event(std::move(end));
+}
+
+Result<std::optional<Event>> NativeSandbox::event_of(Reply reply) {
+  Reader in(reply.body);
+  switch (reply.type) {
+    case Type::Exited: return exec_ended(in);
+    case Type::Failed: return exec_failed(in);
+    default: return std::optional<Event>();
+  }
+}
+
+Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in) {
+  ExecEnded end;
+  end.exec_id = in.text();
+  end.wait_status = static_cast<int>(in.number());
+  uint64_t user_us = in.number();
+  uint64_t system_us = in.number();
+  uint64_t peak_kib = in.number();
+  uint64_t layer = in.number();
+  auto found = execs_.find(end.exec_id);
+  if (!in.done() || found == execs_.end()) return std::optional<Event>();
+  found->second.ended = true;
+  if (sys::Cgroup* group = group_of(found->second)) {
+    sys::CgroupUsage counted = COVE_TRY(group->usage());
+    end.usage = usage_of(counted);
+    end.oom_kills = counted.oom_kills;
+    end.refused_forks = counted.pids_refused;
+  } else {
+    end.usage.cpu_user_ms = user_us / 1000;
+    end.usage.cpu_system_ms = system_us / 1000;
+    end.usage.memory_peak_bytes = peak_kib * 1024;
+  }
+  end.usage.disk_written_bytes = layer;
+  if (found->second.group) static_cast<void>(sys::destroy(*found->second.group));
+  execs_.erase(found);
+  return Event(std::move(end));
+}
+
+Result<std::optional<Event>> NativeSandbox::exec_failed(Reader& in) {
+  std::string id = in.text();
+  auto stage = static_cast<wire::Stage>(in.number());
+  auto errnum = static_cast<int>(in.number());
+  auto found = execs_.find(id);
+  if (!in.done() || found == execs_.end()) return std::optional<Event>();
+  ExecFailed failure = explain_failure(request_of(found->second.spec), stage, errnum);
+  if (found->second.group) static_cast<void>(sys::destroy(*found->second.group));
+  execs_.erase(found);
+  return Event(std::move(failure));
+}
+
+Result<void> NativeSandbox::signal(const std::string& exec_id, int number, SignalReach reach) {
+  if (!execs_.contains(exec_id)) return fail(Code::NotFound, concat("no exec ", exec_id, " is running"));
+  if (number < 1 || number >= NSIG) return fail(Code::Invalid, concat(number, " is not a signal"));
+  auto target = reach == SignalReach::Group ? wire::Target::Group : wire::Target::Process;
+  return send(Writer(Type::Signal)
+                  .text(exec_id)
+                  .number(static_cast<uint64_t>(number))
+                  .number(static_cast<uint64_t>(target)));
+}
+
+Result<void> NativeSandbox::resize(const std::string& exec_id, WindowSize size) {
+  return send(Writer(Type::Resize).text(exec_id).number(size.rows).number(size.columns));
+}
+
+Result<void> NativeSandbox::kill(const std::string& exec_id) {
+  auto found = execs_.find(exec_id);
+  if (found == execs_.end()) return fail(Code::NotFound, concat("no exec ", exec_id, " is running"));
+  if (sys::Cgroup* group = group_of(found->second)) return group->kill();
+  if (found->second.spec.sole && parts_.builder) return kill_sandbox(*parts_.builder), Result<void>();
+  return signal(exec_id, SIGKILL, SignalReach::Group);
+}
+
+Result<void> NativeSandbox::pause() {
+  if (!parts_.group) return fail(Code::Unsupported, "pausing needs control groups");
+  return parts_.group->freeze();
+}
+
+Result<void> NativeSandbox::resume() {
+  if (!parts_.group) return fail(Code::Unsupported, "resuming needs control groups");
+  return parts_.group->thaw();
+}
+
+Result<Usage> NativeSandbox::stats() {
+  if (!parts_.group) return fail(Code::Unsupported, "statistics of a sandbox need control groups");
+  return usage_of(COVE_TRY(parts_.group->usage()));
+}
+
+Result<void> NativeSandbox::update_limits(const Limits& limits) {
+  if (!parts_.group) return fail(Code::Unsupported, "changing limits needs control groups");
+  if (limits.cpus.named) COVE_TRY(parts_.group->set_cpus(limits.cpus.value));
+  if (limits.memory.named) COVE_TRY(parts_.group->set_memory(limits.memory.value));
+  if (limits.processes.named) COVE_TRY(parts_.group->set_pids(limits.processes.value));
+  return {};
+}
+
+Result<std::unique_ptr<View>> NativeSandbox::open_view(const std::string& user) {
+  sys::SocketPair pair = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
+  COVE_TRY(send(Writer(Type::View).text(user.empty() ? parts_.spec.user : user), {pair.second.get()}));
+  return std::make_unique<SocketView>(std::move(pair.first));
+}
+
+Result<UniqueFd> NativeSandbox::dial(uint16_t port) {
+  uint64_t token = next_token_++;
+  COVE_TRY(send(Writer(Type::Dial).number(token).number(port)));
+  Reply reply = COVE_TRY(wait_for_reply(Type::Dialed, {}));
+  Reader in(reply.body);
+  uint64_t answered = in.number();
+  auto errnum = static_cast<int>(in.number());
+  if (errnum != 0) return fail(Error::from_errno(errnum, concat("connect to port ", port, " of the sandbox")));
+  if (answered != token || reply.fds.size() != 1) return fail(Code::Internal, "process 1 sent nonsense");
+  return std::move(reply.fds[0]);
+}
+
+Result<void> NativeSandbox::take_over() {
+  COVE_TRY(send(Writer(Type::Hello)));
+  Reply table = COVE_TRY(wait_for_reply(Type::Table, {}));
+  Reader in(table.body);
+  uint64_t count = in.number();
+  for (uint64_t i = 0; i < count && in.ok(); ++i) {
+    RunningExec exec;
+    exec.spec.id = in.text();
+    in.number();
+    bool ended = in.number() != 0;
+    auto status = static_cast<int>(in.number());
+    exec.spec.sole = true;
+    if (ended) pending_.push_back(ExecEnded{exec.spec.id, status});
+    else execs_.emplace(exec.spec.id, std::move(exec));
+  }
+  return {};
+}
+
+Result<void> NativeSandbox::remove_group() {
+  for (auto& [id, exec] : execs_)
+    if (exec.group) static_cast<void>(sys::destroy(*exec.group));
+  if (parts_.group) COVE_TRY_NOTE("remove the control group", sys::destroy(*parts_.group));
+  parts_.group.reset();
+  return {};
+}
+
+Result<void> NativeSandbox::destroy() {
+  ended_ = true;
+  if (parts_.builder && parts_.spec.lifetime == Lifetime::OneRun) {
+    // No new processes: the end of process 1 then ends a fork bomb at once.
+    kill_sandbox(*parts_.builder);
+    parts_.control.reset();
+    COVE_TRY(wait_for_end(*parts_.builder));
+    parts_.builder.reset();
+  } else if (parts_.control) {
+    static_cast<void>(send(Writer(Type::Shutdown)));
+    parts_.control.reset();
+  }
+  if (!parts_.socket_path.empty()) ::unlink(parts_.socket_path.c_str());
+  parts_.id_lock.reset();
+  return remove_group();
+}
+
+}  // namespace cove::native

@@ -1,0 +1,135 @@
+#include "runtime/native/process_one.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/close_range.h>
+#include <linux/mount.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/text.h"
+#include "init/protocol.h"
+#include "runtime/native/error_report.h"
+#include "sys/file.h"
+#include "sys/mount.h"
+#include "sys/socket.h"
+
+namespace cove::native {
+namespace {
+
+Result<void> raise_loopback() {
+  UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  if (!socket) return fail_errno("socket");
+  ifreq request = {};
+  std::strcpy(request.ifr_name, "lo");
+  request.ifr_flags = IFF_UP | IFF_RUNNING;
+  if (::ioctl(socket.get(), SIOCSIFFLAGS, &request) < 0) return fail_errno("bring up the loopback interface");
+  return {};
+}
+
+Result<void> enter_namespaces(const SpawnPlan& plan) {
+  COVE_TRY_NOTE("make network, ipc, uts and cgroup namespaces",
+                sys::unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP));
+  COVE_TRY(raise_loopback());
+  if (::sethostname(plan.hostname.data(), plan.hostname.size()) < 0) return fail_errno("sethostname");
+  return {};
+}
+
+// Root of the new namespace; where there is but one id, its capabilities are kept over the exec instead.
+Result<void> take_identity(const SpawnPlan& plan) {
+  if (!plan.ids.single_id) {
+    if (::setgroups(0, nullptr) < 0) return fail_errno("setgroups");
+    if (::setresgid(0, 0, 0) < 0 || ::setresuid(0, 0, 0) < 0) return fail_errno("become root of the sandbox");
+    return {};
+  }
+  sys::Capabilities sets = COVE_TRY(sys::capget());
+  sets.inheritable = sets.permitted;
+  COVE_TRY(sys::capset(sets));
+  for (int capability = 0; capability < 64; ++capability)
+    if (sets.permitted >> capability & 1) ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0);
+  return {};
+}
+
+std::string mode_letters(const SpawnPlan& plan) {
+  std::string mode;
+  if (plan.lifetime == Lifetime::OneRun) mode += wire::kModeOneRun;
+  if (plan.ids.single_id) mode += wire::kModeSingleId;
+  // Landlock forbids mounting altogether, which nested sandboxes need.
+  mode += plan.nesting ? wire::kModeNesting : wire::kModeLandlock;
+  return mode;
+}
+
+// Moves a descriptor to the number where process 1 expects it, without close-on-exec.
+Result<void> place(int fd, int number) {
+  if (fd >= 0 && ::dup2(fd, number) < 0) return fail_errno("dup2");
+  return {};
+}
+
+Result<void> exec_init(const SpawnPlan& plan, int program, int control, int go) {
+  // Above all the numbers to be filled, so that none is overwritten.
+  constexpr int kHigh = 64;
+  int high_control = ::fcntl(control, F_DUPFD_CLOEXEC, kHigh);
+  int high_go = ::fcntl(go, F_DUPFD_CLOEXEC, kHigh);
+  int high_program = ::fcntl(program, F_DUPFD_CLOEXEC, kHigh);
+  int high_listener = plan.listener < 0 ? -1 : ::fcntl(plan.listener, F_DUPFD_CLOEXEC, kHigh);
+  COVE_TRY(place(high_control, wire::kControlFd));
+  COVE_TRY(place(high_go, wire::kGoFd));
+  COVE_TRY(place(high_listener, wire::kListenFd));
+  unsigned first = plan.listener < 0 ? wire::kListenFd : wire::kListenFd + 1;
+  if (::syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_CLOEXEC) < 0) return fail_errno("close_range");
+  std::string mode = mode_letters(plan);
+  char name[] = "cove-init";
+  char version[] = COVE_VERSION;
+  char* argv[] = {name, version, mode.data(), nullptr};
+  char* env[] = {nullptr};
+  ::syscall(SYS_execveat, high_program, "", argv, env, AT_EMPTY_PATH);
+  return fail_errno(concat("execute ", plan.init_program));
+}
+
+Result<void> child_main(const SpawnPlan& plan, int program, int control, int go, int mapped) {
+  COVE_TRY(enter_namespaces(plan));
+  char byte;
+  if (::read(mapped, &byte, 1) != 1) return fail(Code::Unavailable, "the user ids of the sandbox were not mapped");
+  COVE_TRY(take_identity(plan));
+  // After the change of identity, which clears it.
+  if (plan.lifetime == Lifetime::OneRun) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  return exec_init(plan, program, control, go);
+}
+
+// A copy of the program on a mount that cannot be written to: nothing inside can reach the file itself.
+Result<UniqueFd> open_program(const std::string& path) {
+  UniqueFd tree = COVE_TRY(sys::open_tree_clone(AT_FDCWD, path, sys::Subtree::One));
+  COVE_TRY(sys::mount_setattr(tree.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, sys::Subtree::One));
+  return tree;
+}
+
+}  // namespace
+
+Result<ProcessOne> start_process_one(const SpawnPlan& plan, int control, int status) {
+  UniqueFd program = COVE_TRY(open_program(plan.init_program));
+  sys::Pipe go = COVE_TRY(sys::pipe());
+  sys::Pipe mapped = COVE_TRY(sys::pipe());
+  sys::Child child = COVE_TRY(sys::clone3(CLONE_NEWUSER | CLONE_NEWPID));
+  if (child.pid == 0) {
+    mapped.write.reset();
+    go.write.reset();
+    Result<void> outcome = child_main(plan, program.get(), control, go.read.get(), mapped.read.get());
+    static_cast<void>(sys::send_message(status, encode_error(outcome.error())));
+    ::_exit(127);
+  }
+  sys::Setgroups setgroups = plan.ids.single_id ? sys::Setgroups::Deny : sys::Setgroups::Keep;
+  COVE_TRY(sys::write_id_maps(child.pid, plan.ids.users, plan.ids.groups, setgroups));
+  if (::write(mapped.write.get(), "m", 1) != 1) return fail_errno("tell process 1");
+  UniqueFd user_namespace = COVE_TRY(sys::open(concat("/proc/", child.pid, "/ns/user"), O_RDONLY));
+  return ProcessOne{std::move(child), std::move(user_namespace), std::move(go.write)};
+}
+
+}  // namespace cove::native

@@ -1,0 +1,307 @@
+#include "runtime/native/root_mounts.h"
+
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/text.h"
+#include "sys/file.h"
+#include "sys/mount.h"
+#include "sys/process.h"
+
+namespace cove::native {
+namespace {
+
+using sys::MountOptions;
+using sys::Subtree;
+
+// Where the builder stages what it mounts; only its own mount namespace sees it.
+constexpr const char* kStage = "/tmp";
+constexpr uint64_t kSafe = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+// Nobody's id: files of the host that this one may not read are closed to root inside, too.
+constexpr uint32_t kStranger = kIdsPerSandbox - 1;
+constexpr uint32_t kTtyGroup = 5;
+
+constexpr const char* kReadOnlyProc[] = {"bus", "fs", "irq", "sys"};
+constexpr const char* kMaskedProcFiles[] = {"kcore",         "keys",       "kmsg",          "latency_stats",
+                                            "sched_debug",   "timer_list", "sysrq-trigger", "timer_stats",
+                                            "pagetypeinfo",  "vmallocinfo", "slabinfo", "kallsyms", "kpagecount", "kpageflags", "kpagecgroup"};
+constexpr const char* kMaskedProcFolders[] = {"acpi", "scsi"};
+
+std::string part_name(const ImageMount& mount) {
+  std::string name = mount.target.empty() ? "root" : mount.target;
+  for (char& c : name)
+    if (c == '/') c = '-';
+  return name;
+}
+
+// An overlay can come up read-only without an error; then it is no layer to write to.
+Result<void> check_writable(int mount, const std::string& name) {
+  struct statvfs info;
+  if (::fstatvfs(mount, &info) < 0) return fail_errno(concat("statvfs ", name));
+  if (info.f_flag & ST_RDONLY) return fail(Code::Internal, concat("the overlay on ", name, " came up read-only"));
+  return {};
+}
+
+Result<void> clear_mapped(UniqueFd& tree, uint64_t attributes, int user_namespace) {
+  COVE_TRY(sys::mount_setattr(tree.get(), attributes, Subtree::One, user_namespace));
+  return {};
+}
+
+}  // namespace
+
+bool RootMounts::shields() const { return !plan_.ids.single_id; }
+
+// The rights over files of an id inside, without more; capabilities over files go with it.
+Result<void> RootMounts::file_rights_of(uint32_t inside) {
+  uint32_t id = plan_.ids.builder_id(inside);
+  return sys::set_fs_ids(id, id);
+}
+
+Result<void> RootMounts::own_file_rights() {
+  COVE_TRY(sys::set_fs_ids(0, 0));
+  sys::Capabilities sets = COVE_TRY(sys::capget());
+  sets.effective = sets.permitted;
+  return sys::capset(sets);
+}
+
+Result<void> RootMounts::open_sources() {
+  for (const ImageMount& mount : plan_.image.mounts) {
+    Part part{&mount, {}};
+    for (const std::string& lower : mount.lowers)
+      part.lowers.push_back({COVE_TRY(sys::open_tree_clone(AT_FDCWD, lower, Subtree::One)), {}});
+    parts_.push_back(std::move(part));
+  }
+  COVE_TRY(open_devices());
+  return open_workspace();
+}
+
+Result<void> RootMounts::open_devices() {
+  dev_ = COVE_TRY(sys::open_tree_clone(AT_FDCWD, plan_.image.dev, Subtree::One));
+  if (plan_.image.dev_nodes == DevNodes::Real) return {};
+  for (const char* name : kDevices)
+    devices_.push_back(COVE_TRY(sys::open_tree_clone(AT_FDCWD, concat("/dev/", name), Subtree::One)));
+  return {};
+}
+
+Result<void> RootMounts::open_workspace() {
+  if (plan_.workspace.access == Access::None) return {};
+  // What is mounted below the folder stays out; an ordinary user cannot take it apart and gets all of it.
+  Result<UniqueFd> tree = sys::open_tree_clone(AT_FDCWD, plan_.workspace.path, Subtree::One);
+  if (!tree && plan_.ids.rootless)
+    tree = sys::open_tree_clone(AT_FDCWD, plan_.workspace.path, Subtree::Recursive);
+  if (!tree) return fail(std::move(tree.error()).note(concat("open workspace ", plan_.workspace.path)));
+  workspace_ = std::move(*tree);
+  return {};
+}
+
+Result<void> RootMounts::stage(int user_namespace) {
+  const bool memory = plan_.layer.kind == LayerKind::Memory;
+  uint64_t bytes = memory ? plan_.layer.bytes : 1 << 20;
+  // A few inodes more than asked for: the stage itself needs some.
+  uint64_t inodes = (memory ? plan_.layer.inodes : 256) + 64;
+  uint32_t owner = plan_.ids.builder_id(0);
+  MountOptions options = {{"size", std::to_string(bytes)},
+                          {"nr_inodes", std::to_string(inodes)},
+                          {"mode", "0755"},
+                          {"uid", std::to_string(owner)},
+                          {"gid", std::to_string(owner)}};
+  stage_ = COVE_TRY(sys::make_mount("tmpfs", options, kSafe));
+  COVE_TRY(sys::attach_mount(stage_.get(), AT_FDCWD, kStage));
+  COVE_TRY(file_rights_of(0));
+  Result<void> made = stage_layer(user_namespace);
+  COVE_TRY(own_file_rights());
+  if (!made) return made;
+  COVE_TRY_NOTE("stage the image", stage_lowers(user_namespace));
+  if (!workspace_) return {};
+  COVE_TRY_NOTE("map the workspace's owner", map_workspace());
+  uint64_t attributes = kSafe | (plan_.workspace.access == Access::ReadOnly ? MOUNT_ATTR_RDONLY : 0);
+  return sys::mount_setattr(workspace_.get(), attributes, Subtree::Recursive);
+}
+
+Result<void> RootMounts::stage_layer(int user_namespace) {
+  layer_path_ = kStage;
+  if (plan_.layer.kind == LayerKind::Folder) {
+    layer_path_ = concat(kStage, "/layer");
+    COVE_TRY(sys::mkdir(layer_path_, 0755));
+    COVE_TRY(own_file_rights());
+    UniqueFd tree = COVE_TRY(sys::open_tree_clone(AT_FDCWD, plan_.layer.folder, Subtree::One));
+    COVE_TRY(sys::mount_setattr(tree.get(), kSafe, Subtree::One, plan_.ids.rootless ? -1 : user_namespace));
+    COVE_TRY(sys::attach_mount(tree.get(), AT_FDCWD, layer_path_));
+    COVE_TRY(file_rights_of(0));
+  }
+  for (const Part& part : parts_) {
+    for (const char* kind : {"upper", "work"}) {
+      std::string folder = concat(layer_path_, "/", part_name(*part.image), ".", kind);
+      Result<void> made = sys::mkdir(folder, 0755);
+      if (!made && made.error().code() != Code::Exists) return fail(std::move(made.error()).note("make the layer"));
+    }
+  }
+  return {};
+}
+
+Result<void> RootMounts::stage_lowers(int user_namespace) {
+  int map = plan_.ids.rootless ? -1 : user_namespace;
+  COVE_TRY(clear_mapped(dev_, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, map));
+  int number = 0;
+  for (size_t i = 0; i < parts_.size(); ++i) {
+    for (Lower& lower : parts_[i].lowers) {
+      lower.path = concat(kStage, "/l", number++);
+      COVE_TRY(sys::mkdir(lower.path, 0755));
+      COVE_TRY(clear_mapped(lower.tree, MOUNT_ATTR_RDONLY | kSafe, map));
+      COVE_TRY(sys::attach_mount(lower.tree.get(), AT_FDCWD, lower.path));
+    }
+    if (parts_[i].image->foreign && shields()) COVE_TRY(stage_shielded(parts_[i], i));
+  }
+  return {};
+}
+
+// The host's own files, seen through an overlay that was mounted with a stranger's rights: the kernel checks every
+// access against these as well, so what an unprivileged user of this machine cannot read stays closed, also for root
+// inside, and also if it appears after the sandbox has started.
+Result<void> RootMounts::stage_shielded(Part& part, size_t index) {
+  std::string lowers;
+  for (const Lower& lower : part.lowers) lowers += concat(lowers.empty() ? "" : ":", lower.path);
+  MountOptions options = {{"lowerdir", lowers}};
+  if (plan_.ids.rootless) options.emplace_back("userxattr", "");
+  COVE_TRY(file_rights_of(kStranger));
+  Result<UniqueFd> shielded = sys::make_mount("overlay", options, kSafe | MOUNT_ATTR_RDONLY);
+  COVE_TRY(own_file_rights());
+  if (!shielded) return std::unexpected(shielded.error());
+  std::string path = concat(kStage, "/s", index);
+  COVE_TRY(sys::mkdir(path, 0755));
+  COVE_TRY(sys::attach_mount(shielded->get(), AT_FDCWD, path));
+  part.lowers.clear();
+  part.lowers.push_back({std::move(*shielded), path});
+  return {};
+}
+
+Result<UniqueFd> RootMounts::mount_overlay(const Part& part, const std::string& name) {
+  std::string lowers;
+  for (const Lower& lower : part.lowers) lowers += concat(lowers.empty() ? "" : ":", lower.path);
+  MountOptions options = {{"lowerdir", lowers},
+                          {"upperdir", concat(layer_path_, "/", name, ".upper")},
+                          {"workdir", concat(layer_path_, "/", name, ".work")}};
+  if (plan_.ids.rootless) options.emplace_back("userxattr", "");
+  else options.emplace_back("redirect_dir", "on");
+  if (plan_.lifetime == Lifetime::OneRun) options.emplace_back("volatile", "");
+  // Files in the layer belong to the sandbox's root, whoever makes the mount.
+  uint32_t owner = plan_.ids.builder_id(0);
+  COVE_TRY(sys::set_fs_ids(owner, owner));
+  sys::Capabilities sets = COVE_TRY(sys::capget());
+  sets.effective = sets.permitted;
+  COVE_TRY(sys::capset(sets));
+  Result<UniqueFd> mount = sys::make_mount("overlay", options, kSafe);
+  COVE_TRY(own_file_rights());
+  return mount;
+}
+
+Result<void> RootMounts::mount_part(const Part& part) {
+  std::string name = part_name(*part.image);
+  UniqueFd mount = COVE_TRY_NOTE(concat("mount ", name), mount_overlay(part, name));
+  COVE_TRY(check_writable(mount.get(), name));
+  if (!part.image->target.empty()) return sys::attach_mount(mount.get(), root_.get(), part.image->target);
+  std::string path = concat(kStage, "/root");
+  COVE_TRY(sys::mkdir(path, 0755));
+  COVE_TRY(sys::attach_mount(mount.get(), AT_FDCWD, path));
+  root_ = std::move(mount);
+  return {};
+}
+
+Result<void> RootMounts::assemble(int process_1) {
+  for (const Part& part : parts_) COVE_TRY(mount_part(part));
+  COVE_TRY_NOTE("mount /dev", mount_dev());
+  COVE_TRY_NOTE("mount /proc", mount_proc(process_1));
+  COVE_TRY_NOTE("mask /proc", mask_proc());
+  return attach_workspace();
+}
+
+Result<void> RootMounts::mount_dev() {
+  COVE_TRY(sys::attach_mount(dev_.get(), root_.get(), "dev"));
+  for (size_t i = 0; i < devices_.size(); ++i)
+    COVE_TRY(sys::attach_mount(devices_[i].get(), root_.get(), concat("dev/", kDevices[i])));
+  MountOptions pts_options = {{"ptmxmode", "0666"}, {"mode", "0620"}};
+  if (!plan_.ids.single_id) pts_options.emplace_back("gid", std::to_string(plan_.ids.builder_id(kTtyGroup)));
+  UniqueFd pts = COVE_TRY(sys::make_mount("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
+  COVE_TRY(sys::attach_mount(pts.get(), root_.get(), "dev/pts"));
+  MountOptions shm_options = {
+      {"size", std::to_string(plan_.shm_bytes)}, {"nr_inodes", "65536"}, {"mode", "1777"}};
+  UniqueFd shm = COVE_TRY(sys::make_mount("tmpfs", shm_options, kSafe | MOUNT_ATTR_NOEXEC));
+  return sys::attach_mount(shm.get(), root_.get(), "dev/shm");
+}
+
+// The kernel shows the processes of whoever mounts it: a short-lived child of the sandbox's process namespace does.
+Result<void> RootMounts::mount_proc(int process_1) {
+  UniqueFd own = COVE_TRY(sys::open("/proc/self/ns/pid", O_RDONLY));
+  COVE_TRY(sys::setns(process_1, CLONE_NEWPID));
+  Result<void> outcome;
+  pid_t pid = ::vfork();
+  if (pid < 0) return fail_errno("vfork");
+  if (pid == 0) {
+    outcome = [&]() -> Result<void> {
+      UniqueFd proc = COVE_TRY(sys::make_mount("proc", {}, kSafe | MOUNT_ATTR_NOEXEC));
+      return sys::attach_mount(proc.get(), root_.get(), "proc");
+    }();
+    ::_exit(0);
+  }
+  COVE_TRY(sys::wait_for(pid));
+  COVE_TRY(sys::setns(own.get(), CLONE_NEWPID));
+  return outcome;
+}
+
+Result<void> RootMounts::mask_proc() {
+  auto cover = [&](Result<UniqueFd> tree, const std::string& path) -> Result<void> {
+    if (!tree) return std::unexpected(tree.error());
+    COVE_TRY(sys::mount_setattr(tree->get(), MOUNT_ATTR_RDONLY | kSafe | MOUNT_ATTR_NOEXEC, Subtree::One));
+    return sys::attach_mount(tree->get(), root_.get(), path);
+  };
+  auto there = [&](const std::string& path) { return ::faccessat(root_.get(), path.c_str(), F_OK, 0) == 0; };
+  for (const char* name : kReadOnlyProc) {
+    std::string path = concat("proc/", name);
+    if (there(path)) COVE_TRY(cover(sys::open_tree_clone(root_.get(), path, Subtree::One), path));
+  }
+  for (const char* name : kMaskedProcFiles) {
+    std::string path = concat("proc/", name);
+    if (there(path)) COVE_TRY(sys::attach_mount(
+        COVE_TRY(sys::open_tree_clone(root_.get(), "dev/null", Subtree::One)).get(), root_.get(), path));
+  }
+  for (const char* name : kMaskedProcFolders) {
+    std::string path = concat("proc/", name);
+    if (there(path)) COVE_TRY(cover(sys::open_tree_clone(root_.get(), "dev/mqueue", Subtree::One), path));
+  }
+  return {};
+}
+
+// As root the folder's owner is shown as the sandbox's user, so that what is written belongs to the owner, and nobody
+// else's files can be touched. Rootless the caller is that user anyway.
+Result<void> RootMounts::map_workspace() {
+  if (plan_.ids.rootless) return {};
+  struct stat info = COVE_TRY(sys::stat(sys::fd_path(workspace_.get())));
+  sys::Child holder = COVE_TRY(sys::clone3(CLONE_NEWUSER));
+  if (holder.pid == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  uint32_t shown = plan_.ids.builder_id(plan_.workspace_owner);
+  Result<void> mapped = [&]() -> Result<void> {
+    COVE_TRY(sys::write_id_maps(holder.pid, {{info.st_uid, shown, 1}}, {{info.st_gid, shown, 1}}, sys::Setgroups::Keep));
+    UniqueFd map = COVE_TRY(sys::open(concat("/proc/", holder.pid, "/ns/user"), O_RDONLY));
+    return sys::mount_setattr(workspace_.get(), 0, Subtree::One, map.get());
+  }();
+  static_cast<void>(sys::kill_by_pidfd(holder.pidfd.get(), SIGKILL));
+  COVE_TRY(sys::wait_for(holder.pid));
+  return mapped;
+}
+
+Result<void> RootMounts::attach_workspace() {
+  if (!workspace_) return {};
+  return sys::attach_mount(workspace_.get(), root_.get(), kWorkspacePath + 1);
+}
+
+Result<void> RootMounts::enter() { return sys::pivot_root(root_.get()); }
+
+}  // namespace cove::native

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "runtime/native/spawn_plan.h"
+
+namespace cove::native {
+
+// The sandbox's file systems, made in the builder's own mount namespace, by descriptor, in named steps.
+//
+//   RootMounts mounts(plan);
+//   mounts.open_sources()          copies of everything that comes from the host, before anything is covered
+//   mounts.stage(user_namespace)   the writable layer and the mapped copies, at a private place
+//   mounts.assemble(process_1)     /, /usr, /opt, /dev, /proc, the workspace, masks
+//   mounts.enter()                 pivot_root; nothing of the host is left
+class RootMounts {
+ public:
+  explicit RootMounts(const SpawnPlan& plan) : plan_(plan) {}
+
+  Result<void> open_sources();
+  Result<void> stage(int user_namespace);
+  Result<void> assemble(int process_1);
+  Result<void> enter();
+
+ private:
+  struct Lower {
+    UniqueFd tree;
+    std::string path;  // once staged
+  };
+  struct Part {
+    const ImageMount* image;
+    std::vector<Lower> lowers;
+  };
+
+  Result<void> open_devices();
+  Result<void> open_workspace();
+  Result<void> map_workspace();
+  Result<void> stage_layer(int user_namespace);
+  Result<void> stage_lowers(int user_namespace);
+  Result<void> stage_shielded(Part& part, size_t index);
+  Result<void> mount_part(const Part& part);
+  Result<UniqueFd> mount_overlay(const Part& part, const std::string& name);
+  Result<void> mount_dev();
+  Result<void> mount_proc(int process_1);
+  Result<void> mask_proc();
+  Result<void> attach_workspace();
+  Result<void> file_rights_of(uint32_t inside);
+  Result<void> own_file_rights();
+  bool shields() const;
+
+  const SpawnPlan& plan_;
+  std::vector<Part> parts_;
+  UniqueFd dev_;
+  std::vector<UniqueFd> devices_;  // placeholders' sources, in the order of kDevices
+  UniqueFd workspace_;
+  UniqueFd stage_;
+  std::string layer_path_;
+  UniqueFd root_;
+};
+
+}  // namespace cove::native

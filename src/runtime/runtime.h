@@ -1,0 +1,115 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "model/exec.h"
+#include "model/sandbox.h"
+#include "runtime/view.h"
+
+namespace cove {
+
+// What a runtime can do; what it cannot, it answers with Unsupported.
+struct Capabilities {
+  std::string name;
+  bool pause = false;
+  bool update_limits = false;
+  bool adopt = false;
+  bool dial = false;
+  bool nesting = false;
+  bool pty = false;
+  bool review_layer = false;  // the writable layer can be read as a change set
+};
+
+// Our ends of an exec's streams: pipes, or a terminal's master.
+struct Attachment {
+  UniqueFd in;
+  UniqueFd out;
+  UniqueFd err;
+  UniqueFd terminal;
+};
+
+// What happens in a sandbox.
+struct ExecEnded {
+  std::string exec_id;
+  int wait_status = 0;
+  Usage usage;
+  uint64_t oom_kills = 0;
+  uint64_t refused_forks = 0;
+};
+// The program could not be started: the user's mistake (`exit_code` 126 or 127), or ours.
+struct ExecFailed {
+  std::string exec_id;
+  Error error;
+  int exit_code = 125;
+};
+// The sandbox is gone: it was destroyed, its process 1 ended, or it never came up (then with an error).
+struct SandboxEnded {
+  std::optional<Error> error;
+  bool out_of_memory = false;  // the watcher ended it at its memory limit
+};
+using Event = std::variant<ExecEnded, ExecFailed, SandboxEnded>;
+
+// Whom a signal reaches: the program itself, or its process group as a terminal's Ctrl-C would.
+enum class SignalReach { Process, Group };
+
+// One sandbox of a runtime. Not thread-safe; the handle's end does not end a Lifetime::Long sandbox.
+//
+//   auto sandbox = COVE_TRY(runtime.create(spec));
+//   Attachment streams = COVE_TRY(sandbox->exec(command));
+//   … poll sandbox->events_fd() and the streams …
+//   std::optional<Event> event = COVE_TRY(sandbox->next_event());
+class Sandbox {
+ public:
+  virtual ~Sandbox() = default;
+
+  // By what each limit is held, and where a default fell back: one line each.
+  virtual const EnforcedLimits& enforced() const = 0;
+  virtual const std::vector<std::string>& warnings() const = 0;
+
+  // Waits until the walls stand. Not needed before `exec`: a sandbox that fails to come up says so by an event.
+  virtual Result<void> ready() = 0;
+
+  // Starts a program and returns our ends of its streams; how it ends is an event.
+  virtual Result<Attachment> exec(const ExecSpec& spec) = 0;
+  // The streams of an exec that another server started.
+  virtual Result<Attachment> attach(const std::string& exec_id) = 0;
+  virtual Result<void> signal(const std::string& exec_id, int number, SignalReach reach) = 0;
+  virtual Result<void> resize(const std::string& exec_id, WindowSize size) = 0;
+  // Ends the exec with all that it started, whatever session or user that runs as.
+  virtual Result<void> kill(const std::string& exec_id) = 0;
+
+  virtual Result<void> pause() = 0;
+  virtual Result<void> resume() = 0;
+  virtual Result<void> update_limits(const Limits& limits) = 0;
+  virtual Result<Usage> stats() = 0;
+
+  // Files, in the sandbox's own view and with a user's rights; works at every limit.
+  virtual Result<std::unique_ptr<View>> open_view(const std::string& user) = 0;
+  // A connection to a port of the sandbox's own loopback.
+  virtual Result<UniqueFd> dial(uint16_t port) = 0;
+
+  // Readable when next_event has something; nothing where there is none yet.
+  virtual int events_fd() const = 0;
+  virtual Result<std::optional<Event>> next_event() = 0;
+
+  // Ends everything and returns when no process, mount, control group or folder of it is left.
+  virtual Result<void> destroy() = 0;
+};
+
+// A kind of walls.
+class Runtime {
+ public:
+  virtual ~Runtime() = default;
+  virtual Capabilities capabilities() const = 0;
+  virtual Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) = 0;
+  // A Lifetime::Long sandbox that an earlier process created.
+  virtual Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) = 0;
+};
+
+}  // namespace cove

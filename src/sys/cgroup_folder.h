@@ -1,0 +1,83 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "sys/cgroup.h"
+
+// One folder of a cgroup file system: what v1 and v2 have in common.
+namespace cove::sys {
+
+class ControllerSet {
+ public:
+  ControllerSet() = default;
+  explicit ControllerSet(const std::vector<Controller>& controllers) {
+    for (Controller controller : controllers) add(controller);
+  }
+  void add(Controller controller) { bits_ |= bit(controller); }
+  bool has(Controller controller) const { return (bits_ & bit(controller)) != 0; }
+
+ private:
+  static unsigned bit(Controller controller) { return 1u << static_cast<unsigned>(controller); }
+  unsigned bits_ = 0;
+};
+
+// Invalid unless the name is one that `CgroupTree::create` takes.
+Result<void> check_group_name(const std::string& name);
+
+Result<UniqueFd> open_group(int parent, const std::string& name);
+Result<UniqueFd> make_group(int parent, const std::string& name);
+// rmdir of the group and all below it. One that is gone is fine; Unavailable where something lives in it.
+Result<void> remove_group(int parent, const std::string& name);
+Result<std::vector<std::string>> child_groups(int folder);
+// Calls `visit` with the folder and with each folder below it; one that vanishes meanwhile is left out.
+using Visit = std::function<Result<void>(int folder)>;
+Result<void> visit_groups(int folder, const Visit& visit);
+
+Result<uint64_t> read_number(int folder, const std::string& file);
+// The number in a file that older kernels lack, else `otherwise`.
+uint64_t read_number_or(int folder, const std::string& file, uint64_t otherwise);
+// The number behind `key` in lines of "key number"; 0 where there is none.
+uint64_t keyed_number(std::string_view text, std::string_view key);
+// The sum of that number over the group and all below it.
+Result<uint64_t> sum_of_keyed(int folder, const std::string& file, std::string_view key);
+
+// SIGKILL to each process that `file` lists in the group and below, until no new ones appear.
+Result<void> kill_everything(int folder, const std::string& file);
+
+// Asks `done` again and again, at growing distances, until it is true or `patience` is over: then false.
+Result<bool> wait_until(std::chrono::milliseconds patience, const std::function<Result<bool>()>& done);
+
+// Remembers the highest of the values it is shown; from any thread.
+class HighestSeen {
+ public:
+  uint64_t show(uint64_t value) {
+    uint64_t highest = highest_.load();
+    while (highest < value && !highest_.compare_exchange_weak(highest, value)) {
+    }
+    return std::max(highest, value);
+  }
+
+ private:
+  std::atomic<uint64_t> highest_ = 0;
+};
+
+inline constexpr std::chrono::milliseconds kFreezePatience{2000};
+// How long `kill` waits for a freeze before it goes on without.
+inline constexpr std::chrono::milliseconds kKillFreezePatience{300};
+
+// "quota" of a period of 100 ms, in microseconds.
+inline constexpr uint64_t kCpuPeriodUs = 100'000;
+Result<uint64_t> cpu_quota_us(double cpus);
+
+std::unexpected<Error> missing_controller(Controller controller, std::string hint);
+
+}  // namespace cove::sys
