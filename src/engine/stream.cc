@@ -15,20 +15,29 @@ namespace {
 
 constexpr size_t kPortion = 65536;
 
-bool is_file(int fd) {
+constexpr int kWidePipe = 1 << 20;
+
+// A pipe of the caller's is opened a second time, so that writing never waits and his own descriptor stays as it is.
+Target open_target(int fd) {
   struct stat info;
-  return fd >= 0 && ::fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
+  if (fd < 0 || ::fstat(fd, &info) < 0) return {fd, {}, PIPE_BUF};
+  if (S_ISREG(info.st_mode)) return {fd, {}, kPortion};
+  if (!S_ISFIFO(info.st_mode)) return {fd, {}, PIPE_BUF};
+  UniqueFd again(::open(sys::fd_path(fd).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!again) return {fd, {}, PIPE_BUF};
+  int number = again.get();
+  return {number, std::move(again), kPortion};
 }
 
 }  // namespace
 
 OutputStream::OutputStream(UniqueFd source, int target, uint64_t retained)
-    : source_(std::move(source)), target_(target), target_is_file_(is_file(target)), retained_(retained) {
+    : source_(std::move(source)), target_(open_target(target)), retained_(retained) {
   if (source_) static_cast<void>(sys::set_nonblocking(source_.get()));
 }
 
 pollfd OutputStream::wanted() const {
-  if (!pending_.empty()) return {target_, POLLOUT, 0};
+  if (!pending_.empty()) return {target_.fd, POLLOUT, 0};
   return {source_.get(), POLLIN, 0};
 }
 
@@ -48,16 +57,22 @@ uint64_t OutputStream::read_portion() {
   }
   std::string_view data(buffer, static_cast<size_t>(count));
   retained_.add(data);
-  if (target_ >= 0) pending_ = data;
-  if (target_is_file_) write_pending();
+  // A program that fills its pipe gets a wider one.
+  if (data.size() == kPortion && !widened_) {
+    widened_ = true;
+    ::fcntl(source_.get(), F_SETPIPE_SZ, kWidePipe);
+  }
+  if (target_.fd >= 0) {
+    pending_ = data;
+    if (target_.portion > PIPE_BUF) write_pending();
+  }
   return data.size();
 }
 
-// The target may be shared with others, so it is not made non-blocking: a pipe that poll calls writable takes
-// PIPE_BUF bytes without waiting.
+// The target may be shared with others, so it is not made non-blocking: what poll calls writable takes PIPE_BUF bytes
+// without waiting, and a pipe that was opened anew takes what it can.
 void OutputStream::write_pending() {
-  size_t most = target_is_file_ ? pending_.size() : std::min<size_t>(pending_.size(), PIPE_BUF);
-  ssize_t count = ::write(target_, pending_.data(), most);
+  ssize_t count = ::write(target_.fd, pending_.data(), std::min(pending_.size(), target_.portion));
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count < 0) {
     // Nobody reads any more: the program must learn it as it would have without us.
@@ -68,20 +83,24 @@ void OutputStream::write_pending() {
   pending_.erase(0, static_cast<size_t>(count));
 }
 
+void OutputStream::flush() {
+  while (!pending_.empty()) {
+    pollfd polled = {target_.fd, POLLOUT, 0};
+    ::poll(&polled, 1, -1);
+    write_pending();
+  }
+}
+
 uint64_t OutputStream::drain() {
   uint64_t total = 0;
   // Bounded by what the pipe held when the program ended, give or take: an orphan may go on writing.
-  for (int i = 0; i < 64 && source_; ++i) {
-    while (!pending_.empty()) {
-      pollfd polled = {target_, POLLOUT, 0};
-      ::poll(&polled, 1, -1);
-      write_pending();
-    }
-    uint64_t count = read_portion();
+  for (int i = 0; i < 64; ++i) {
+    flush();
+    uint64_t count = source_ ? read_portion() : 0;
     if (count == 0) break;
     total += count;
   }
-  while (!pending_.empty()) write_pending();
+  flush();
   source_.reset();
   return total;
 }

@@ -11,6 +11,13 @@
 
 namespace cove {
 
+// Where a stream is passed on to.
+struct Target {
+  int fd = -1;
+  UniqueFd own;         // what `fd` is, if it was opened here
+  size_t portion = 0;   // the most to write at once, so that it does not wait
+};
+
 // One output of a program: read as fast as the target takes it, so that a slow reader makes the program wait.
 class OutputStream {
  public:
@@ -29,10 +36,11 @@ class OutputStream {
  private:
   uint64_t read_portion();
   void write_pending();
+  void flush();
 
   UniqueFd source_;
-  int target_;
-  bool target_is_file_ = false;
+  Target target_;
+  bool widened_ = false;
   std::string pending_;
   Retained retained_;
 };

@@ -66,12 +66,14 @@ bool write_text(const char* path, const char* text, size_t size) {
   return ok;
 }
 
-// Where only one id is mapped, another user is played in a user namespace of the program's own.
+// Where only one id is mapped, another user is played in a user namespace of the program's own. To write its maps this
+// process has to be open to its siblings for a moment: it holds no power by then.
 bool play_user(const User& user) {
   auto current = static_cast<unsigned>(::getuid());
   if (current == user.uid) return true;
   auto group = static_cast<unsigned>(::getgid());
-  if (::unshare(CLONE_NEWUSER) < 0) return false;
+  if (no_new_privileges() < 0 || apply_seccomp(Nesting::Allowed) < 0 || set_capabilities(0) < 0) return false;
+  if (::unshare(CLONE_NEWUSER) < 0 || ::prctl(PR_SET_DUMPABLE, 1) < 0) return false;
   char line[64];
   auto size = static_cast<size_t>(::snprintf(line, sizeof line, "%u %u 1", user.uid, current));
   if (!write_text("/proc/self/uid_map", line, size) || !write_text("/proc/self/setgroups", "deny", 4)) return false;
@@ -108,11 +110,19 @@ void execute(const ChildPlan& plan) {
   ::execvp(argv[0], argv.data());
 }
 
+// Nothing of process 1's is left open but the way to report, which moves to the lowest number.
+bool close_others(int& report) {
+  constexpr int kReport = 3;
+  if (report != kReport && ::dup3(report, kReport, O_CLOEXEC) < 0) return false;
+  report = kReport;
+  return ::syscall(SYS_close_range, kReport + 1, ~0u, 0) == 0;
+}
+
 // The steps of the child, in order; returns the one that failed.
-Stage run_steps(const ChildPlan& plan) {
+Stage run_steps(const ChildPlan& plan, int& report) {
   if (!join_groups(plan.join_fds)) return Stage::JoinGroup;
   reset_signals();
-  if (::setsid() < 0 || !connect_stdio(plan)) return Stage::Terminal;
+  if (::setsid() < 0 || !connect_stdio(plan) || !close_others(report)) return Stage::Terminal;
   if (!set_rlimits(plan.request.rlimits)) return Stage::Rlimit;
   ::umask(022);
   FenceOutcome fences = become(plan.user, plan.nesting, plan.single_id);
@@ -157,8 +167,9 @@ pid_t start_child(const ChildPlan& plan, UniqueFd& report) {
   pid_t pid = ::fork();
   if (pid < 0) return -1;
   if (pid == 0) {
-    StartFailure failure = {run_steps(plan), errno};
-    static_cast<void>(!::write(writer.get(), &failure, sizeof failure));
+    int to_parent = writer.release();
+    StartFailure failure = {run_steps(plan, to_parent), errno};
+    static_cast<void>(!::write(to_parent, &failure, sizeof failure));
     ::_exit(127);
   }
   report = std::move(reader);

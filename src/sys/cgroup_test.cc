@@ -19,8 +19,8 @@
 #include "base/text.h"
 #include "sys/cgroup_folder.h"
 #include "sys/cgroup_mounts.h"
-#include "sys/cgroup_v1.h"
-#include "sys/cgroup_v2.h"
+#include "sys/cgroup_v1_group.h"
+#include "sys/cgroup_v2_group.h"
 #include "sys/file.h"
 
 namespace cove::sys {
@@ -35,16 +35,16 @@ const std::vector<Controller> kAll = {Controller::Cpu, Controller::Memory, Contr
                                       Controller::Freezer};
 
 // Skips the test; where COVE_TEST_STRICT=1, fails it.
-#define SKIP_OR_FAIL(reason)                                                             \
-  do {                                                                                   \
-    const char* strict = ::getenv("COVE_TEST_STRICT");                                   \
-    if (strict != nullptr && std::string_view(strict) == "1") FAIL() << (reason);        \
-    GTEST_SKIP() << (reason);                                                            \
+#define SKIP_OR_FAIL(reason)                                                      \
+  do {                                                                            \
+    const char* strict = ::getenv("COVE_TEST_STRICT");                            \
+    if (strict != nullptr && std::string_view(strict) == "1") FAIL() << (reason); \
+    GTEST_SKIP() << (reason);                                                     \
   } while (false)
 
-#define ASSERT_OK(...)                                                \
-  do {                                                                \
-    auto ok_result = (__VA_ARGS__);                                   \
+#define ASSERT_OK(...)                                                 \
+  do {                                                                 \
+    auto ok_result = (__VA_ARGS__);                                    \
     ASSERT_TRUE(ok_result.has_value()) << ok_result.error().message(); \
   } while (false)
 
@@ -159,8 +159,8 @@ void wait_forever() {
 }
 
 int touch_memory(size_t bytes) {
-  auto* memory = static_cast<volatile char*>(
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  auto* memory =
+      static_cast<volatile char*>(::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   if (memory == MAP_FAILED) return 1;
   for (size_t at = 0; at < bytes; at += 4096) memory[at] = 1;
   return 0;
@@ -266,9 +266,8 @@ class CgroupTest : public testing::Test {
   Shared* shared_ = nullptr;
 };
 
-#define NEED(controller)                      \
-  if (!tree_->has(Controller::controller))    \
-  SKIP_OR_FAIL(#controller " cannot be used here: " + tree_->describe())
+#define NEED(controller) \
+  if (!tree_->has(Controller::controller)) SKIP_OR_FAIL(#controller " cannot be used here: " + tree_->describe())
 
 TEST_F(CgroupTest, FindsAllControllersAsRoot) {
   if (::geteuid() != 0) SKIP_OR_FAIL("only root has all controllers for sure");
@@ -512,6 +511,16 @@ TEST_F(CgroupTest, GivesChildrenLimitsOfTheirOwn) {
   ASSERT_OK(small->set_memory(16 * kMiB));
   EXPECT_EQ(outcome(run_in(*large, [] { return touch_memory(48 * kMiB); })), 0);
   EXPECT_EQ(outcome(run_in(*small, [] { return touch_memory(48 * kMiB); })), kKilled);
+}
+
+TEST_F(CgroupTest, GivesNoChildrenToAGroupWithProcesses) {
+  if (tree_->version() != 2) GTEST_SKIP() << "a rule of v2";
+  NEED(Memory);
+  auto group = make();
+  run_counter_in(*group);
+  Result<std::unique_ptr<Cgroup>> child = group->create_child("b");
+  ASSERT_FALSE(child.has_value());
+  EXPECT_EQ(child.error().code(), Code::Unavailable);
 }
 
 TEST_F(CgroupTest, OutlivesItsHandleAndIsAdopted) {

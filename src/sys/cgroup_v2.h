@@ -12,7 +12,4 @@ namespace cove::sys {
 Result<std::unique_ptr<CgroupTree>> find_cgroup_v2(const std::vector<CgroupMount>& mounts,
                                                    const std::vector<CgroupMembership>& memberships);
 
-// Sums "254:0 rbytes=4096 wbytes=0 rios=1 …" over all devices.
-void add_io_stat(std::string_view text, CgroupUsage& usage);
-
 }  // namespace cove::sys

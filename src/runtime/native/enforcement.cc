@@ -30,6 +30,7 @@ class Planner {
     plan_disk();
     plan_rlimits();
     plan_clock_and_output();
+    plan_warning();
     return std::move(holding_);
   }
 
@@ -44,10 +45,15 @@ class Planner {
       return fail(Error(Code::Unsupported,
                         concat("limit ", name, " to ", value, ": this needs control groups, and ", means_.why_not))
                       .hint(means_.hint));
-    holding_.warnings.push_back(concat("the default ", name, " limit (", value, ") is held by ", by,
-                                       ", not by control groups: ", means_.why_not));
+    fallen_back_.push_back(concat(name, " ", value, " by ", by));
     hold(name, value, by);
     return {};
+  }
+
+  void plan_warning() {
+    if (fallen_back_.empty()) return;
+    holding_.warnings.push_back(concat("default limits are held without control groups (", join(fallen_back_, ", "),
+                                       "): ", means_.why_not, "; see `cove doctor`"));
   }
 
   Result<void> plan_cpus() {
@@ -113,6 +119,7 @@ class Planner {
   const Means& means_;
   Strictness strictness_;
   Holding holding_;
+  std::vector<std::string> fallen_back_;
 };
 
 }  // namespace

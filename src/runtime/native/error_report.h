@@ -21,10 +21,10 @@ inline Error decode_error(std::string_view data) {
   auto errnum = static_cast<int>(in.number());
   std::string what = in.text();
   Error error = errnum ? Error::from_errno(errnum, std::move(what)).as(code) : Error(code, std::move(what));
-  for (std::string& note : in.texts()) error = std::move(error).note(std::move(note));
-  std::string hint = in.text();
+  for (std::string& note : in.texts()) static_cast<void>(std::move(error).note(std::move(note)));
+  static_cast<void>(std::move(error).hint(in.text()));
   if (!in.done()) return Error(Code::Internal, "the builder of the sandbox sent nonsense");
-  return hint.empty() ? error : std::move(error).hint(std::move(hint));
+  return error;
 }
 
 }  // namespace cove::native

@@ -211,9 +211,9 @@ Result<std::unique_ptr<Sandbox>> NativeRuntime::create(const SandboxSpec& wanted
     listener = COVE_TRY(listen_at(parts.socket_path));
     plan.listener = listener.get();
   }
-  auto clean_up = [this, &spec] {
+  auto clean_up = [this, name = group_name(spec)] {
     if (!groups_) return;
-    Result<std::unique_ptr<sys::Cgroup>> group = (*groups_)->adopt(group_name(spec));
+    Result<std::unique_ptr<sys::Cgroup>> group = (*groups_)->adopt(name);
     if (group) static_cast<void>(sys::destroy(**group));
   };
   parts.builder = COVE_TRY(start_builder(plan, control, clean_up));

@@ -1,0 +1,231 @@
+#include "sys/cgroup_v1_group.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/text.h"
+#include "sys/file.h"
+
+namespace cove::sys {
+namespace {
+
+bool wanted_part(const V1Part& part, const ControllerSet& wanted) {
+  return std::ranges::any_of(
+      kSubsystems, [&](const SubsystemRow& row) { return part.serves(row.subsystem) && wanted.has(row.serves); });
+}
+
+// Removing goes through "..": it needs no descriptor of the parent, which may be gone before this is.
+Result<void> remove_part(const V1Part& part, const std::string& name) {
+  return remove_group(part.folder.get(), concat("../", name));
+}
+
+}  // namespace
+
+int folder_with(const std::vector<V1Part>& parts, Subsystem subsystem) {
+  for (const V1Part& part : parts) {
+    if (part.serves(subsystem)) return part.folder.get();
+  }
+  return -1;
+}
+
+bool serve(const std::vector<V1Part>& parts, Controller controller) {
+  // Cpu is the quota: without it, the counting of cpuacct alone is not enough.
+  return std::ranges::any_of(kSubsystems, [&](const SubsystemRow& row) {
+    return row.serves == controller && row.subsystem != kCpuacct && folder_with(parts, row.subsystem) >= 0;
+  });
+}
+
+std::string missing_v1_hint() {
+  if (::geteuid() != 0) return "run as root: cgroup v1 has no safe delegation to users";
+  return "mount the hierarchy, or start the kernel with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable=";
+}
+
+Result<std::unique_ptr<Cgroup>> V1Group::make(const std::vector<V1Part>& parents, const std::string& name,
+                                              const ControllerSet& wanted) {
+  std::vector<V1Part> parts;
+  for (const V1Part& parent : parents) {
+    if (!wanted_part(parent, wanted)) continue;
+    Result<UniqueFd> folder = make_group(parent.folder.get(), name);
+    if (!folder) {
+      for (const V1Part& made : parts) static_cast<void>(remove_part(made, name));
+      return fail(std::move(folder).error().note("make a cgroup"));
+    }
+    parts.push_back({parent.subsystems, std::move(*folder)});
+  }
+  if (parts.empty()) return fail(Code::Unsupported, concat("cgroup ", name, ": none of its controllers can be used"));
+  return std::make_unique<V1Group>(name, std::move(parts));
+}
+
+Result<int> V1Group::folder_of(Controller controller, Subsystem subsystem) const {
+  int folder = folder_with(parts_, subsystem);
+  if (folder < 0) return missing_controller(controller, missing_v1_hint());
+  return folder;
+}
+
+int V1Group::any_folder() const {
+  int freezer = folder_with(parts_, kFreezer);
+  return freezer >= 0 || parts_.empty() ? freezer : parts_.front().folder.get();
+}
+
+Result<void> V1Group::set_cpus(double cpus) {
+  int folder = COVE_TRY(folder_of(Controller::Cpu, kCpu));
+  std::string quota = concat(COVE_TRY(cpu_quota_us(cpus)));
+  return poke_at(folder, "cpu.cfs_quota_us", quota);  // of the period's default, 100 ms
+}
+
+Result<void> V1Group::set_memory(uint64_t bytes) {
+  int folder = COVE_TRY(folder_of(Controller::Memory, kMemory));
+  Result<void> limited = poke_at(folder, "memory.limit_in_bytes", concat(bytes));
+  if (limited) return stop_swap(bytes);
+  if (limited.error().errnum() != EINVAL) return limited;
+  // It is above the present limit of memory and swap together: that one first.
+  COVE_TRY(stop_swap(bytes));
+  return poke_at(folder, "memory.limit_in_bytes", concat(bytes));
+}
+
+Result<void> V1Group::stop_swap(uint64_t bytes) const {
+  int folder = folder_with(parts_, kMemory);
+  Result<void> limited = poke_at(folder, "memory.memsw.limit_in_bytes", concat(bytes));
+  if (limited || limited.error().errnum() != ENOENT) return limited;
+  static_cast<void>(poke_at(folder, "memory.swappiness", "0"));  // the best a kernel without swap accounting can do
+  return {};
+}
+
+Result<void> V1Group::set_pids(uint64_t count) {
+  return poke_at(COVE_TRY(folder_of(Controller::Pids, kPids)), "pids.max", concat(count));
+}
+
+Result<void> V1Group::set_io(const std::string& device, uint64_t read, uint64_t write) {
+  int folder = COVE_TRY(folder_of(Controller::Io, kBlkio));
+  COVE_TRY(poke_at(folder, "blkio.throttle.read_bps_device", concat(device, " ", read)));
+  return poke_at(folder, "blkio.throttle.write_bps_device", concat(device, " ", write));
+}
+
+Result<void> V1Group::freeze_within(std::chrono::milliseconds patience) {
+  int folder = COVE_TRY(folder_of(Controller::Freezer, kFreezer));
+  COVE_TRY(poke_at(folder, "freezer.state", "FROZEN"));
+  auto stands_still = [&]() -> Result<bool> {
+    return trim(COVE_TRY(read_file_at(folder, "freezer.state"))) == "FROZEN";
+  };
+  if (COVE_TRY(wait_until(patience, stands_still))) return {};
+  COVE_TRY(thaw());
+  return fail(Code::Unavailable, concat("freeze cgroup ", name_, ": some tasks do not stop"));
+}
+
+Result<void> V1Group::thaw() {
+  return poke_at(COVE_TRY(folder_of(Controller::Freezer, kFreezer)), "freezer.state", "THAWED");
+}
+
+Result<void> V1Group::kill() {
+  if (parts_.empty()) return {};
+  bool frozen = has(Controller::Freezer) && freeze_within(kKillFreezePatience).has_value();
+  if (!frozen && has(Controller::Pids)) COVE_TRY(set_pids(0));
+  Result<void> killed = kill_everything(any_folder(), "tasks");
+  if (!has(Controller::Freezer)) return killed;
+  // The signals act after the thaw, also in groups below that were frozen by themselves.
+  COVE_TRY(visit_groups(any_folder(), [](int group) { return poke_at(group, "freezer.state", "THAWED"); }));
+  return killed;
+}
+
+Result<bool> V1Group::populated() const {
+  if (parts_.empty()) return false;
+  bool any = false;
+  auto look = [&](int group) -> Result<void> {
+    any = any || !COVE_TRY(read_file_at(group, "tasks", 1)).empty();
+    return {};
+  };
+  COVE_TRY(visit_groups(any_folder(), look));
+  return any;
+}
+
+Result<std::vector<UniqueFd>> V1Group::open_join_fds() const {
+  std::vector<UniqueFd> fds;
+  // Not cgroup.procs: it stops the forks of the whole machine for some milliseconds.
+  for (const V1Part& part : parts_) fds.push_back(COVE_TRY(openat(part.folder.get(), "tasks", O_WRONLY)));
+  return fds;
+}
+
+Result<CgroupUsage> V1Group::usage() const {
+  CgroupUsage usage;
+  COVE_TRY(count_cpu(usage));
+  COVE_TRY(count_memory(usage));
+  COVE_TRY(count_pids(usage));
+  COVE_TRY(count_io(usage));
+  return usage;
+}
+
+Result<void> V1Group::count_cpu(CgroupUsage& usage) const {
+  int folder = folder_with(parts_, kCpuacct);
+  if (folder < 0) return {};
+  uint64_t total = COVE_TRY(read_number(folder, "cpuacct.usage"));
+  split_cpu_time(total, read_number_or(folder, "cpuacct.usage_user", 0), read_number_or(folder, "cpuacct.usage_sys", 0),
+                 usage);
+  return {};
+}
+
+Result<void> V1Group::count_memory(CgroupUsage& usage) const {
+  int folder = folder_with(parts_, kMemory);
+  if (folder < 0) return {};
+  usage.memory_bytes = COVE_TRY(read_number(folder, "memory.usage_in_bytes"));
+  usage.memory_peak_bytes = COVE_TRY(read_number(folder, "memory.max_usage_in_bytes"));
+  // The kernel counts a kill in the victim's own group only.
+  usage.oom_kills = COVE_TRY(sum_of_keyed(folder, "memory.oom_control", "oom_kill"));
+  return {};
+}
+
+Result<void> V1Group::count_pids(CgroupUsage& usage) const {
+  int folder = folder_with(parts_, kPids);
+  if (folder < 0) return {};
+  usage.pids = COVE_TRY(read_number(folder, "pids.current"));
+  usage.pids_peak = read_number_or(folder, "pids.peak", pids_seen_.show(usage.pids));
+  usage.pids_refused = COVE_TRY(sum_of_keyed(folder, "pids.events", "max"));
+  return {};
+}
+
+Result<void> V1Group::count_io(CgroupUsage& usage) const {
+  int folder = folder_with(parts_, kBlkio);
+  if (folder < 0) return {};
+  Result<std::string> bytes = read_file_at(folder, "blkio.throttle.io_service_bytes_recursive");
+  if (!bytes) bytes = read_file_at(folder, "blkio.throttle.io_service_bytes");
+  if (bytes) add_io_service_bytes(*bytes, usage);
+  return {};
+}
+
+Result<void> V1Group::remove() {
+  std::vector<V1Part> left;
+  Result<void> removed;
+  for (V1Part& part : parts_) {
+    Result<void> one = remove_part(part, name_);
+    if (one) continue;
+    if (removed) removed = fail(std::move(one).error().note(concat("remove cgroup ", name_)));
+    left.push_back(std::move(part));
+  }
+  parts_ = std::move(left);
+  return removed;
+}
+
+Result<std::unique_ptr<Cgroup>> V1Group::create_child(const std::string& name) {
+  COVE_TRY(check_group_name(name));
+  static const ControllerSet kAll(
+      {Controller::Cpu, Controller::Memory, Controller::Pids, Controller::Io, Controller::Freezer});
+  return make(parts_, name, kAll);
+}
+
+void split_cpu_time(uint64_t total_ns, uint64_t user_ticks, uint64_t system_ticks, CgroupUsage& usage) {
+  uint64_t total_us = total_ns / 1000;
+  double ticks = static_cast<double>(user_ticks) + static_cast<double>(system_ticks);
+  double user_share = ticks > 0 ? static_cast<double>(user_ticks) / ticks : 1;
+  usage.cpu_user_us = std::min(total_us, static_cast<uint64_t>(static_cast<double>(total_us) * user_share));
+  usage.cpu_system_us = total_us - usage.cpu_user_us;
+}
+
+void add_io_service_bytes(std::string_view text, CgroupUsage& usage) {
+  for (const std::string& line : split(text, '\n')) {
+    std::string_view counted = line;
+    counted.remove_prefix(std::min(counted.find(' ') + 1, counted.size()));
+    usage.io_read_bytes += keyed_number(counted, "Read");
+    usage.io_write_bytes += keyed_number(counted, "Write");
+  }
+}
+
+}  // namespace cove::sys
