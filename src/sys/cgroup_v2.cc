@@ -19,9 +19,11 @@ namespace {
 constexpr char kFront[] = "cove-front";
 constexpr int kMoveRounds = 100;
 
-constexpr char kNoTreeHint[] =
-    "start through the user's systemd, which gives a delegated scope: systemd-run --user --scope -p Delegate=yes …; "
-    "or run as root";
+std::string no_tree_hint() {
+  if (::geteuid() == 0) return "make /sys/fs/cgroup writable: in a container, start that with a writable cgroup2 mount";
+  return "start through the user's systemd, which gives a delegated scope: "
+         "systemd-run --user --scope -p Delegate=yes …; or run as root";
+}
 
 // Moves all processes of the group into its leaf; this process is among them.
 Result<void> vacate(int folder) {
@@ -162,7 +164,7 @@ Result<std::unique_ptr<CgroupTree>> find_cgroup_v2(const std::vector<CgroupMount
     ControllerSet available = parse_controllers(COVE_TRY(read_file_at(base->folder.get(), "cgroup.controllers")));
     return std::make_unique<V2Tree>(std::move(*base), mount.point, available);
   }
-  return fail(std::move(error).as(Code::Unsupported).note("no cgroups can be made").hint(kNoTreeHint));
+  return fail(std::move(error).as(Code::Unsupported).note("no cgroups can be made").hint(no_tree_hint()));
 }
 
 }  // namespace cove::sys

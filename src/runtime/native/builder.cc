@@ -126,7 +126,7 @@ class Watch {
       kill();
     }
     ended_ = ready > 0 && polled[0].revents;
-    if (!ended_ && memory_ > 0 && used_memory() > memory_) {
+    if (!ended_ && memory_ > 0 && memory_exceeds(memory_)) {
       static_cast<void>(sys::send_message(status_, kOutOfMemory));
       kill();
     }

@@ -13,13 +13,30 @@ namespace {
 
 constexpr long kTmpfsMagic = 0x01021994;
 
-uint64_t private_bytes(const std::string& process) {
+// Quick, and too much: what processes share after a fork counts for each of them.
+uint64_t resident_bytes(const std::string& process) {
   Result<std::string> text = sys::read_file(concat("/proc/", process, "/statm"), 256);
   unsigned long size = 0;
   unsigned long resident = 0;
   unsigned long shared = 0;
   if (!text || std::sscanf(text->c_str(), "%lu %lu %lu", &size, &resident, &shared) != 3) return 0;
   return (resident - shared) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+// Slow, and right: shared pages are divided among those that share them.
+uint64_t proportional_bytes(const std::string& process) {
+  Result<std::string> text = sys::read_file(concat("/proc/", process, "/smaps_rollup"), 4096);
+  if (!text) return 0;
+  size_t line = text->find("Pss_Anon:");
+  unsigned long kib = 0;
+  if (line == std::string::npos || std::sscanf(text->c_str() + line, "Pss_Anon: %lu", &kib) != 1) return 0;
+  return uint64_t{kib} * 1024;
+}
+
+uint64_t sum(const std::vector<std::string>& processes, uint64_t (*measure)(const std::string&)) {
+  uint64_t bytes = 0;
+  for (const std::string& process : processes) bytes += measure(process);
+  return bytes;
 }
 
 uint64_t file_system_bytes(const char* path) {
@@ -31,13 +48,12 @@ uint64_t file_system_bytes(const char* path) {
 
 }  // namespace
 
-uint64_t used_memory() {
-  uint64_t bytes = file_system_bytes("/") + file_system_bytes("/dev/shm");
-  Result<std::vector<std::string>> names = sys::list_folder("/proc");
-  if (!names) return bytes;
-  for (const std::string& name : *names)
-    if (name[0] >= '1' && name[0] <= '9') bytes += private_bytes(name);
-  return bytes;
+bool memory_exceeds(uint64_t bytes) {
+  Result<std::vector<std::string>> processes = sys::list_folder("/proc");
+  if (!processes) return false;
+  std::erase_if(*processes, [](const std::string& name) { return name[0] < '1' || name[0] > '9'; });
+  uint64_t files = file_system_bytes("/") + file_system_bytes("/dev/shm");
+  return files + sum(*processes, resident_bytes) > bytes && files + sum(*processes, proportional_bytes) > bytes;
 }
 
 }  // namespace cove::native
