@@ -18,7 +18,8 @@ inline constexpr size_t kMaxList = 1 << 20;
 
 enum class Type : uint32_t {
   // Cove → process 1
-  Exec = 1,    // ExecRequest; fds: [memfd if large] stdin stdout stderr (or none with a pty), then join fds
+  Exec = 1,    // flags, ExecRequest; fds: [memfd if large] stdin stdout stderr [our three ends, to keep] (none of
+               // these with a pty), then join fds
   Signal = 2,  // id, number, Target
   Resize = 3,  // id, rows, columns
   View = 4,    // user; fds: the socket to serve

@@ -103,11 +103,16 @@ void Supervisor::start_petition(Petitioner& petitioner, wire::ExecRequest reques
   if (petitioner.pid < 0) refuse(Stage::Fork, errno);
 }
 
-// The program whose control group the process is in: what sudo starts belongs to the same.
+// The program whose control group the process is in: what sudo starts belongs to the same. A sandbox with one program
+// has no group for it apart; an orphan of a program that has ended gets nothing.
 const Supervisor::Program* Supervisor::program_of(pid_t pid) const {
-  for (const auto& program : programs_)
-    if (!program->ended && reads_as_member(pid, program->id)) return program.get();
-  return programs_.empty() ? nullptr : programs_.back().get();
+  const Program* last = nullptr;
+  for (const auto& program : programs_) {
+    if (program->ended) continue;
+    if (reads_as_member(pid, program->id)) return program.get();
+    last = program.get();
+  }
+  return last;
 }
 
 void Supervisor::petition_ended(Petitioner& petitioner, int status) {

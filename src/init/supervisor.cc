@@ -126,8 +126,11 @@ void Supervisor::handle_exec(Reader& in, std::vector<UniqueFd> fds) {
 void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<UniqueFd> fds) {
   const bool pty = (flags & wire::kExecPty) != 0;
   const size_t stdio = pty ? 0 : 3;
-  if (fds.size() < stdio) return failed(request.id, Stage::Request, EBADF);
+  const size_t kept = !pty && (flags & wire::kExecKeepPipes) ? 3 : 0;
+  if (fds.size() < stdio + kept) return failed(request.id, Stage::Request, EBADF);
   auto program = std::make_unique<Program>();
+  for (size_t i = 0; i < kept; ++i) program->kept.push_back(std::move(fds[stdio + i]));
+  fds.erase(fds.begin() + static_cast<std::ptrdiff_t>(stdio), fds.begin() + static_cast<std::ptrdiff_t>(stdio + kept));
   ChildPlan plan;
   if (!find_user(request.user, plan.user)) return failed(request.id, Stage::User, ENOENT);
   UniqueFd slave;
@@ -278,7 +281,7 @@ void Supervisor::program_ended(Program& program, int status, const struct rusage
              .number(layer_bytes()));
   }
   program.report.reset();
-  program.terminal.reset();
+  program.join_fds.clear();
 }
 
 Supervisor::Program* Supervisor::find(const std::string& id) {

@@ -33,7 +33,7 @@ FoundTree find_in(const std::vector<CgroupMount>& mounts, const std::vector<Cgro
   FoundTree v1 = find_cgroup_v1(mounts, memberships);
   if (rank(v1) == std::ssize(kLimiting) || !has_version(mounts, 2)) return v1;
   FoundTree v2 = find_cgroup_v2(mounts, memberships);
-  return rank(v2) >= rank(v1) ? std::move(v2) : std::move(v1);
+  return v2 && rank(v2) >= rank(v1) ? std::move(v2) : std::move(v1);
 }
 
 // The mounts as systemd makes them, supposed rather than read: /proc/self/mountinfo takes 2 µs for each mount of the

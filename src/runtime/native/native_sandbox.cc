@@ -126,14 +126,19 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
   std::vector<int> fds;
   Attachment ours;
   sys::Pipe in, out, err;
+  uint64_t flags = spec.pty ? wire::kExecPty : uint64_t{0};
   if (!spec.pty) {
     in = COVE_TRY(sys::pipe());
     out = COVE_TRY(sys::pipe());
     err = COVE_TRY(sys::pipe());
     fds = {in.read.get(), out.write.get(), err.write.get()};
+    if (parts_.spec.lifetime == Lifetime::Long) {
+      flags |= wire::kExecKeepPipes;
+      for (const UniqueFd* fd : {&in.write, &out.read, &err.read}) fds.push_back(fd->get());
+    }
   }
   for (const UniqueFd& fd : joins) fds.push_back(fd.get());
-  COVE_TRY_NOTE("ask process 1", send_exec(spec, fds, spec.pty ? wire::kExecPty : uint64_t{0}));
+  COVE_TRY_NOTE("ask process 1", send_exec(spec, fds, flags));
   execs_.emplace(spec.id, std::move(exec));
   if (!spec.pty) return Attachment{std::move(in.write), std::move(out.read), std::move(err.read), {}};
   Reply started = COVE_TRY(wait_for_reply(Type::Started, spec.id));
@@ -374,16 +379,11 @@ Result<void> NativeSandbox::remove_group() {
 
 Result<void> NativeSandbox::destroy() {
   ended_ = true;
-  if (parts_.builder && parts_.spec.lifetime == Lifetime::OneRun) {
-    // No new processes: the end of process 1 then ends a fork bomb at once.
-    kill_sandbox(*parts_.builder);
-    parts_.control.reset();
-    COVE_TRY(wait_for_end(*parts_.builder));
-    parts_.builder.reset();
-  } else if (parts_.control) {
-    static_cast<void>(send(Writer(Type::Shutdown)));
-    parts_.control.reset();
-  }
+  if (parts_.builder && parts_.spec.lifetime == Lifetime::OneRun) kill_sandbox(*parts_.builder);
+  else if (parts_.control) static_cast<void>(send(Writer(Type::Shutdown)));
+  parts_.control.reset();
+  if (parts_.builder) COVE_TRY(wait_for_end(*parts_.builder));
+  parts_.builder.reset();
   if (!parts_.socket_path.empty()) ::unlink(parts_.socket_path.c_str());
   parts_.id_lock.reset();
   return remove_group();

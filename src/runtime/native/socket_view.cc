@@ -21,9 +21,10 @@ Result<SocketView::Answer> SocketView::ask(const Writer& request, const std::str
   COVE_TRY_NOTE(what, sys::send_message(socket_.get(), request.data()));
   Answer answer;
   while (true) {
-    sys::Message message = COVE_TRY_NOTE(what, sys::receive_message(socket_.get(), wire::kMaxMessage));
-    if (message.data.empty()) return fail(Error(Code::Unavailable, "the sandbox's file server is gone").note(what));
-    Reader in(message.data);
+    Result<sys::Message> message = sys::receive_message(socket_.get(), wire::kMaxMessage);
+    if (!message || message->data.empty())
+      return fail(Error(Code::Unavailable, "the sandbox's file server is gone").note(what));
+    Reader in(message->data);
     Type type = in.type();
     if (type == Type::Entries) {
       uint64_t count = in.number();
@@ -35,7 +36,7 @@ Result<SocketView::Answer> SocketView::ask(const Writer& request, const std::str
     if (type != Type::Done || !in.ok()) return fail(nonsense().note(what));
     if (errnum != 0) return fail(Error::from_errno(errnum, what));
     answer.data = std::string(in.rest());
-    answer.fds = std::move(message.fds);
+    answer.fds = std::move(message->fds);
     return answer;
   }
 }
