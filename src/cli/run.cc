@@ -40,8 +40,9 @@ bool print_json(const ExecResult& result) {
 
 // An exit code alone does not tell that a limit was hit, or that the program could not be started.
 void explain(const ExecResult& result) {
-  if (result.status == ExecStatus::Success || result.status == ExecStatus::Killed || result.why.empty()) return;
-  tell(result.why);
+  bool at_limit = result.status == ExecStatus::Timeout || result.status == ExecStatus::OomKilled ||
+                  result.status == ExecStatus::LimitExceeded;
+  if (at_limit || !result.started) tell(result.why);
 }
 
 }  // namespace

@@ -106,6 +106,7 @@ Result<void> RunLoop::on_event(Event event) {
     ended_ = true;
     result_.status = ExecStatus::Error;
     result_.exit_code = failure->exit_code;
+    result_.started = false;
     result_.why = failure->error.message();
     if (!failure->error.hint().empty()) result_.why += concat(" (", failure->error.hint(), ")");
   } else if (auto* gone = std::get_if<SandboxEnded>(&event)) {

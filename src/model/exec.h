@@ -76,7 +76,8 @@ struct ExecResult {
   Usage usage;
   EnforcedLimits limits;
   std::string where = "sandbox";
-  std::string why;  // of the status, in words
+  std::string why;      // of the status, in words
+  bool started = true;  // false: the program could not be executed, and `why` tells the cause
   std::vector<OutputFile> files;
   std::vector<Denial> denials;
 };

@@ -132,13 +132,13 @@ TEST_P(Conformance, KillTakesWhatSetsidAndSudoStarted) {
   Result<Attachment> streams = box.exec(exec);
   ASSERT_TRUE(streams);
   expect_line(streams->out, "up\n");
-  ExecSpec look = shell("for i in 1 2 3 4 5 6 7 8 9 10; do n=$(grep -lzx 987 /proc/[0-9]*/cmdline 2>/dev/null | wc -l);"
+  ExecSpec look = shell("for i in 1 2 3 4 5 6 7 8 9 10; do n=$(grep -lzx '98[7]' /proc/[0-9]*/cmdline 2>/dev/null | wc -l);"
                         " [ $n -ge 2 ] && break; sleep 0.1; done; echo $n");
   EXPECT_NE(run(box, look).out, "0\n");
   ASSERT_TRUE(box.kill(exec.id));
   Ran ran = finish(box, exec.id, std::move(*streams));
   EXPECT_EQ(ran.exit_code(), 128 + SIGKILL);
-  ExecSpec count = shell("sleep 0.1; grep -lzx 987 /proc/[0-9]*/cmdline 2>/dev/null | wc -l");
+  ExecSpec count = shell("sleep 0.1; grep -lzx '98[7]' /proc/[0-9]*/cmdline 2>/dev/null | wc -l");
   EXPECT_EQ(run(box, count).out, "0\n");
 }
 

@@ -35,6 +35,18 @@ Usage usage_of(const sys::CgroupUsage& counted) {
   return usage;
 }
 
+// Process 1 only begins to connect; how it goes is seen here.
+Result<void> wait_for_connection(int socket) {
+  constexpr int kPatience = 5000;
+  pollfd polled = {socket, POLLOUT, 0};
+  if (::poll(&polled, 1, kPatience) <= 0) return fail(Error::from_errno(ETIMEDOUT, "connect"));
+  int errnum = 0;
+  socklen_t size = sizeof errnum;
+  if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &errnum, &size) < 0) return fail_errno("getsockopt");
+  if (errnum != 0) return fail(Error::from_errno(errnum, "connect"));
+  return {};
+}
+
 bool readable(int fd) {
   pollfd polled = {fd, POLLIN, 0};
   return fd >= 0 && ::poll(&polled, 1, 0) > 0;
@@ -348,6 +360,7 @@ Result<UniqueFd> NativeSandbox::dial(uint16_t port) {
   auto errnum = static_cast<int>(in.number());
   if (errnum != 0) return fail(Error::from_errno(errnum, concat("connect to port ", port, " of the sandbox")));
   if (answered != token || reply.fds.size() != 1) return fail(Code::Internal, "process 1 sent nonsense");
+  COVE_TRY_NOTE(concat("connect to port ", port, " of the sandbox"), wait_for_connection(reply.fds[0].get()));
   return std::move(reply.fds[0]);
 }
 
