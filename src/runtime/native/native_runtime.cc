@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "image/host_image.h"
 #include "runtime/native/native_sandbox.h"
+#include "runtime/native/user_scope.h"
 #include "sys/file.h"
 #include "sys/socket.h"
 
@@ -92,7 +93,10 @@ Result<UniqueFd> connect_to(const std::string& path) {
 
 class NativeRuntime : public Runtime {
  public:
-  explicit NativeRuntime(Places places) : places_(std::move(places)), groups_(sys::CgroupTree::find()) {}
+  explicit NativeRuntime(Places places) : places_(std::move(places)), groups_(sys::CgroupTree::find()) {
+    bool rootless = ::geteuid() != 0;
+    if (rootless && !has_all_limits() && enter_user_scope()) groups_ = sys::CgroupTree::find();
+  }
 
   Capabilities capabilities() const override {
     bool groups = groups_.has_value();
@@ -104,6 +108,11 @@ class NativeRuntime : public Runtime {
   Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) override;
 
  private:
+  bool has_all_limits() const {
+    using sys::Controller;
+    return groups_ && (*groups_)->has(Controller::Cpu) && (*groups_)->has(Controller::Memory) &&
+           (*groups_)->has(Controller::Pids);
+  }
   Result<ImageRoot> find_image(const std::string& reference) const;
   Result<LayerMount> choose_layer(Limits& limits) const;
   Means means(const LayerMount& layer) const;
