@@ -93,7 +93,7 @@ Result<sys::Child> build(const SpawnPlan& plan, int control, int status) {
   RootMounts mounts(plan);
   COVE_TRY_NOTE("open the image", mounts.open_sources());
   COVE_TRY(mounts.stage(process_1.user_namespace.get()));
-  COVE_TRY(mounts.assemble(process_1.child.pidfd.get()));
+  COVE_TRY(mounts.assemble(process_1.pid_namespace.get()));
   COVE_TRY(mounts.enter());
   if (::write(process_1.go.get(), "g", 1) != 1) return fail_errno("let process 1 go");
   return std::move(process_1.child);

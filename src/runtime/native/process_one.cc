@@ -127,9 +127,11 @@ Result<ProcessOne> start_process_one(const SpawnPlan& plan, int control, int sta
   }
   sys::Setgroups setgroups = plan.ids.single_id ? sys::Setgroups::Deny : sys::Setgroups::Keep;
   COVE_TRY(sys::write_id_maps(child.pid, plan.ids.users, plan.ids.groups, setgroups));
-  if (::write(mapped.write.get(), "m", 1) != 1) return fail_errno("tell process 1");
+  // While it waits: once it changes its identity, it is closed to an ordinary user's eyes until it has executed.
   UniqueFd user_namespace = COVE_TRY(sys::open(concat("/proc/", child.pid, "/ns/user"), O_RDONLY));
-  return ProcessOne{std::move(child), std::move(user_namespace), std::move(go.write)};
+  UniqueFd pid_namespace = COVE_TRY(sys::open(concat("/proc/", child.pid, "/ns/pid"), O_RDONLY));
+  if (::write(mapped.write.get(), "m", 1) != 1) return fail_errno("tell process 1");
+  return ProcessOne{std::move(child), std::move(user_namespace), std::move(pid_namespace), std::move(go.write)};
 }
 
 }  // namespace cove::native

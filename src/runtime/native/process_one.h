@@ -11,6 +11,7 @@ namespace cove::native {
 struct ProcessOne {
   sys::Child child;
   UniqueFd user_namespace;
+  UniqueFd pid_namespace;
   UniqueFd go;
 };
 

@@ -212,10 +212,10 @@ Result<void> RootMounts::mount_part(const Part& part) {
   return {};
 }
 
-Result<void> RootMounts::assemble(int process_1) {
+Result<void> RootMounts::assemble(int pid_namespace) {
   for (const Part& part : parts_) COVE_TRY(mount_part(part));
   COVE_TRY_NOTE("mount /dev", mount_dev());
-  COVE_TRY_NOTE("mount /proc", mount_proc(process_1));
+  COVE_TRY_NOTE("mount /proc", mount_proc(pid_namespace));
   COVE_TRY_NOTE("mask /proc", mask_proc());
   return attach_workspace();
 }
@@ -236,8 +236,8 @@ Result<void> RootMounts::mount_dev() {
 
 // The kernel shows the processes of whoever mounts it: a short-lived child in the sandbox's process namespace does.
 // There is no way back from there for an ordinary user; the builder forks nothing afterwards.
-Result<void> RootMounts::mount_proc(int process_1) {
-  COVE_TRY(sys::setns(process_1, CLONE_NEWPID));
+Result<void> RootMounts::mount_proc(int pid_namespace) {
+  COVE_TRY(sys::setns(pid_namespace, CLONE_NEWPID));
   Result<void> outcome;
   pid_t pid = ::vfork();
   if (pid < 0) return fail_errno("vfork");

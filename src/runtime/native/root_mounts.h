@@ -14,7 +14,7 @@ namespace cove::native {
 //   RootMounts mounts(plan);
 //   mounts.open_sources()          copies of everything that comes from the host, before anything is covered
 //   mounts.stage(user_namespace)   the writable layer and the mapped copies, at a private place
-//   mounts.assemble(process_1)     /, /usr, /opt, /dev, /proc, the workspace, masks
+//   mounts.assemble(pid_namespace)    /, /usr, /opt, /dev, /proc, the workspace, masks
 //   mounts.enter()                 pivot_root; nothing of the host is left
 class RootMounts {
  public:
@@ -22,7 +22,7 @@ class RootMounts {
 
   Result<void> open_sources();
   Result<void> stage(int user_namespace);
-  Result<void> assemble(int process_1);
+  Result<void> assemble(int pid_namespace);
   Result<void> enter();
 
  private:
@@ -44,7 +44,7 @@ class RootMounts {
   Result<void> mount_part(const Part& part);
   Result<UniqueFd> mount_overlay(const Part& part, const std::string& name);
   Result<void> mount_dev();
-  Result<void> mount_proc(int process_1);
+  Result<void> mount_proc(int pid_namespace);
   Result<void> mask_proc();
   Result<void> attach_workspace();
   Result<void> file_rights_of(uint32_t inside);

@@ -1,0 +1,195 @@
+// Limits hold, hostile programs are contained, and what runs beside them does not notice.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "support/person.h"
+
+namespace cove::test {
+namespace {
+
+nlohmann::json result_of(const Outcome& outcome) {
+  nlohmann::json result = nlohmann::json::parse(outcome.out, nullptr, false);
+  EXPECT_TRUE(result.is_object()) << outcome.out << outcome.err;
+  return result;
+}
+
+// Named limits need control groups, which an ordinary user has only through his systemd.
+class Limits : public ForEverybody {
+ protected:
+  bool has_groups() const {
+    return result_of(cove({"run", "--json", "--", "true"}))["limits"]["memory"]["enforced_by"] == "cgroup";
+  }
+};
+
+TEST_P(Limits, MemoryIsHeld) {
+  Outcome outcome = cove({"run", "-m", "64m", "--json", "--", "python3", "-c", "x = bytearray(b'x') * (300 << 20)"});
+  if (!has_groups()) {
+    EXPECT_EQ(outcome.exit_code, 125);
+    EXPECT_NE(outcome.err.find("memory"), std::string::npos);
+    EXPECT_NE(outcome.err.find("hint"), std::string::npos);
+    return;
+  }
+  nlohmann::json result = result_of(outcome);
+  EXPECT_EQ(result["status"], "oom_killed");
+  EXPECT_EQ(outcome.exit_code, 137);
+  EXPECT_LE(result["usage"]["memory_peak_bytes"], 64 << 20);
+}
+
+TEST_P(Limits, StrictRefusesWhatFallsBack) {
+  EXPECT_EQ(cove({"run", "--strict", "--", "true"}).exit_code, has_groups() ? 0 : 125);
+}
+
+TEST_P(Limits, ProcessesAreHeld) {
+  Outcome outcome = cove({"run", "--pids-limit", "30", "--", "python3", "-c", R"(
+import os, time
+n = 0
+try:
+    while n < 500:
+        if os.fork() == 0:
+            time.sleep(5)
+            os._exit(0)
+        n += 1
+except BlockingIOError:
+    pass
+print(n)
+)"});
+  EXPECT_GT(std::stoi(outcome.out), 20) << outcome.err;
+  EXPECT_LE(std::stoi(outcome.out), 30);
+}
+
+TEST_P(Limits, CpuIsHeld) {
+  if (!has_groups()) GTEST_SKIP() << "no control groups for this user: the default falls back to affinity";
+  Outcome outcome = cove({"run", "--cpus", "0.5", "--json", "--", "sh", "-c", "timeout 1 sh -c 'while :; do :; done'"});
+  nlohmann::json usage = result_of(outcome)["usage"];
+  EXPECT_LT(usage["cpu_user_ms"].get<int>() + usage["cpu_system_ms"].get<int>(), 900);
+}
+
+TEST_P(Limits, DiskIsHeld) {
+  Outcome outcome = cove({"run", "--disk", "20m", "--", "sh", "-c", "head -c 50m /dev/zero > a; ls -s a | cut -d' ' -f1"});
+  EXPECT_LE(std::stoi(outcome.out), 20 * 1024);
+  EXPECT_NE(outcome.err.find("No space left"), std::string::npos) << outcome.err;
+}
+
+TEST_P(Limits, InodesAreHeld) {
+  Outcome outcome = cove({"run", "--disk", "8m", "--", "python3", "-c", R"(
+import os
+n = 0
+try:
+    while n < 200000:
+        os.close(os.open(f'f{n}', os.O_CREAT))
+        n += 1
+except OSError as e:
+    print(e.errno)
+)"});
+  EXPECT_EQ(outcome.out, "28\n");
+}
+
+TEST_P(Limits, FileSizeIsHeld) {
+  Outcome outcome = cove({"run", "--file-size", "1m", "--", "sh", "-c", "head -c 5000000 /dev/zero > a; stat -c %s a"});
+  EXPECT_EQ(outcome.out, "1048576\n") << outcome.err;
+}
+
+TEST_P(Limits, DescriptorsAreHeld) {
+  Outcome outcome = cove({"run", "--", "python3", "-c", R"(
+import os, resource
+print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])
+held = []
+try:
+    while True: held.append(os.dup(0))
+except OSError as e:
+    print(e.errno)
+)"});
+  EXPECT_EQ(outcome.out, "1024\n24\n");
+}
+
+TEST_P(Limits, TimeIsHeld) {
+  Outcome outcome = cove({"run", "--timeout", "200ms", "--json", "--", "sleep", "60"});
+  EXPECT_EQ(outcome.exit_code, 124);
+  EXPECT_EQ(result_of(outcome)["status"], "timeout");
+}
+
+TEST_P(Limits, TimeIsHeldAgainstWhoIgnoresTheRequest) {
+  Outcome outcome = cove({"run", "--timeout", "200ms", "--", "sh", "-c", "trap '' TERM; setsid sleep 61 & while :; do sleep 1; done"});
+  EXPECT_EQ(outcome.exit_code, 124);
+}
+
+TEST_P(Limits, OutputIsHeld) {
+  Outcome outcome = cove({"run", "--max-output", "1m", "--json", "--", "cat", "/dev/zero"});
+  EXPECT_EQ(result_of(outcome)["status"], "limit_exceeded");
+}
+
+TEST_P(Limits, ASlowReaderMakesTheProgramWait) {
+  std::string command = build_folder() + "/cove run -- head -c 20000000 /dev/zero | (sleep 0.3; wc -c)";
+  EXPECT_EQ(run({"sh", "-c", command}, GetParam().options).out, "20000000\n");
+}
+
+// Each of these tries to take the machine down; a second sandbox must not notice.
+class LimitsUnderAttack : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+
+TEST_P(LimitsUnderAttack, ANeighbourDoesNotNotice) {
+  COVE_NEEDS_ROOT();
+  Traces before = find_traces();
+  pid_t attacker = ::fork();
+  if (attacker == 0) {
+    ::freopen("/dev/null", "w", stdout);
+    ::freopen("/dev/null", "w", stderr);
+    std::string program = build_folder() + "/cove";
+    ::execl(program.c_str(), "cove", "run", "--timeout", "4s", "-m", "256m", "--disk", "64m", "--", "python3", "-c",
+            GetParam().second, nullptr);
+    ::_exit(99);
+  }
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  for (int i = 0; i < 5; ++i) {
+    ChildOptions options;
+    options.patience = std::chrono::seconds(20);
+    Outcome outcome = cove({"run", "--", "sh", "-c", "echo fine > note && cat note"}, options);
+    EXPECT_EQ(outcome.out, "fine\n") << outcome.err;
+  }
+  int status = 0;
+  ::waitpid(attacker, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(describe(wait_for_traces(before)), describe(before));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    By, LimitsUnderAttack,
+    testing::Values(
+        std::pair{"ForkBomb", "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass"},
+        std::pair{"MemoryBomb", "x=[]\nwhile True: x.append(bytearray(b'x')*(1<<20))"},
+        std::pair{"DiskFiller", "import itertools\nfor i in itertools.count():\n  try: open(f'f{i}','wb').write(b'x'*(1<<20))\n  except OSError: pass"},
+        std::pair{"InodeFiller", "import itertools\nfor i in itertools.count():\n  try: open(f'f{i}','w').close()\n  except OSError: pass"},
+        std::pair{"OutputFlood", "import sys\nwhile True: sys.stdout.write('x'*65536)"},
+        std::pair{"DescriptorFlood", "import os,socket\nheld=[]\nwhile True:\n  try: held.append(socket.socketpair())\n  except OSError:\n    try: os.fork()\n    except OSError: pass"},
+        std::pair{"CpuHog", "import os\nfor i in range(50): os.fork() or exec('while True: pass')\nwhile True: pass"}),
+    [](const auto& test) { return test.param.first; });
+
+COVE_FOR_EVERYBODY(Limits);
+
+class UsageOf : public ForEverybody {};
+
+TEST_P(UsageOf, IsMeasured) {
+  Outcome outcome = cove({"run", "--json", "--", "python3", "-c", R"(
+import os, time
+if os.fork() == 0:
+    end = time.process_time() + 0.2
+    while time.process_time() < end: pass
+    os._exit(0)
+os.wait()
+x = bytearray(b'x') * (40 << 20)
+open('f', 'wb').write(x[:5 << 20])
+)"});
+  nlohmann::json usage = result_of(outcome)["usage"];
+  EXPECT_GE(usage["cpu_user_ms"].get<int>() + usage["cpu_system_ms"].get<int>(), 200);
+  EXPECT_GE(usage["memory_peak_bytes"], 40 << 20);
+  EXPECT_GE(usage["disk_written_bytes"], 5 << 20);
+  EXPECT_EQ(usage["net_out_bytes"], 0);
+}
+
+COVE_FOR_EVERYBODY(UsageOf);
+
+}  // namespace
+}  // namespace cove::test

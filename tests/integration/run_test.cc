@@ -1,0 +1,195 @@
+// `cove run` as a user meets it.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "support/person.h"
+
+namespace cove::test {
+namespace {
+
+class Run : public ForEverybody {
+ protected:
+  nlohmann::json json(std::vector<std::string> args, const std::string& input = {}) const {
+    args.insert(args.begin(), {"run", "--json"});
+    Outcome outcome = cove(args, input);
+    nlohmann::json result = nlohmann::json::parse(outcome.out, nullptr, false);
+    EXPECT_TRUE(result.is_object()) << outcome.out << outcome.err;
+    return result;
+  }
+};
+
+std::string read(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+TEST_P(Run, BehavesAsTheCommandWould) {
+  EXPECT_EQ(cove({"run", "--", "echo", "hello"}).out, "hello\n");
+  EXPECT_EQ(cove({"run", "echo", "no dashes needed"}).out, "no dashes needed\n");
+  EXPECT_EQ(cove({"run", "--", "sh", "-c", "exit 3"}).exit_code, 3);
+  EXPECT_EQ(cove({"run", "--", "sh", "-c", "kill -TERM $$"}).exit_code, 143);
+  EXPECT_EQ(cove({"run", "--", "cat"}, "through stdin").out, "through stdin");
+  EXPECT_EQ(cove({"run", "--", "python3", "-c", "print(6*7)"}).out, "42\n");
+}
+
+TEST_P(Run, TellsItsOwnFailuresFromTheProgramsOwn) {
+  EXPECT_EQ(cove({"run", "--", "no-such-program"}).exit_code, 127);
+  EXPECT_EQ(cove({"run", "--", "/etc"}).exit_code, 126);
+  EXPECT_EQ(cove({"run", "-u", "nosuch", "--", "true"}).exit_code, 125);
+  EXPECT_EQ(cove({"run", "-w", "/no/such", "--", "true"}).exit_code, 125);
+  EXPECT_EQ(cove({"run", "--image", "debian:13", "--", "true"}).exit_code, 125);
+}
+
+TEST_P(Run, RunsSnippetsOfALanguage) {
+  EXPECT_EQ(cove({"run", "--lang", "python", "-"}, "import sys; print(sys.argv[0]); sys.exit(4)").exit_code, 4);
+  EXPECT_EQ(cove({"run", "--lang", "javascript", "-"}, "console.log(6*7)").out, "42\n");
+  std::string script = folder() + "/hello.sh";
+  write(script, "echo hello $1 from $(cat)");
+  EXPECT_EQ(cove({"run", "--lang", "bash", script, "you"}, "stdin").out, "hello you from stdin\n");
+  Outcome unknown = cove({"run", "--lang", "pyton", "-"});
+  EXPECT_EQ(unknown.exit_code, 125);
+  EXPECT_NE(unknown.err.find("python"), std::string::npos);
+}
+
+TEST_P(Run, GivesAStructuredResult) {
+  nlohmann::json result = json({"--", "sh", "-c", "echo out; echo err >&2; exit 5"});
+  EXPECT_EQ(result["status"], "error");
+  EXPECT_EQ(result["exit_code"], 5);
+  EXPECT_EQ(result["signal"], nullptr);
+  EXPECT_EQ(result["stdout"]["text"], "out\n");
+  EXPECT_EQ(result["stderr"]["bytes"], 4);
+  EXPECT_EQ(result["where"], "sandbox");
+  EXPECT_EQ(result["sandbox_id"].get<std::string>().size(), 20u);
+  for (const char* name : {"cpus", "memory", "processes", "disk"})
+    EXPECT_FALSE(result["limits"][name]["enforced_by"].get<std::string>().empty()) << name;
+  for (const char* name : {"cpu_user_ms", "cpu_system_ms", "memory_peak_bytes", "disk_written_bytes", "processes_peak",
+                           "io_read_bytes", "io_write_bytes", "net_in_bytes", "net_out_bytes"})
+    EXPECT_TRUE(result["usage"][name].is_number()) << name;
+}
+
+TEST_P(Run, KeepsHeadAndTailOfALargeOutput) {
+  nlohmann::json result = json({"--", "sh", "-c", "echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo last"});
+  EXPECT_EQ(result["stdout"]["bytes"], 5000012);
+  EXPECT_EQ(result["stdout"]["truncated"], true);
+  std::string text = result["stdout"]["text"];
+  EXPECT_LT(text.size(), 1100000u);
+  EXPECT_TRUE(text.starts_with("first\n"));
+  EXPECT_TRUE(text.ends_with("last\n"));
+}
+
+TEST_P(Run, StreamsMoreThanItRetains) {
+  Outcome outcome = cove({"run", "--", "head", "-c", "30000000", "/dev/zero"});
+  EXPECT_EQ(outcome.out.size(), 30000000u);
+  EXPECT_EQ(outcome.exit_code, 0);
+}
+
+TEST_P(Run, ScrubsTheEnvironment) {
+  ::setenv("SECRET_TOKEN", "leak", 1);
+  std::string env = cove({"run", "-e", "GIVEN=1", "--", "env"}).out;
+  EXPECT_EQ(env.find("SECRET_TOKEN"), std::string::npos);
+  for (const char* line : {"GIVEN=1\n", "IS_SANDBOX=true\n", "HOME=/home/user\n", "PYTHONUNBUFFERED=1\n",
+                           "PIP_NO_INPUT=1\n", "NPM_CONFIG_YES=true\n", "DEBIAN_FRONTEND=noninteractive\n", "USER=user\n"})
+    EXPECT_NE(env.find(line), std::string::npos) << line;
+  EXPECT_EQ(cove({"run", "-e", "SECRET_TOKEN", "--", "sh", "-c", "echo $SECRET_TOKEN"}).out, "leak\n");
+  std::string file = folder() + "/env";
+  write(file, "# a comment\nA=from file\n\nB=two\n");
+  EXPECT_EQ(cove({"run", "--env-file", file, "--", "sh", "-c", "echo $A $B"}).out, "from file two\n");
+}
+
+TEST_P(Run, CopiesFilesInAndOut) {
+  std::string here = folder();
+  std::filesystem::create_directories(here + "/in/deep");
+  write(here + "/in/deep/data.txt", "42");
+  if (GetParam().options.uid)
+    for (const char* name : {"/in", "/in/deep", "/in/deep/data.txt"})
+      ASSERT_EQ(::chown((here + name).c_str(), *GetParam().options.uid, *GetParam().options.uid), 0);
+  Outcome outcome = cove({"run", "--copy-in", here + "/in:/home/user/in", "--copy-out", "result*:" + here + "/out", "--",
+                          "sh", "-c", "mkdir -p results/sub; cp in/deep/data.txt results/sub/; echo x > result.txt; ln -s /etc/passwd resultlink"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(read(here + "/out/results/sub/data.txt"), "42");
+  EXPECT_EQ(read(here + "/out/result.txt"), "x\n");
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(here + "/out/resultlink")));
+}
+
+TEST_P(Run, ShowsTheWorkspaceWithTheAccessAskedFor) {
+  std::string here = folder();
+  write(here + "/file", "of the host");
+  ASSERT_EQ(::chmod((here + "/file").c_str(), 0644), 0);
+  EXPECT_EQ(cove({"run", "--workspace", here, "--", "sh", "-c", "pwd; cat file"}).out, "/workspace\nof the host");
+  EXPECT_NE(cove({"run", "--workspace", here + ":ro", "--", "touch", "new"}).exit_code, 0);
+  EXPECT_FALSE(std::filesystem::exists(here + "/new"));
+  EXPECT_EQ(cove({"run", "--workspace", here + ":rw", "--", "sh", "-c", "echo inside > new"}).exit_code, 0);
+  EXPECT_EQ(read(here + "/new"), "inside\n");
+  struct stat made, owner;
+  ASSERT_EQ(::stat((here + "/new").c_str(), &made), 0);
+  ASSERT_EQ(::stat(here.c_str(), &owner), 0);
+  EXPECT_EQ(made.st_uid, owner.st_uid);
+  EXPECT_EQ(made.st_gid, owner.st_gid);
+}
+
+TEST_P(Run, HasAUserARootAndSudo) {
+  EXPECT_EQ(cove({"run", "--", "id", "-un"}).out, "user\n");
+  EXPECT_EQ(cove({"run", "-u", "root", "--", "id", "-u"}).out, "0\n");
+  EXPECT_EQ(cove({"run", "-u", "1234:4321", "--", "sh", "-c", "id -u; id -g"}).out,
+            rootless() ? cove({"run", "-u", "1234:4321", "--", "sh", "-c", "id -u; id -g"}).out : "1234\n4321\n");
+  EXPECT_EQ(cove({"run", "--", "sudo", "id", "-un"}).out, "root\n");
+  EXPECT_EQ(cove({"run", "--", "sudo", "sh", "-c", "exit 6"}).exit_code, 6);
+  EXPECT_EQ(cove({"run", "--", "sudo", "no-such-program"}).exit_code, 127);
+  EXPECT_EQ(cove({"run", "--", "sh", "-c", "echo piped | sudo cat"}).out, "piped\n");
+}
+
+TEST_P(Run, GivesATerminal) {
+  Outcome outcome = cove({"run", "-t", "--", "sh", "-c", "test -t 0 && test -t 1 && echo a terminal"});
+  EXPECT_EQ(outcome.out, "a terminal\r\n");
+}
+
+TEST_P(Run, NamesTheSandbox) {
+  EXPECT_EQ(cove({"run", "--name", "box-7", "--", "hostname"}).out, "box-7\n");
+}
+
+TEST_P(Run, RefusesWhatMakesNoSense) {
+  struct Case {
+    std::vector<std::string> args;
+    std::string named;
+  };
+  const Case cases[] = {
+      {{"run", "--no-such-option", "--", "true"}, "--no-such-option"},
+      {{"run", "-m", "0", "--", "true"}, "memory"},
+      {{"run", "-m", "-5", "--", "true"}, "-5"},
+      {{"run", "-m", "1.5x", "--", "true"}, "1.5x"},
+      {{"run", "-m", "9999t", "--", "true"}, "9999t"},
+      {{"run", "--cpus", "0", "--", "true"}, "cpus"},
+      {{"run", "--cpus", "100000", "--", "true"}, "100000"},
+      {{"run", "--pids-limit", "x", "--", "true"}, "x"},
+      {{"run", "--timeout", "soon", "--", "true"}, "soon"},
+      {{"run", "--workspace", "/no/such/folder", "--", "true"}, "/no/such/folder"},
+      {{"run", "--copy-in", "/no/such/file", "--", "true"}, "/no/such/file"},
+      {{"run", "--env-file", "/no/such/file", "--", "true"}, "/no/such/file"},
+      {{"run", "--network", "bridge", "--", "true"}, "bridge"},
+      {{"run", "--image", "nosuch", "--", "true"}, "nosuch"},
+      {{"run", "-w", "relative", "--", "true"}, "relative"},
+      {{"run", "--lang", "cobol", "-"}, "cobol"},
+      {{"run", "--lang", "python", "/no/such.py"}, "/no/such.py"},
+      {{"run"}, "command"},
+      {{"rnu", "--", "true"}, "rnu"},
+  };
+  Traces before = find_traces();
+  for (const Case& wrong : cases) {
+    Outcome outcome = cove(wrong.args);
+    EXPECT_EQ(outcome.exit_code, 125) << wrong.args.back() << " " << wrong.named;
+    EXPECT_NE(outcome.err.find(wrong.named), std::string::npos) << outcome.err;
+    EXPECT_TRUE(outcome.out.empty());
+  }
+  EXPECT_EQ(describe(wait_for_traces(before)), describe(before));
+}
+
+COVE_FOR_EVERYBODY(Run);
+
+}  // namespace
+}  // namespace cove::test
