@@ -58,6 +58,13 @@ Result<void> copy_entry_in(View& view, const std::string& source, const std::str
   return {};
 }
 
+// Once the view has answered another question it has closed its own descriptors of what was written: a program that
+// is still open for writing could not be executed (ETXTBSY).
+Result<void> let_go(View& view, const std::string& path) {
+  COVE_TRY(view.stat(path, Links::Keep));
+  return {};
+}
+
 class Exporter {
  public:
   Exporter(View& view, uint64_t& room, CopiedOut& copied) : view_(view), room_(room), copied_(copied) {}
@@ -126,13 +133,14 @@ Result<void> copy_in(View& view, const CopyIn& order, const std::string& cwd) {
   } else if (size_t slash = destination.rfind('/'); slash > 0) {
     COVE_TRY(view.mkdir(destination.substr(0, slash), 0755, Depth::Recursive));
   }
-  return COVE_TRY_NOTE(concat("copy ", order.source, " in"), copy_entry_in(view, order.source, destination, 0)),
-         Result<void>();
+  COVE_TRY_NOTE(concat("copy ", order.source, " in"), copy_entry_in(view, order.source, destination, 0));
+  return let_go(view, destination);
 }
 
 Result<void> write_inline(View& view, const InlineFile& file) {
   UniqueFd to = COVE_TRY(view.open(file.path, O_WRONLY | O_CREAT | O_TRUNC, 0644));
-  return sys::write_all(to.get(), file.data);
+  COVE_TRY(sys::write_all(to.get(), file.data));
+  return let_go(view, file.path);
 }
 
 Result<void> copy_out(View& view, const CopyOut& order, const std::string& cwd, uint64_t& room, CopiedOut& copied) {

@@ -5,13 +5,13 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <ctime>
 
 #include "base/text.h"
 #include "image/fingerprint.h"
 #include "image/skeleton.h"
 #include "sys/file.h"
+#include "sys/own_folder.h"
 
 namespace cove {
 namespace {
@@ -21,18 +21,7 @@ constexpr time_t kKeepUnused = 7 * kDay;
 constexpr std::string_view kHalfMade = "tmp-";
 
 // Someone else who can write here could put his own files into every sandbox.
-Result<void> check_ours(const std::string& path, const struct stat& info) {
-  if (S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0) return {};
-  return fail(Error(Code::Denied, concat("the cache ", path, " is not a folder that only its owner, user ", ::geteuid(),
-                                         ", can write to"))
-                  .hint("remove it, or name another one with COVE_CACHE"));
-}
-
-Result<struct stat> stat_ours(const std::string& path) {
-  struct stat info = COVE_TRY(sys::lstat(path));
-  COVE_TRY(check_ours(path, info));
-  return info;
-}
+Result<struct stat> stat_ours(const std::string& path) { return sys::stat_own_folder(path, sys::kCacheFolder); }
 
 // 0700: the skeleton has folders that anyone may write to (tmp), which is meant for those inside only.
 Result<void> prepare(const std::string& cache, const std::string& host) {
@@ -106,22 +95,6 @@ Result<ImageRoot> describe(const std::string& folder, const std::string& fingerp
   return image;
 }
 
-// The line of /etc/passwd, read directly: a static program has no name services.
-std::string home_of(uid_t uid) {
-  auto passwd = sys::read_file("/etc/passwd", 1 << 20);
-  if (!passwd) return "";
-  for (const std::string& line : split(*passwd, '\n')) {
-    std::vector<std::string> fields = split(line, ':');
-    if (fields.size() > 5 && fields[2] == std::to_string(uid)) return fields[5];
-  }
-  return "";
-}
-
-std::string absolute_env(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && value[0] == '/' ? value : "";
-}
-
 }  // namespace
 
 Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program) {
@@ -136,18 +109,6 @@ Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_p
   return describe(folder, fingerprint);
 }
 
-Result<std::string> cache_folder() {
-  const char* chosen = std::getenv("COVE_CACHE");
-  if (chosen != nullptr && chosen[0] != '\0') {
-    if (chosen[0] == '/') return chosen;
-    return fail(Code::Invalid, concat("COVE_CACHE='", std::string_view(chosen), "' is not an absolute path"));
-  }
-  if (::geteuid() == 0) return "/var/cache/cove";
-  if (std::string base = absolute_env("XDG_CACHE_HOME"); !base.empty()) return base + "/cove";
-  std::string home = absolute_env("HOME");
-  if (home.empty()) home = home_of(::geteuid());
-  if (!home.empty()) return home + "/.cache/cove";
-  return fail(Error(Code::NotFound, "this user has no home to keep a cache in").hint("name a folder with COVE_CACHE"));
-}
+Result<std::string> cache_folder() { return sys::find_folder(sys::kCacheFolder); }
 
 }  // namespace cove

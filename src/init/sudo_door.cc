@@ -23,7 +23,8 @@ using wire::Stage;
 using wire::Type;
 using wire::Writer;
 
-constexpr size_t kMaxPetitioners = 64;
+constexpr size_t kMaxPetitioners = 256;
+constexpr size_t kMaxSilent = 64;
 
 bool reads_as_member(pid_t pid, const std::string& id) {
   char path[64];
@@ -48,8 +49,10 @@ void Supervisor::open_sudo_door() {
 
 void Supervisor::accept_petitioner() {
   UniqueFd socket(::accept4(sudo_door_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!socket) return;
+  turn_away_silent();
   // Whoever floods the door is turned away; the programs that already run are not touched.
-  if (!socket || petitioners_.size() >= kMaxPetitioners) return;
+  if (petitioners_.size() >= kMaxPetitioners) return;
   ucred peer = {};
   socklen_t size = sizeof peer;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0) return;
@@ -57,6 +60,14 @@ void Supervisor::accept_petitioner() {
   petitioner->socket = std::move(socket);
   petitioner->peer = peer.pid;
   petitioners_.push_back(std::move(petitioner));
+}
+
+// Who has asked for nothing yet makes room for the next one, the longest waiting first: a request follows its connection
+// at once, and is read before the next connection is accepted.
+void Supervisor::turn_away_silent() {
+  auto silent = [](const auto& petitioner) { return petitioner->pid < 0; };
+  if (static_cast<size_t>(std::count_if(petitioners_.begin(), petitioners_.end(), silent)) < kMaxSilent) return;
+  petitioners_.erase(std::find_if(petitioners_.begin(), petitioners_.end(), silent));
 }
 
 void Supervisor::take_petition(Petitioner& petitioner) {

@@ -64,6 +64,8 @@ void Supervisor::run() {
                                   {sudo_door_.get(), POLLIN, 0}};
     for (const auto& petitioner : petitioners_) polled.push_back({petitioner->socket.get(), POLLIN, 0});
     if (::poll(polled.data(), polled.size(), -1) > 0) serve(polled);
+    // It cannot do its work any more (its limits were lowered, say): the sandbox ends.
+    else if (errno != EINTR) ::_exit(3);
   }
 }
 

@@ -75,6 +75,7 @@ class Supervisor {
   void petition_ended(Petitioner& petitioner, int status);
 
   void accept_petitioner();
+  void turn_away_silent();
   void take_petition(Petitioner& petitioner);
   void start_petition(Petitioner& petitioner, wire::ExecRequest request, std::vector<UniqueFd> fds);
   const Program* program_of(pid_t pid) const;

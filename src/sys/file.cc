@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "base/text.h"
+#include "sys/tree.h"
 
 namespace cove::sys {
 namespace {
@@ -20,22 +21,6 @@ Result<UniqueFd> checked_fd(int fd, std::string_view call, const std::string& pa
 
 Result<void> checked(int status, std::string_view call, const std::string& path) {
   if (status < 0) return fail_errno(concat(call, " ", path));
-  return {};
-}
-
-// Empties the folder behind `folder`, staying on its file system.
-Result<void> empty_folder(int folder, dev_t device) {
-  for (const std::string& name : COVE_TRY(list_folder(folder))) {
-    struct stat info;
-    if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0) return fail_errno(concat("stat ", name));
-    if (S_ISDIR(info.st_mode)) {
-      if (info.st_dev != device) return fail(Code::Internal, concat("remove ", name, ": something is mounted there"));
-      UniqueFd child = COVE_TRY(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-      COVE_TRY_NOTE(name, empty_folder(child.get(), device));
-    }
-    int flags = S_ISDIR(info.st_mode) ? AT_REMOVEDIR : 0;
-    COVE_TRY(checked(::unlinkat(folder, name.c_str(), flags), "unlink", name));
-  }
   return {};
 }
 
@@ -116,12 +101,18 @@ Result<void> make_folders(const std::string& path, mode_t mode) {
   }
 }
 
-Result<void> remove_tree(const std::string& path) {
-  struct stat info = COVE_TRY(lstat(path));
-  if (!S_ISDIR(info.st_mode)) return checked(::unlink(path.c_str()), "unlink", path);
-  UniqueFd folder = COVE_TRY(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  COVE_TRY_NOTE(concat("remove ", path), empty_folder(folder.get(), info.st_dev));
-  return checked(::rmdir(path.c_str()), "rmdir", path);
+Result<void> remove_tree(const std::string& path) { return remove_tree_at(AT_FDCWD, path); }
+
+Result<void> remove_tree_at(int folder, const std::string& name) {
+  struct stat info;
+  if (::fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0) return fail_errno(concat("stat ", name));
+  if (!S_ISDIR(info.st_mode)) return checked(::unlinkat(folder, name.c_str(), 0), "unlink", name);
+  UniqueFd top = COVE_TRY(openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  auto unlink = [](int parent, const std::string& child, const struct stat& found) {
+    return checked(::unlinkat(parent, child.c_str(), S_ISDIR(found.st_mode) ? AT_REMOVEDIR : 0), "unlink", child);
+  };
+  COVE_TRY_NOTE(concat("remove ", name), walk_tree(std::move(top), ClosedFolders::Open, unlink));
+  return checked(::unlinkat(folder, name.c_str(), AT_REMOVEDIR), "rmdir", name);
 }
 
 Result<void> rename(const std::string& from, const std::string& to) {

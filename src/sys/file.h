@@ -36,6 +36,7 @@ Result<void> mkdirat(int folder, const std::string& path, mode_t mode);
 Result<void> make_folders(const std::string& path, mode_t mode = 0755);
 // rm -rf, by descriptor, never through a link and never into another mount.
 Result<void> remove_tree(const std::string& path);
+Result<void> remove_tree_at(int folder, const std::string& name);
 Result<void> rename(const std::string& from, const std::string& to);
 Result<void> symlink(const std::string& target, const std::string& path);
 Result<std::string> readlink(const std::string& path);

@@ -73,6 +73,10 @@ Result<UniqueFd> make_mount(const std::string& type, const MountOptions& options
   return UniqueFd(static_cast<int>(mount));
 }
 
+bool can_make_mounts_of(const std::string& type) {
+  return UniqueFd(static_cast<int>(::syscall(SYS_fsopen, type.c_str(), FSOPEN_CLOEXEC))).valid();
+}
+
 Result<void> attach_mount(int mount, int folder, const std::string& path) {
   unsigned flags = MOVE_MOUNT_F_EMPTY_PATH | (path.empty() ? MOVE_MOUNT_T_EMPTY_PATH : 0u);
   if (::syscall(SYS_move_mount, mount, "", folder, path.c_str(), flags) < 0)

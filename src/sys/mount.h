@@ -22,6 +22,9 @@ Result<void> mount_setattr(int mount, uint64_t attributes, Subtree subtree, int 
 using MountOptions = std::vector<std::pair<std::string, std::string>>;
 Result<UniqueFd> make_mount(const std::string& type, const MountOptions& options, uint64_t attributes);
 
+// Whether the kernel has the type of file system and lets this process mount it; loads its module where it is one.
+bool can_make_mounts_of(const std::string& type);
+
 // Attaches a detached mount at `path` relative to `folder`; a link there is not followed.
 Result<void> attach_mount(int mount, int folder, const std::string& path);
 

@@ -29,6 +29,8 @@ constexpr uint64_t kCloneNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWU
 constexpr uint64_t kUnshareNamespaces = kCloneNamespaces | 0x80;
 constexpr uint32_t kTioclinux = 0x541c;
 constexpr uint32_t kTiocsti = 0x5412;
+// Whoever shares its user id could take its descriptors away (RLIMIT_NOFILE).
+constexpr uint32_t kProcess1 = 1;
 constexpr int kNetlinkRoute = 0;
 
 void check(int status, const std::string& what) {
@@ -61,7 +63,8 @@ class Filter {
 
   void print(const char* name) const {
     std::printf("inline constexpr sock_filter %s[] = {\n", name);
-    for (const sock_filter& instruction : terminal_injection()) print(instruction);
+    for (const sock_filter& instruction : forbid_by_argument("ioctl", 1, kTiocsti, kTioclinux)) print(instruction);
+    for (const sock_filter& instruction : forbid_by_argument("prlimit64", 0, kProcess1, kProcess1)) print(instruction);
     std::FILE* file = std::tmpfile();
     check(seccomp_export_bpf(context_, fileno(file)), "export");
     std::rewind(file);
@@ -76,18 +79,19 @@ class Filter {
     std::printf("{0x%x,%u,%u,0x%x},\n", instruction.code, instruction.jt, instruction.jf, instruction.k);
   }
 
-  // Stands before what libseccomp generates, which cannot say "ioctl, but not with these two requests": EPERM for
-  // TIOCSTI and TIOCLINUX. The kernel looks at the low 32 bits of the request only, and so does this.
-  std::vector<sock_filter> terminal_injection() const {
-    uint32_t ioctl_number = static_cast<uint32_t>(seccomp_syscall_resolve_name_arch(arch_, "ioctl"));
+  // Stands before what libseccomp generates, which cannot say "this call, but not with these two values": EPERM for
+  // them. The kernel looks at the low 32 bits of the argument only, and so does this.
+  std::vector<sock_filter> forbid_by_argument(const char* name, uint32_t argument, uint32_t one, uint32_t other) const {
+    auto number = static_cast<uint32_t>(seccomp_syscall_resolve_name_arch(arch_, name));
+    auto offset = static_cast<uint32_t>(offsetof(seccomp_data, args) + argument * sizeof(uint64_t));
     return {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)),
         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, arch_, 0, 6),
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ioctl_number, 0, 4),
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, args[1])),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kTiocsti, 1, 0),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kTioclinux, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 4),
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offset),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, kEperm),
     };
   }

@@ -103,7 +103,7 @@ Result<sys::Child> build(const SpawnPlan& plan, int control, int status) {
 class Watch {
  public:
   Watch(const SpawnPlan& plan, const sys::Child& process_1, int status)
-      : process_1_(process_1), status_(status), memory_(plan.watched_memory) {}
+      : process_1_(process_1), status_(status), layer_(plan.layer.kind), memory_(plan.watched_memory) {}
 
   // Until process 1 has ended; ends it when the caller is gone or asks for it, or at the watched limit. True where
   // the caller is gone.
@@ -126,7 +126,7 @@ class Watch {
       kill();
     }
     ended_ = ready > 0 && polled[0].revents;
-    if (!ended_ && memory_ > 0 && memory_exceeds(memory_)) {
+    if (!ended_ && memory_ > 0 && memory_exceeds(memory_, layer_)) {
       static_cast<void>(sys::send_message(status_, kOutOfMemory));
       kill();
     }
@@ -136,6 +136,7 @@ class Watch {
 
   const sys::Child& process_1_;
   int status_;
+  LayerKind layer_;
   uint64_t memory_;
   bool orphaned_ = false;
   bool ended_ = false;

@@ -11,8 +11,6 @@
 namespace cove::native {
 namespace {
 
-constexpr long kTmpfsMagic = 0x01021994;
-
 // Quick, and too much: what processes share after a fork counts for each of them.
 uint64_t resident_bytes(const std::string& process) {
   Result<std::string> text = sys::read_file(concat("/proc/", process, "/statm"), 256);
@@ -42,17 +40,17 @@ uint64_t sum(const std::vector<std::string>& processes, uint64_t (*measure)(cons
 uint64_t file_system_bytes(const char* path) {
   struct statfs info;
   if (::statfs(path, &info) < 0) return 0;
-  bool in_memory = info.f_type == kTmpfsMagic || std::string_view(path) == "/";
-  return in_memory ? (info.f_blocks - info.f_bfree) * static_cast<uint64_t>(info.f_bsize) : 0;
+  return (info.f_blocks - info.f_bfree) * static_cast<uint64_t>(info.f_bsize);
 }
 
 }  // namespace
 
-bool memory_exceeds(uint64_t bytes) {
+bool memory_exceeds(uint64_t bytes, LayerKind layer) {
   Result<std::vector<std::string>> processes = sys::list_folder("/proc");
   if (!processes) return false;
   std::erase_if(*processes, [](const std::string& name) { return name[0] < '1' || name[0] > '9'; });
-  uint64_t files = file_system_bytes("/") + file_system_bytes("/dev/shm");
+  uint64_t files = file_system_bytes("/dev/shm");
+  if (layer == LayerKind::Memory) files += file_system_bytes("/");
   return files + sum(*processes, resident_bytes) > bytes && files + sum(*processes, proportional_bytes) > bytes;
 }
 

@@ -13,15 +13,17 @@
 
 #include "base/text.h"
 #include "image/host_image.h"
+#include "layer/choose.h"
+#include "layer/make.h"
 #include "runtime/native/native_sandbox.h"
 #include "runtime/native/user_scope.h"
 #include "sys/file.h"
+#include "sys/own_folder.h"
 #include "sys/socket.h"
 
 namespace cove::native {
 namespace {
 
-constexpr uint64_t kBytesPerInode = 8 * kKiB;
 constexpr uint64_t kDefaultShm = 64 * kMiB;
 constexpr std::string_view kRunPrefix = "cove-run-";
 
@@ -91,6 +93,19 @@ Result<UniqueFd> connect_to(const std::string& path) {
   return socket;
 }
 
+Result<LayerChoice> choose_layer_for(const SandboxSpec& spec) {
+  const Limits& limits = spec.limits;
+  LayerWish wish = {spec.lifetime, limits.disk, limits.inodes, limits.memory.value, spec.strictness};
+  if (!needs_facts(wish)) return choose_layer(wish, {});
+  return choose_layer(wish, find_layer_facts(COVE_TRY(sys::find_folder(sys::kStateFolder))));
+}
+
+Result<std::unique_ptr<Layer>> make_layer_for(const SandboxSpec& spec, const LayerChoice& choice) {
+  std::string state;
+  if (choice.kind != LayerKind::Memory) state = COVE_TRY(sys::find_folder(sys::kStateFolder));
+  return COVE_TRY_NOTE("make the writable layer", make_layer(choice, state, spec.id, spec.lifetime));
+}
+
 class NativeRuntime : public Runtime {
  public:
   explicit NativeRuntime(Places places) : places_(std::move(places)), groups_(sys::CgroupTree::find()) {
@@ -114,9 +129,8 @@ class NativeRuntime : public Runtime {
            (*groups_)->has(Controller::Pids);
   }
   Result<ImageRoot> find_image(const std::string& reference) const;
-  Result<LayerMount> choose_layer(Limits& limits) const;
-  Means means(const LayerMount& layer) const;
-  Result<SpawnPlan> plan(const SandboxSpec& spec, const LayerMount& layer, const Holding& holding) const;
+  Means means(LayerKind layer) const;
+  Result<SpawnPlan> plan(const SandboxSpec& spec, const Holding& holding) const;
   Result<std::unique_ptr<sys::Cgroup>> make_group(const SandboxSpec& spec);
   void sweep_left_overs();
   std::string socket_path(const SandboxSpec& spec) const { return concat(places_.run_folder, "/", spec.id); }
@@ -136,18 +150,10 @@ Result<ImageRoot> NativeRuntime::find_image(const std::string& reference) const 
   return image;
 }
 
-Result<LayerMount> NativeRuntime::choose_layer(Limits& limits) const {
-  if (limits.disk.value == 0) limits.disk.value = kDefaultMemoryLayer;
-  LayerMount layer;
-  layer.kind = LayerKind::Memory;
-  layer.bytes = limits.disk.value;
-  layer.inodes = limits.inodes.value ? limits.inodes.value : std::max<uint64_t>(1024, layer.bytes / kBytesPerInode);
-  return layer;
-}
-
-Means NativeRuntime::means(const LayerMount& layer) const {
+Means NativeRuntime::means(LayerKind layer) const {
   Means means;
-  means.layer = layer.kind;
+  means.layer = layer;
+  means.quota = layer == LayerKind::Pool;
   means.nested_ids = ::geteuid() != 0;
   if (!groups_) {
     means.why_not = groups_.error().message();
@@ -162,13 +168,12 @@ Means NativeRuntime::means(const LayerMount& layer) const {
   return means;
 }
 
-Result<SpawnPlan> NativeRuntime::plan(const SandboxSpec& spec, const LayerMount& layer, const Holding& holding) const {
+Result<SpawnPlan> NativeRuntime::plan(const SandboxSpec& spec, const Holding& holding) const {
   SpawnPlan plan;
   plan.id = spec.id;
   plan.hostname = spec.name.empty() ? "sandbox" : spec.name;
   plan.init_program = places_.programs + "/cove-init";
   plan.image = COVE_TRY(find_image(spec.image));
-  plan.layer = layer;
   plan.ids = COVE_TRY(::geteuid() == 0 ? plan_root_ids(places_.run_folder) : plan_rootless_ids(main_id(spec)));
   plan.workspace = spec.workspace;
   plan.workspace_owner = main_id(spec);
@@ -208,9 +213,13 @@ void NativeRuntime::sweep_left_overs() {
 
 Result<std::unique_ptr<Sandbox>> NativeRuntime::create(const SandboxSpec& wanted) {
   SandboxSpec spec = wanted;
-  LayerMount layer = COVE_TRY(choose_layer(spec.limits));
-  Holding holding = COVE_TRY(plan_enforcement(spec.limits, means(layer), spec.strictness));
-  SpawnPlan plan = COVE_TRY(this->plan(spec, layer, holding));
+  LayerChoice choice = COVE_TRY(choose_layer_for(spec));
+  spec.limits.disk.value = choice.bytes;
+  Holding holding = COVE_TRY(plan_enforcement(spec.limits, means(choice.kind), spec.strictness));
+  if (!choice.warning.empty()) holding.warnings.push_back(choice.warning);
+  SpawnPlan plan = COVE_TRY(this->plan(spec, holding));
+  std::unique_ptr<Layer> layer = COVE_TRY(make_layer_for(spec, choice));
+  plan.layer = layer->mount();
   sys::SocketPair control = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
   NativeSandbox::Parts parts;
   UniqueFd listener;
@@ -220,7 +229,8 @@ Result<std::unique_ptr<Sandbox>> NativeRuntime::create(const SandboxSpec& wanted
     listener = COVE_TRY(listen_at(parts.socket_path));
     plan.listener = listener.get();
   }
-  auto clean_up = [this, name = group_name(spec)] {
+  auto clean_up = [this, &layer, name = group_name(spec)] {
+    static_cast<void>(layer->remove());
     if (!groups_) return;
     Result<std::unique_ptr<sys::Cgroup>> group = (*groups_)->adopt(name);
     if (group) static_cast<void>(sys::destroy(**group));
@@ -235,6 +245,8 @@ Result<std::unique_ptr<Sandbox>> NativeRuntime::create(const SandboxSpec& wanted
     static_cast<void>(wait_for_end(*parts.builder));
     return fail(std::move(group.error()).note("make the control group"));
   }
+  if (spec.lifetime == Lifetime::Long) layer->keep();
+  parts.layer = std::move(layer);
   parts.group = std::move(*group);
   parts.spec = std::move(spec);
   parts.holding = std::move(holding);
@@ -248,8 +260,10 @@ Result<std::unique_ptr<Sandbox>> NativeRuntime::adopt(const SandboxSpec& spec) {
   parts.spec = spec;
   parts.socket_path = socket_path(spec);
   parts.control = COVE_TRY_NOTE(concat("adopt sandbox ", spec.id), connect_to(parts.socket_path));
-  LayerMount layer = COVE_TRY(choose_layer(parts.spec.limits));
-  parts.holding = COVE_TRY(plan_enforcement(parts.spec.limits, means(layer), spec.strictness));
+  parts.layer = COVE_TRY(find_layer(COVE_TRY(sys::find_folder(sys::kStateFolder)), spec.id));
+  if (spec.limits.disk.value == 0) parts.spec.limits.disk.value = kDefaultDisk;
+  LayerKind kind = parts.layer->mount().kind;
+  parts.holding = COVE_TRY(plan_enforcement(parts.spec.limits, means(kind), spec.strictness));
   if (groups_) parts.group = COVE_TRY((*groups_)->adopt(group_name(spec)));
   std::unique_ptr<NativeSandbox> sandbox = COVE_TRY(NativeSandbox::create(std::move(parts)));
   COVE_TRY(sandbox->take_over());

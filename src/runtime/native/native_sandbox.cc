@@ -261,6 +261,12 @@ Result<std::optional<Event>> NativeSandbox::event_of(Reply reply) {
   }
 }
 
+// Inside, only a layer in memory shows as a file system of its own.
+uint64_t NativeSandbox::layer_usage(uint64_t measured_inside) const {
+  if (parts_.layer->mount().kind == LayerKind::Memory) return measured_inside;
+  return parts_.layer->usage().value_or(0);
+}
+
 Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in) {
   ExecEnded end;
   end.exec_id = in.text();
@@ -282,7 +288,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in) {
     end.usage.cpu_system_ms = system_us / 1000;
     end.usage.memory_peak_bytes = peak_kib * 1024;
   }
-  end.usage.disk_written_bytes = layer;
+  end.usage.disk_written_bytes = layer_usage(layer);
   if (found->second.group) static_cast<void>(sys::destroy(*found->second.group));
   execs_.erase(found);
   return Event(std::move(end));
@@ -395,11 +401,16 @@ Result<void> NativeSandbox::destroy() {
   if (parts_.builder && parts_.spec.lifetime == Lifetime::OneRun) kill_sandbox(*parts_.builder);
   else if (parts_.control) static_cast<void>(send(Writer(Type::Shutdown)));
   parts_.control.reset();
+  // A subvolume can go while it is in use, and does so here: if this process is killed now, the builder goes on with it.
+  Result<void> unlayered;
+  if (parts_.layer->mount().kind == LayerKind::Pool) unlayered = parts_.layer->remove();
   if (parts_.builder) COVE_TRY(wait_for_end(*parts_.builder));
   parts_.builder.reset();
   if (!parts_.socket_path.empty()) ::unlink(parts_.socket_path.c_str());
   parts_.id_lock.reset();
-  return remove_group();
+  Result<void> ungrouped = remove_group();
+  if (unlayered) unlayered = parts_.layer->remove();
+  return ungrouped ? unlayered : ungrouped;
 }
 
 }  // namespace cove::native

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "layer/layer.h"
 #include "runtime/native/builder.h"
 #include "runtime/native/enforcement.h"
 #include "runtime/runtime.h"
@@ -19,6 +20,7 @@ class NativeSandbox : public Sandbox {
   struct Parts {
     SandboxSpec spec;
     Holding holding;
+    std::unique_ptr<Layer> layer;
     std::unique_ptr<sys::Cgroup> group;  // null where the machine has none for us
     UniqueFd control;
     std::optional<Builder> builder;  // none after adoption, or once a long-lived sandbox stands
@@ -75,6 +77,7 @@ class NativeSandbox : public Sandbox {
   Result<std::optional<Event>> sandbox_ended();
   Result<std::optional<Event>> read_builder();
   Result<void> remove_group();
+  uint64_t layer_usage(uint64_t measured_inside) const;
   sys::Cgroup* group_of(const RunningExec& exec) const;
 
   Parts parts_;

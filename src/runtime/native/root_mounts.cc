@@ -125,11 +125,13 @@ Result<void> RootMounts::stage(int user_namespace) {
 
 Result<void> RootMounts::stage_layer(int user_namespace) {
   layer_path_ = kStage;
-  if (plan_.layer.kind == LayerKind::Folder) {
+  if (plan_.layer.kind != LayerKind::Memory) {
     layer_path_ = concat(kStage, "/layer");
     COVE_TRY(sys::mkdir(layer_path_, 0755));
     COVE_TRY(own_file_rights());
-    UniqueFd tree = COVE_TRY(sys::open_tree_clone(AT_FDCWD, plan_.layer.folder, Subtree::One));
+    UniqueFd tree = COVE_TRY(plan_.layer.mount >= 0
+                                 ? sys::dup(plan_.layer.mount)
+                                 : sys::open_tree_clone(AT_FDCWD, plan_.layer.folder, Subtree::One));
     COVE_TRY(sys::mount_setattr(tree.get(), kSafe, Subtree::One, plan_.ids.rootless ? -1 : user_namespace));
     COVE_TRY(sys::attach_mount(tree.get(), AT_FDCWD, layer_path_));
     COVE_TRY(file_rights_of(0));

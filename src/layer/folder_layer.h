@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "layer/layer.h"
+#include "model/sandbox.h"
+
+namespace cove {
+
+// A plain folder in the state folder: `layers/ID`, or `layers/run-ID` for one run. Nothing in the kernel limits it: its
+// owner measures it from time to time. Layers of one run whose owner was killed are removed when the next layer is made.
+class FolderLayer : public Layer {
+ public:
+  static Result<std::unique_ptr<FolderLayer>> create(const std::string& state, const std::string& id,
+                                                      Lifetime lifetime);
+  // A layer that was kept.
+  static Result<std::unique_ptr<FolderLayer>> find(const std::string& state, const std::string& id);
+  ~FolderLayer() override;
+
+  LayerMount mount() const override;
+  // Blocks of all files, each counted once. Exhausted beyond kMostFiles: a watcher must not be kept busy for ever.
+  Result<uint64_t> usage() const override;
+  Result<void> remove() override;
+  void keep() override { kept_ = true; }
+
+  static constexpr uint64_t kMostFiles = 2'000'000;
+
+ private:
+  FolderLayer() = default;
+
+  UniqueFd parent_;
+  std::string name_;
+  std::string path_;
+  UniqueFd folder_;  // holds the flock that tells that someone owns the layer
+  bool kept_ = false;
+};
+
+}  // namespace cove

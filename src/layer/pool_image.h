@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+// The file that holds the pool's file system. The caller holds the pool's lock.
+namespace cove {
+
+// Opens the image in the folder `state`; NotFound where there is none.
+Result<UniqueFd> open_pool_image(int state);
+// Makes an image of `bytes` with an empty btrfs. It has no name yet: a process that is killed leaves nothing.
+Result<UniqueFd> make_pool_image(int state, uint64_t bytes);
+Result<void> name_pool_image(int state, int image);
+// Allocates blocks up to `bytes`. Exhausted, with nothing changed, where the host's disk would become too full.
+Result<void> grow_pool_image(int image, uint64_t bytes);
+void remove_pool_image(int state);
+
+}  // namespace cove

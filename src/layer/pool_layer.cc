@@ -1,0 +1,34 @@
+#include "layer/pool_layer.h"
+
+#include "base/text.h"
+
+namespace cove {
+
+PoolLayer::~PoolLayer() {
+  if (!kept_) static_cast<void>(remove());
+}
+
+LayerMount PoolLayer::mount() const {
+  LayerMount mount;
+  mount.kind = LayerKind::Pool;
+  mount.mount = mount_.get();
+  return mount;
+}
+
+Result<uint64_t> PoolLayer::usage() const {
+  if (!pool_) return fail(Code::NotFound, concat("layer ", id_, " has been removed"));
+  uint64_t id = COVE_TRY(sys::btrfs::subvolume_id(folder_.get()));
+  return COVE_TRY(sys::btrfs::quota_group(pool_->uuid_, id)).used;
+}
+
+Result<void> PoolLayer::remove() {
+  if (!pool_) return {};
+  std::shared_ptr<Pool> pool = std::move(pool_);
+  mount_.reset();
+  Result<void> removed = sys::btrfs::destroy_subvolume(pool->folder_of(lifetime_), id_);
+  folder_.reset();
+  if (!removed) return fail(std::move(removed.error()).note(concat("remove layer ", id_)));
+  return {};
+}
+
+}  // namespace cove

@@ -1,0 +1,57 @@
+#include "sys/own_folder.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <vector>
+
+#include "base/text.h"
+#include "sys/file.h"
+
+namespace cove::sys {
+namespace {
+
+// The line of /etc/passwd, read directly: a static program has no name services.
+std::string home_of(uid_t uid) {
+  auto passwd = read_file("/etc/passwd", 1 << 20);
+  if (!passwd) return "";
+  for (const std::string& line : split(*passwd, '\n')) {
+    std::vector<std::string> fields = split(line, ':');
+    if (fields.size() > 5 && fields[2] == std::to_string(uid)) return fields[5];
+  }
+  return "";
+}
+
+std::string absolute_env(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && value[0] == '/' ? value : "";
+}
+
+std::string_view view(const char* text) { return text; }
+
+}  // namespace
+
+Result<std::string> find_folder(const FolderKind& kind) {
+  const char* chosen = std::getenv(kind.variable);
+  if (chosen != nullptr && chosen[0] != '\0') {
+    if (chosen[0] == '/') return chosen;
+    return fail(Code::Invalid, concat(view(kind.variable), "='", view(chosen), "' is not an absolute path"));
+  }
+  if (::geteuid() == 0) return kind.of_root;
+  if (std::string base = absolute_env(kind.xdg); !base.empty()) return base + "/cove";
+  std::string home = absolute_env("HOME");
+  if (home.empty()) home = home_of(::geteuid());
+  if (!home.empty()) return concat(home, "/", view(kind.below_home), "/cove");
+  return fail(Error(Code::NotFound, concat("this user has no home to keep a ", view(kind.name), " folder in"))
+                  .hint(concat("name a folder with ", view(kind.variable))));
+}
+
+Result<struct stat> stat_own_folder(const std::string& path, const FolderKind& kind) {
+  struct stat info = COVE_TRY(lstat(path));
+  if (S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0) return info;
+  return fail(Error(Code::Denied, concat("the ", view(kind.name), " ", path, " is not a folder that only its owner, user ",
+                                         ::geteuid(), ", can write to"))
+                  .hint(concat("remove it, or name another one with ", view(kind.variable))));
+}
+
+}  // namespace cove::sys
