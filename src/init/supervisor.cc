@@ -14,6 +14,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <utility>
 
 #include "init/channel.h"
 #include "init/request.h"
@@ -42,6 +45,23 @@ uint64_t microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
 }
 
+// What a process that has ended, and the children it waited for, moved from and to disks.
+struct DiskTraffic {
+  unsigned long long read = 0;
+  unsigned long long written = 0;
+};
+DiskTraffic disk_traffic(pid_t pid) {
+  char path[32];
+  std::snprintf(path, sizeof path, "/proc/%d/io", pid);
+  UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
+  char text[512] = {};
+  DiskTraffic traffic;
+  if (!fd || ::read(fd.get(), text, sizeof text - 1) <= 0) return traffic;
+  if (const char* line = std::strstr(text, "read_bytes: ")) std::sscanf(line, "read_bytes: %llu", &traffic.read);
+  if (const char* line = std::strstr(text, "\nwrite_bytes: ")) std::sscanf(line, "\nwrite_bytes: %llu", &traffic.written);
+  return traffic;
+}
+
 uint64_t layer_bytes() {
   struct statfs info;
   if (::statfs("/", &info) < 0) return 0;
@@ -56,7 +76,6 @@ Supervisor::Supervisor(UniqueFd control, UniqueFd listener, Mode mode)
 void Supervisor::run() {
   if (mode_.landlock && apply_landlock() < 0) ::_exit(3);
   open_sudo_door();
-  tell(Writer(Type::Ready));
   while (true) {
     std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0},
                                   {control_.get(), POLLIN, 0},
@@ -146,9 +165,8 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   program->pid = start_child(plan, program->report);
   if (program->pid < 0) return failed(program->id, Stage::Fork, errno);
   for (size_t i = stdio; i < fds.size(); ++i) program->join_fds.push_back(std::move(fds[i]));
-  std::vector<int> master;
-  if (pty) master.push_back(program->terminal.get());
-  tell(Writer(Type::Started).text(program->id).number(static_cast<uint64_t>(program->pid)), master);
+  if (pty)
+    tell(Writer(Type::Started).text(program->id).number(static_cast<uint64_t>(program->pid)), {program->terminal.get()});
   programs_.push_back(std::move(program));
 }
 
@@ -251,13 +269,17 @@ void Supervisor::reap() {
   signalfd_siginfo info;
   while (::read(signals_.get(), &info, sizeof info) > 0) {
   }
-  int status = 0;
-  struct rusage usage = {};
-  pid_t pid;
-  while ((pid = ::wait4(-1, &status, WNOHANG, &usage)) > 0) {
+  siginfo_t ended = {};
+  // Looked at before they are reaped: a zombie still tells what it moved.
+  while (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) {
+    pid_t pid = std::exchange(ended.si_pid, 0);
     auto program = std::find_if(programs_.begin(), programs_.end(),
                                 [&](const auto& candidate) { return candidate->pid == pid && !candidate->ended; });
-    if (program != programs_.end()) program_ended(**program, status, usage);
+    DiskTraffic traffic = program != programs_.end() ? disk_traffic(pid) : DiskTraffic{};
+    int status = 0;
+    struct rusage usage = {};
+    ::wait4(pid, &status, 0, &usage);
+    if (program != programs_.end()) program_ended(**program, status, usage, traffic.read, traffic.written);
     for (auto& petitioner : petitioners_)
       if (petitioner->pid == pid) petition_ended(*petitioner, status);
   }
@@ -265,7 +287,8 @@ void Supervisor::reap() {
   while (programs_.size() > kRememberedPrograms && programs_.front()->ended) programs_.erase(programs_.begin());
 }
 
-void Supervisor::program_ended(Program& program, int status, const struct rusage& usage) {
+void Supervisor::program_ended(Program& program, int status, const struct rusage& usage, uint64_t disk_read,
+                               uint64_t disk_written) {
   program.ended = true;
   program.status = status;
   StartFailure failure;
@@ -278,8 +301,11 @@ void Supervisor::program_ended(Program& program, int status, const struct rusage
              .number(microseconds(usage.ru_utime))
              .number(microseconds(usage.ru_stime))
              .number(static_cast<uint64_t>(usage.ru_maxrss))
-             .number(layer_bytes()));
+             .number(layer_bytes())
+             .number(disk_read)
+             .number(disk_written));
   }
+  if (mode_.one_exec) ::_exit(0);
   program.report.reset();
   program.join_fds.clear();
 }

@@ -17,6 +17,7 @@ namespace cove::init {
 
 struct Mode {
   bool one_run = false;
+  bool one_exec = false;
   bool single_id = false;
   bool landlock = false;
   Nesting nesting = Nesting::Forbidden;
@@ -71,7 +72,7 @@ class Supervisor {
   void failed(const std::string& id, wire::Stage stage, int errnum);
 
   void reap();
-  void program_ended(Program& program, int status, const struct rusage& usage);
+  void program_ended(Program& program, int status, const struct rusage& usage, uint64_t disk_read, uint64_t disk_written);
   void petition_ended(Petitioner& petitioner, int status);
 
   void accept_petitioner();
