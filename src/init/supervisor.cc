@@ -83,6 +83,7 @@ void Supervisor::run() {
                                   {sudo_door_.get(), POLLIN, 0}};
     for (const auto& petitioner : petitioners_) polled.push_back({petitioner->socket.get(), POLLIN, 0});
     if (::poll(polled.data(), polled.size(), -1) > 0) serve(polled);
+    else if (errno != EINTR) ::_exit(4);  // never a busy loop outside the limits
   }
 }
 

@@ -130,6 +130,13 @@ void add_sockets(Filter& filter) {
   filter.rule(kEperm, "socket", SCMP_A0(SCMP_CMP_MASKED_EQ, kLow32, AF_NETLINK), SCMP_A2(SCMP_CMP_GT, kNetlinkRoute));
 }
 
+// Limits of others can be read; only one's own can be set. Process 1 may have the same user id as the caller.
+void add_rlimits(Filter& filter) {
+  filter.rule(SCMP_ACT_ALLOW, "prlimit64", SCMP_A0(SCMP_CMP_EQ, 0));
+  filter.rule(SCMP_ACT_ALLOW, "prlimit64", SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_EQ, 0));
+  filter.rule(kEperm, "prlimit64", SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_NE, 0));
+}
+
 void add_personalities(Filter& filter) {
   // Linux, 32-bit uname, gdb's ADDR_NO_RANDOMIZE, and the query.
   for (uint64_t persona : {0x0ul, 0x8ul, 0x20000ul, 0x20008ul, 0x40000ul, 0x40008ul, 0xfffffffful})
@@ -143,6 +150,7 @@ void print_filter(uint32_t arch, Nesting nesting, const char* name) {
   add_namespaces(filter, nesting);
   add_sockets(filter);
   filter.rule(SCMP_ACT_ALLOW, "ioctl");
+  add_rlimits(filter);
   add_personalities(filter);
   filter.print(name);
 }
