@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <cstdio>
 #include <cstring>
 #include <utility>
@@ -32,6 +33,8 @@ using wire::Writer;
 
 constexpr int kMessagesPerTurn = 16;
 constexpr size_t kRememberedPrograms = 4096;
+constexpr int kMostPatience = 64;  // messages from inside in a burst; then one a millisecond
+constexpr int kClosedMilliseconds = 5;
 
 UniqueFd open_signals() {
   sigset_t set;
@@ -77,13 +80,15 @@ void Supervisor::run() {
   if (mode_.landlock && apply_landlock() < 0) ::_exit(3);
   open_sudo_door();
   while (true) {
+    bool open = door_is_open();
     std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0},
                                   {control_.get(), POLLIN, 0},
                                   {listener_.get(), POLLIN, 0},
-                                  {sudo_door_.get(), POLLIN, 0}};
-    for (const auto& petitioner : petitioners_) polled.push_back({petitioner->socket.get(), POLLIN, 0});
-    if (::poll(polled.data(), polled.size(), -1) > 0) serve(polled);
-    else if (errno != EINTR) ::_exit(4);  // never a busy loop outside the limits
+                                  {open ? sudo_door_.get() : -1, POLLIN, 0}};
+    for (const auto& petitioner : petitioners_) polled.push_back({open ? petitioner->socket.get() : -1, POLLIN, 0});
+    int ready = ::poll(polled.data(), polled.size(), open ? -1 : kClosedMilliseconds);
+    if (ready > 0) serve(polled);
+    else if (ready < 0 && errno != EINTR) ::_exit(4);  // never a busy loop outside the limits
   }
 }
 
@@ -93,9 +98,21 @@ void Supervisor::serve(const std::vector<pollfd>& polled) {
   if (polled[2].revents) accept_server();
   size_t known = petitioners_.size();
   for (size_t i = 0; i < known && 4 + i < polled.size(); ++i)
-    if (polled[4 + i].revents) take_petition(*petitioners_[i]);
+    if (polled[4 + i].revents) --patience_left_, take_petition(*petitioners_[i]);
   forget_closed_petitioners();
-  if (polled[3].revents) accept_petitioner();
+  if (polled[3].revents) --patience_left_, accept_petitioner();
+}
+
+bool Supervisor::door_is_open() {
+  if (patience_left_ > 0) return true;
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  uint64_t milliseconds = static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1'000'000;
+  uint64_t earned = std::min<uint64_t>(milliseconds - patience_since_, kMostPatience);
+  if (earned == 0) return false;
+  patience_left_ = static_cast<int>(earned);
+  patience_since_ = milliseconds;
+  return true;
 }
 
 void Supervisor::take_control_messages() {

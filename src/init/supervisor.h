@@ -54,6 +54,8 @@ class Supervisor {
 
   void open_sudo_door();
   void serve(const std::vector<pollfd>& polled);
+  // Whether those inside may be listened to now. Process 1 is outside the limits: whoever talks too much waits.
+  bool door_is_open();
 
   void take_control_messages();
   void handle(const sys::Message& message);
@@ -91,6 +93,8 @@ class Supervisor {
   UniqueFd sudo_door_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<std::unique_ptr<Petitioner>> petitioners_;
+  int patience_left_ = 0;       // messages from inside that are still taken; grows with time
+  uint64_t patience_since_ = 0;  // milliseconds of the monotonic clock
 };
 
 }  // namespace cove::init
