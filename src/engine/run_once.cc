@@ -17,7 +17,8 @@ RunRequest complete(const RunRequest& wanted) {
   RunRequest request = wanted;
   if (request.sandbox.id.empty()) request.sandbox.id = make_id();
   if (request.exec.id.empty()) request.exec.id = make_id();
-  request.exec.sole = true;
+  request.sandbox.single_exec = true;
+  request.sandbox.ends_with_exec = request.copy_out.empty();
   Environment env = safe_environment();
   env.insert(env.end(), request.sandbox.env.begin(), request.sandbox.env.end());
   request.sandbox.env = std::move(env);

@@ -14,6 +14,7 @@ using namespace cove;
 init::Mode parse_mode(const char* letters) {
   init::Mode mode;
   mode.one_run = std::strchr(letters, wire::kModeOneRun) != nullptr;
+  mode.one_exec = std::strchr(letters, wire::kModeOneExec) != nullptr;
   mode.single_id = std::strchr(letters, wire::kModeSingleId) != nullptr;
   mode.landlock = std::strchr(letters, wire::kModeLandlock) != nullptr;
   if (std::strchr(letters, wire::kModeNesting)) mode.nesting = init::Nesting::Allowed;

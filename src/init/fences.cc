@@ -5,11 +5,11 @@
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 
 #include "seccomp_filter.h"
 
@@ -18,35 +18,32 @@ namespace {
 
 constexpr uint64_t bit(int capability) { return uint64_t{1} << capability; }
 
-constexpr uint64_t kReadRights = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
-constexpr uint64_t kFileRights = LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_READ_FILE |
-                                 LANDLOCK_ACCESS_FS_WRITE_FILE | (1ull << 14) /* truncate */;
-// All that ABI 1 knows but the making of device nodes; moving between folders and truncating come with ABI 2 and 3.
-constexpr uint64_t kWriteRights = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR |
-                                  LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_MAKE_DIR |
-                                  LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_SOCK |
-                                  LANDLOCK_ACCESS_FS_MAKE_FIFO | LANDLOCK_ACCESS_FS_MAKE_SYM;
-constexpr uint64_t kDeviceRights = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK;
+// All file rights of ABI 1; moving between folders, truncating and device ioctls come with ABI 2, 3 and 5.
+constexpr uint64_t kRights = (1ull << 13) - 1;
 constexpr uint64_t kRefer = 1ull << 13;
 constexpr uint64_t kTruncate = 1ull << 14;
+constexpr uint64_t kDeviceNodes = LANDLOCK_ACCESS_FS_MAKE_CHAR | LANDLOCK_ACCESS_FS_MAKE_BLOCK;
+constexpr uint64_t kScopes = 3;  // abstract sockets, signals
 
-uint64_t handled_rights(long abi) {
-  uint64_t rights = kReadRights | kWriteRights | kDeviceRights;
-  if (abi >= 2) rights |= kRefer;
-  if (abi >= 3) rights |= kTruncate;
-  return rights;
+// As <linux/landlock.h> of a kernel with ABI 6 has it.
+struct Ruleset {
+  uint64_t handled_access_fs;
+  uint64_t handled_access_net;
+  uint64_t scoped;
+};
+
+// Older kernels take a shorter structure.
+size_t ruleset_size(long abi) {
+  if (abi >= 6) return sizeof(Ruleset);
+  return abi >= 4 ? offsetof(Ruleset, scoped) : offsetof(Ruleset, handled_access_net);
 }
 
-int allow_below(int ruleset, const char* path, uint64_t rights) {
-  int folder = ::open(path, O_PATH | O_CLOEXEC | O_NOFOLLOW);
-  if (folder < 0) return errno == ENOENT ? 0 : -1;
-  struct stat info;
-  if (::fstat(folder, &info) == 0 && !S_ISDIR(info.st_mode)) rights &= kFileRights;
-  landlock_path_beneath_attr rule = {rights, folder};
-  long status = S_ISLNK(info.st_mode)
-                    ? 0
-                    : ::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
-  ::close(folder);
+int allow_below_root(int ruleset, uint64_t rights) {
+  int root = ::open("/", O_PATH | O_CLOEXEC);
+  if (root < 0) return -1;
+  landlock_path_beneath_attr rule = {rights, root};
+  long status = ::syscall(SYS_landlock_add_rule, ruleset, LANDLOCK_RULE_PATH_BENEATH, &rule, 0);
+  ::close(root);
   return static_cast<int>(status);
 }
 
@@ -85,24 +82,15 @@ int apply_seccomp(Nesting nesting) {
 int apply_landlock() {
   long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (abi < 0) return errno == ENOSYS || errno == EOPNOTSUPP ? 0 : -1;
-  landlock_ruleset_attr attributes = {};
-  attributes.handled_access_fs = handled_rights(abi);
-  // Later ABIs have a longer structure; only its first field is used here.
-  int ruleset = static_cast<int>(
-      ::syscall(SYS_landlock_create_ruleset, &attributes, sizeof attributes.handled_access_fs, 0));
+  Ruleset rules = {};
+  rules.handled_access_fs = kRights | (abi >= 2 ? kRefer : 0) | (abi >= 3 ? kTruncate : 0);
+  if (abi >= 6) rules.scoped = kScopes;
+  int ruleset = static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rules, ruleset_size(abi), 0));
   if (ruleset < 0) return -1;
-  const uint64_t all = attributes.handled_access_fs & ~kDeviceRights;
-  int status = allow_below(ruleset, "/", kReadRights | (all & kRefer));
-  static constexpr const char* kWritable[] = {"/bin",  "/etc", "/home", "/lib",       "/lib32",    "/lib64", "/libx32",
-                                              "/media", "/mnt", "/opt",  "/root",      "/run",      "/sbin",  "/srv",
-                                              "/tmp",  "/usr", "/var",  "/workspace", "/dev/pts", "/dev/shm"};
-  for (const char* path : kWritable) status |= allow_below(ruleset, path, all);
-  static constexpr const char* kWritableFiles[] = {"/dev/null",   "/dev/zero",    "/dev/full", "/dev/random",
-                                                   "/dev/urandom", "/dev/tty", "/proc"};
-  for (const char* path : kWritableFiles) status |= allow_below(ruleset, path, kFileRights & all);
+  int status = allow_below_root(ruleset, rules.handled_access_fs & ~kDeviceNodes);
   if (status == 0) status = static_cast<int>(::syscall(SYS_landlock_restrict_self, ruleset, 0));
   ::close(ruleset);
-  return status < 0 ? -1 : 0;
+  return status;
 }
 
 }  // namespace cove::init

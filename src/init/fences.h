@@ -16,8 +16,8 @@ int no_new_privileges();
 enum class Nesting { Forbidden, Allowed };
 int apply_seccomp(Nesting nesting);
 
-// The second fence, for this process and all it starts: files below / can be read, and written only below the folders
-// that are meant for it; no device nodes. 0 also where the kernel has no Landlock.
+// The second fence, for this process and all it starts: no device nodes, no mounting of any kind, no tracing, and (from
+// ABI 6 on) no signals and no abstract sockets beyond the sandbox. 0 also where the kernel has no Landlock.
 int apply_landlock();
 
 }  // namespace cove::init

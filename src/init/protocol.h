@@ -29,13 +29,12 @@ enum class Type : uint32_t {
   Shutdown = 8,
 
   // process 1 → Cove
-  Started = 32,   // id, pid inside; fds: the terminal's master, with a pty
+  Started = 32,   // id, pid inside; fds: the terminal's master. Only with a pty: nobody waits for the others
   Failed = 33,    // id, Stage, errno
-  Exited = 34,    // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer
+  Exited = 34,    // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer, disk bytes read, written
   Dialed = 35,    // token, errno; fds: the connection
   Table = 36,     // count, then per exec: id, pid, state, wait status
   Attached = 37,  // id; fds
-  Ready = 38,
 
   // in a view
   Open = 64,     // path, flags, mode → Done + fd
@@ -204,7 +203,8 @@ inline constexpr int kGoFd = 4;       // a byte arrives when the walls stand; en
 inline constexpr int kListenFd = 5;   // only where a next server may come: new channels are accepted here
 
 // Process 1's arguments: cove-init VERSION MODE, with letters of MODE:
-inline constexpr char kModeOneRun = 'o';   // ends when the channel closes
+inline constexpr char kModeOneRun = 'o';    // ends when the channel closes
+inline constexpr char kModeOneExec = 'x';   // ends with its first program
 inline constexpr char kModeNesting = 'n';  // namespaces may be made inside
 inline constexpr char kModeSingleId = 's';  // only one user id is mapped: root is played in a namespace of its own
 inline constexpr char kModeLandlock = 'l';

@@ -14,6 +14,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
+#include <cstdio>
+#include <cstring>
+#include <utility>
 
 #include "init/channel.h"
 #include "init/request.h"
@@ -29,6 +33,8 @@ using wire::Writer;
 
 constexpr int kMessagesPerTurn = 16;
 constexpr size_t kRememberedPrograms = 4096;
+constexpr int kMostPatience = 64;  // messages from inside in a burst; then one a millisecond
+constexpr int kClosedMilliseconds = 5;
 
 UniqueFd open_signals() {
   sigset_t set;
@@ -40,6 +46,23 @@ UniqueFd open_signals() {
 
 uint64_t microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
+}
+
+// What a process that has ended, and the children it waited for, moved from and to disks.
+struct DiskTraffic {
+  unsigned long long read = 0;
+  unsigned long long written = 0;
+};
+DiskTraffic disk_traffic(pid_t pid) {
+  char path[32];
+  std::snprintf(path, sizeof path, "/proc/%d/io", pid);
+  UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
+  char text[512] = {};
+  DiskTraffic traffic;
+  if (!fd || ::read(fd.get(), text, sizeof text - 1) <= 0) return traffic;
+  if (const char* line = std::strstr(text, "read_bytes: ")) std::sscanf(line, "read_bytes: %llu", &traffic.read);
+  if (const char* line = std::strstr(text, "\nwrite_bytes: ")) std::sscanf(line, "\nwrite_bytes: %llu", &traffic.written);
+  return traffic;
 }
 
 uint64_t layer_bytes() {
@@ -56,16 +79,16 @@ Supervisor::Supervisor(UniqueFd control, UniqueFd listener, Mode mode)
 void Supervisor::run() {
   if (mode_.landlock && apply_landlock() < 0) ::_exit(3);
   open_sudo_door();
-  tell(Writer(Type::Ready));
   while (true) {
+    bool open = door_is_open();
     std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0},
                                   {control_.get(), POLLIN, 0},
                                   {listener_.get(), POLLIN, 0},
-                                  {sudo_door_.get(), POLLIN, 0}};
-    for (const auto& petitioner : petitioners_) polled.push_back({petitioner->socket.get(), POLLIN, 0});
-    if (::poll(polled.data(), polled.size(), -1) > 0) serve(polled);
-    // It cannot do its work any more (its limits were lowered, say): the sandbox ends.
-    else if (errno != EINTR) ::_exit(3);
+                                  {open ? sudo_door_.get() : -1, POLLIN, 0}};
+    for (const auto& petitioner : petitioners_) polled.push_back({open ? petitioner->socket.get() : -1, POLLIN, 0});
+    int ready = ::poll(polled.data(), polled.size(), open ? -1 : kClosedMilliseconds);
+    if (ready > 0) serve(polled);
+    else if (ready < 0 && errno != EINTR) ::_exit(4);  // never a busy loop outside the limits
   }
 }
 
@@ -75,9 +98,21 @@ void Supervisor::serve(const std::vector<pollfd>& polled) {
   if (polled[2].revents) accept_server();
   size_t known = petitioners_.size();
   for (size_t i = 0; i < known && 4 + i < polled.size(); ++i)
-    if (polled[4 + i].revents) take_petition(*petitioners_[i]);
+    if (polled[4 + i].revents) --patience_left_, take_petition(*petitioners_[i]);
   forget_closed_petitioners();
-  if (polled[3].revents) accept_petitioner();
+  if (polled[3].revents) --patience_left_, accept_petitioner();
+}
+
+bool Supervisor::door_is_open() {
+  if (patience_left_ > 0) return true;
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  uint64_t milliseconds = static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1'000'000;
+  uint64_t earned = std::min<uint64_t>(milliseconds - patience_since_, kMostPatience);
+  if (earned == 0) return false;
+  patience_left_ = static_cast<int>(earned);
+  patience_since_ = milliseconds;
+  return true;
 }
 
 void Supervisor::take_control_messages() {
@@ -148,9 +183,8 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   program->pid = start_child(plan, program->report);
   if (program->pid < 0) return failed(program->id, Stage::Fork, errno);
   for (size_t i = stdio; i < fds.size(); ++i) program->join_fds.push_back(std::move(fds[i]));
-  std::vector<int> master;
-  if (pty) master.push_back(program->terminal.get());
-  tell(Writer(Type::Started).text(program->id).number(static_cast<uint64_t>(program->pid)), master);
+  if (pty)
+    tell(Writer(Type::Started).text(program->id).number(static_cast<uint64_t>(program->pid)), {program->terminal.get()});
   programs_.push_back(std::move(program));
 }
 
@@ -253,13 +287,17 @@ void Supervisor::reap() {
   signalfd_siginfo info;
   while (::read(signals_.get(), &info, sizeof info) > 0) {
   }
-  int status = 0;
-  struct rusage usage = {};
-  pid_t pid;
-  while ((pid = ::wait4(-1, &status, WNOHANG, &usage)) > 0) {
+  siginfo_t ended = {};
+  // Looked at before they are reaped: a zombie still tells what it moved.
+  while (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) {
+    pid_t pid = std::exchange(ended.si_pid, 0);
     auto program = std::find_if(programs_.begin(), programs_.end(),
                                 [&](const auto& candidate) { return candidate->pid == pid && !candidate->ended; });
-    if (program != programs_.end()) program_ended(**program, status, usage);
+    DiskTraffic traffic = program != programs_.end() ? disk_traffic(pid) : DiskTraffic{};
+    int status = 0;
+    struct rusage usage = {};
+    ::wait4(pid, &status, 0, &usage);
+    if (program != programs_.end()) program_ended(**program, status, usage, traffic.read, traffic.written);
     for (auto& petitioner : petitioners_)
       if (petitioner->pid == pid) petition_ended(*petitioner, status);
   }
@@ -267,7 +305,8 @@ void Supervisor::reap() {
   while (programs_.size() > kRememberedPrograms && programs_.front()->ended) programs_.erase(programs_.begin());
 }
 
-void Supervisor::program_ended(Program& program, int status, const struct rusage& usage) {
+void Supervisor::program_ended(Program& program, int status, const struct rusage& usage, uint64_t disk_read,
+                               uint64_t disk_written) {
   program.ended = true;
   program.status = status;
   StartFailure failure;
@@ -280,8 +319,11 @@ void Supervisor::program_ended(Program& program, int status, const struct rusage
              .number(microseconds(usage.ru_utime))
              .number(microseconds(usage.ru_stime))
              .number(static_cast<uint64_t>(usage.ru_maxrss))
-             .number(layer_bytes()));
+             .number(layer_bytes())
+             .number(disk_read)
+             .number(disk_written));
   }
+  if (mode_.one_exec) ::_exit(0);
   program.report.reset();
   program.join_fds.clear();
 }

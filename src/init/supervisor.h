@@ -17,6 +17,7 @@ namespace cove::init {
 
 struct Mode {
   bool one_run = false;
+  bool one_exec = false;
   bool single_id = false;
   bool landlock = false;
   Nesting nesting = Nesting::Forbidden;
@@ -53,6 +54,8 @@ class Supervisor {
 
   void open_sudo_door();
   void serve(const std::vector<pollfd>& polled);
+  // Whether those inside may be listened to now. Process 1 is outside the limits: whoever talks too much waits.
+  bool door_is_open();
 
   void take_control_messages();
   void handle(const sys::Message& message);
@@ -71,7 +74,7 @@ class Supervisor {
   void failed(const std::string& id, wire::Stage stage, int errnum);
 
   void reap();
-  void program_ended(Program& program, int status, const struct rusage& usage);
+  void program_ended(Program& program, int status, const struct rusage& usage, uint64_t disk_read, uint64_t disk_written);
   void petition_ended(Petitioner& petitioner, int status);
 
   void accept_petitioner();
@@ -91,6 +94,8 @@ class Supervisor {
   UniqueFd sudo_door_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<std::unique_ptr<Petitioner>> petitioners_;
+  int patience_left_ = 0;       // messages from inside that are still taken; grows with time
+  uint64_t patience_since_ = 0;  // milliseconds of the monotonic clock
 };
 
 }  // namespace cove::init

@@ -24,7 +24,6 @@ struct ExecSpec {
   std::string cwd;                 // absolute; empty: the workspace if there is one, else the home
   std::string user;                // empty: the sandbox's
   std::optional<WindowSize> pty;   // a terminal of the sandbox's own, instead of pipes
-  bool sole = false;               // the sandbox's only one: it needs no control group apart from the sandbox's
 };
 
 // What the kernel measured, never estimated.

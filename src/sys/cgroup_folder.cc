@@ -211,6 +211,7 @@ std::unexpected<Error> missing_controller(Controller controller, std::string hin
 }
 
 Result<void> destroy(Cgroup& group, std::chrono::milliseconds patience) {
+  if (group.remove()) return {};
   COVE_TRY(group.kill());
   Result<void> removed;
   COVE_TRY(wait_until(patience, [&]() -> Result<bool> {

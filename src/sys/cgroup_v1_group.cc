@@ -40,8 +40,8 @@ std::string missing_v1_hint() {
   return "mount the hierarchy, or start the kernel with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable=";
 }
 
-Result<std::unique_ptr<Cgroup>> V1Group::make(const std::vector<V1Part>& parents, const std::string& name,
-                                              const ControllerSet& wanted) {
+Result<std::unique_ptr<V1Group>> V1Group::make(const std::vector<V1Part>& parents, const std::string& name,
+                                               const ControllerSet& wanted) {
   std::vector<V1Part> parts;
   for (const V1Part& parent : parents) {
     if (!wanted_part(parent, wanted)) continue;
@@ -141,7 +141,8 @@ Result<bool> V1Group::populated() const {
 Result<std::vector<UniqueFd>> V1Group::open_join_fds() const {
   std::vector<UniqueFd> fds;
   // Not cgroup.procs: it stops the forks of the whole machine for some milliseconds.
-  for (const V1Part& part : parts_) fds.push_back(COVE_TRY(openat(part.folder.get(), "tasks", O_WRONLY)));
+  for (const std::vector<V1Part>* parts : {&parts_, &around_})
+    for (const V1Part& part : *parts) fds.push_back(COVE_TRY(openat(part.folder.get(), "tasks", O_WRONLY)));
   return fds;
 }
 
@@ -206,9 +207,12 @@ Result<void> V1Group::remove() {
 
 Result<std::unique_ptr<Cgroup>> V1Group::create_child(const std::string& name) {
   COVE_TRY(check_group_name(name));
-  static const ControllerSet kAll(
-      {Controller::Cpu, Controller::Memory, Controller::Pids, Controller::Io, Controller::Freezer});
-  return make(parts_, name, kAll);
+  // The others need no group of their own below: what is in this one is frozen and throttled with it.
+  static const ControllerSet kOwn({Controller::Cpu, Controller::Memory, Controller::Pids});
+  std::unique_ptr<V1Group> child = COVE_TRY(make(parts_, name, kOwn));
+  for (const V1Part& part : parts_)
+    if (!wanted_part(part, kOwn)) child->around_.push_back({part.subsystems, COVE_TRY(dup(part.folder.get()))});
+  return child;
 }
 
 void split_cpu_time(uint64_t total_ns, uint64_t user_ticks, uint64_t system_ticks, CgroupUsage& usage) {

@@ -46,8 +46,8 @@ class V1Group final : public Cgroup {
   V1Group(std::string name, std::vector<V1Part> parts) : name_(std::move(name)), parts_(std::move(parts)) {}
 
   // Makes `name` in the parents that serve something of `wanted`.
-  static Result<std::unique_ptr<Cgroup>> make(const std::vector<V1Part>& parents, const std::string& name,
-                                              const ControllerSet& wanted);
+  static Result<std::unique_ptr<V1Group>> make(const std::vector<V1Part>& parents, const std::string& name,
+                                               const ControllerSet& wanted);
 
   bool has(Controller controller) const override { return serve(parts_, controller); }
 
@@ -81,6 +81,7 @@ class V1Group final : public Cgroup {
 
   std::string name_;
   std::vector<V1Part> parts_;
+  std::vector<V1Part> around_;  // groups of the parent that its members are in too
   mutable HighestSeen pids_seen_;
 };
 

@@ -1,5 +1,6 @@
 #include "sys/socket.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -55,8 +56,14 @@ Result<void> send_message(int socket, std::string_view data, const std::vector<i
 
 Result<Message> receive_message(int socket, size_t most, int flags) {
   Message message;
-  message.data.resize(most);
-  iovec vector{message.data.data(), most};
+  // Its length first, so that no more memory is touched than it needs.
+  ssize_t length;
+  do {
+    length = ::recv(socket, nullptr, 0, flags | MSG_PEEK | MSG_TRUNC);
+  } while (length < 0 && errno == EINTR);
+  if (length < 0) return fail_errno("recvmsg");
+  message.data.resize(std::min(static_cast<size_t>(length), most));
+  iovec vector{message.data.data(), message.data.size()};
   alignas(cmsghdr) char control[CMSG_SPACE(kMaxFds * sizeof(int))];
   msghdr header = {};
   header.msg_iov = &vector;

@@ -106,9 +106,10 @@ TEST_P(Run, CopiesFilesInAndOut) {
   std::string here = folder();
   std::filesystem::create_directories(here + "/in/deep");
   write(here + "/in/deep/data.txt", "42");
-  if (GetParam().options.uid)
+  if (GetParam().options.uid) {
     for (const char* name : {"/in", "/in/deep", "/in/deep/data.txt"})
       ASSERT_EQ(::chown((here + name).c_str(), *GetParam().options.uid, *GetParam().options.uid), 0);
+  }
   Outcome outcome = cove({"run", "--copy-in", here + "/in:/home/user/in", "--copy-out", "result*:" + here + "/out", "--",
                           "sh", "-c", "mkdir -p results/sub; cp in/deep/data.txt results/sub/; echo x > result.txt; ln -s /etc/passwd resultlink"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
@@ -160,10 +161,10 @@ TEST_P(Run, RefusesWhatMakesNoSense) {
   };
   const Case cases[] = {
       {{"run", "--no-such-option", "--", "true"}, "--no-such-option"},
-      {{"run", "-m", "0", "--", "true"}, "memory"},
+      {{"run", "-m", "0", "--", "true"}, "-m: '0'"},
       {{"run", "-m", "-5", "--", "true"}, "-5"},
       {{"run", "-m", "1.5x", "--", "true"}, "1.5x"},
-      {{"run", "-m", "9999t", "--", "true"}, "9999t"},
+      {{"run", "-m", "9999t", "--", "true"}, "--memory"},
       {{"run", "--cpus", "0", "--", "true"}, "cpus"},
       {{"run", "--cpus", "100000", "--", "true"}, "100000"},
       {{"run", "--pids-limit", "x", "--", "true"}, "x"},

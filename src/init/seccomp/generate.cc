@@ -29,8 +29,6 @@ constexpr uint64_t kCloneNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWU
 constexpr uint64_t kUnshareNamespaces = kCloneNamespaces | 0x80;
 constexpr uint32_t kTioclinux = 0x541c;
 constexpr uint32_t kTiocsti = 0x5412;
-// Whoever shares its user id could take its descriptors away (RLIMIT_NOFILE).
-constexpr uint32_t kProcess1 = 1;
 constexpr int kNetlinkRoute = 0;
 
 void check(int status, const std::string& what) {
@@ -64,7 +62,6 @@ class Filter {
   void print(const char* name) const {
     std::printf("inline constexpr sock_filter %s[] = {\n", name);
     for (const sock_filter& instruction : forbid_by_argument("ioctl", 1, kTiocsti, kTioclinux)) print(instruction);
-    for (const sock_filter& instruction : forbid_by_argument("prlimit64", 0, kProcess1, kProcess1)) print(instruction);
     std::FILE* file = std::tmpfile();
     check(seccomp_export_bpf(context_, fileno(file)), "export");
     std::rewind(file);
@@ -134,6 +131,13 @@ void add_sockets(Filter& filter) {
   filter.rule(kEperm, "socket", SCMP_A0(SCMP_CMP_MASKED_EQ, kLow32, AF_NETLINK), SCMP_A2(SCMP_CMP_GT, kNetlinkRoute));
 }
 
+// Limits of others can be read; only one's own can be set. Process 1 may have the same user id as the caller.
+void add_rlimits(Filter& filter) {
+  filter.rule(SCMP_ACT_ALLOW, "prlimit64", SCMP_A0(SCMP_CMP_EQ, 0));
+  filter.rule(SCMP_ACT_ALLOW, "prlimit64", SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_EQ, 0));
+  filter.rule(kEperm, "prlimit64", SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_NE, 0));
+}
+
 void add_personalities(Filter& filter) {
   // Linux, 32-bit uname, gdb's ADDR_NO_RANDOMIZE, and the query.
   for (uint64_t persona : {0x0ul, 0x8ul, 0x20000ul, 0x20008ul, 0x40000ul, 0x40008ul, 0xfffffffful})
@@ -147,6 +151,7 @@ void print_filter(uint32_t arch, Nesting nesting, const char* name) {
   add_namespaces(filter, nesting);
   add_sockets(filter);
   filter.rule(SCMP_ACT_ALLOW, "ioctl");
+  add_rlimits(filter);
   add_personalities(filter);
   filter.print(name);
 }

@@ -10,7 +10,7 @@ inline constexpr const char* kAllowed[] = {
     "futex", "futex_requeue", "futex_wait", "futex_waitv", "futex_wake", "get_robust_list", "get_thread_area",
     "getcpu", "getpgid", "getpgrp", "getpid", "getppid", "getpriority", "getrlimit", "getrusage", "getsid", "gettid",
     "getitimer", "kill", "map_shadow_stack", "membarrier", "nanosleep", "pause", "pidfd_open", "pidfd_send_signal",
-    "prctl", "prlimit64", "process_madvise", "process_mrelease", "process_vm_readv", "process_vm_writev", "ptrace",
+    "prctl", "process_madvise", "process_mrelease", "process_vm_readv", "process_vm_writev", "ptrace",
     "restart_syscall", "rseq", "rt_sigaction", "rt_sigpending", "rt_sigprocmask", "rt_sigqueueinfo", "rt_sigreturn",
     "rt_sigsuspend", "rt_sigtimedwait", "rt_tgsigqueueinfo", "sched_get_priority_max", "sched_get_priority_min",
     "sched_getaffinity", "sched_getattr", "sched_getparam", "sched_getscheduler", "sched_rr_get_interval",

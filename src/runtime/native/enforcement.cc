@@ -53,7 +53,7 @@ class Planner {
   void plan_warning() {
     if (fallen_back_.empty()) return;
     holding_.warnings.push_back(concat("default limits are held without control groups (", join(fallen_back_, ", "),
-                                       "): ", means_.why_not, "; see `cove doctor`"));
+                                       "), because this user may make none; `cove doctor` tells how to change that"));
   }
 
   Result<void> plan_cpus() {

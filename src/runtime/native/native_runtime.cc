@@ -182,6 +182,7 @@ Result<SpawnPlan> NativeRuntime::plan(const SandboxSpec& spec, const Holding& ho
   plan.watched_memory = holding.watched_memory;
   plan.pinned_cpus = holding.pinned_cpus;
   plan.nesting = spec.nesting;
+  plan.ends_with_exec = spec.ends_with_exec;
   plan.lifetime = spec.lifetime;
   return plan;
 }
@@ -189,8 +190,11 @@ Result<SpawnPlan> NativeRuntime::plan(const SandboxSpec& spec, const Holding& ho
 Result<std::unique_ptr<sys::Cgroup>> NativeRuntime::make_group(const SandboxSpec& spec) {
   using sys::Controller;
   if (!groups_) return std::unique_ptr<sys::Cgroup>();
-  std::vector<Controller> wanted = {Controller::Cpu, Controller::Memory, Controller::Pids, Controller::Io,
-                                    Controller::Freezer};
+  std::vector<Controller> wanted = {Controller::Cpu, Controller::Memory, Controller::Pids};
+  const bool throttled = spec.limits.io_read.value > 0 || spec.limits.io_write.value > 0;
+  // On v1 each one is a folder of its own, made, joined and removed.
+  if (throttled || (*groups_)->version() == 2) wanted.push_back(Controller::Io);
+  if (!spec.single_exec) wanted.push_back(Controller::Freezer);
   std::unique_ptr<sys::Cgroup> group = COVE_TRY((*groups_)->create(group_name(spec), wanted));
   Result<void> limited = set_limits(*group, spec.limits);
   if (!limited) {
@@ -251,7 +255,7 @@ Result<std::unique_ptr<Sandbox>> NativeRuntime::create(const SandboxSpec& wanted
   parts.spec = std::move(spec);
   parts.holding = std::move(holding);
   parts.id_lock = std::move(plan.ids.lock);
-  sweep_left_overs();
+  parts.idle_work = [this] { sweep_left_overs(); };
   return COVE_TRY(NativeSandbox::create(std::move(parts)));
 }
 

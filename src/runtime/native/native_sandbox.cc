@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
@@ -47,16 +48,11 @@ Result<void> wait_for_connection(int socket) {
   return {};
 }
 
-bool readable(int fd) {
-  pollfd polled = {fd, POLLIN, 0};
-  return fd >= 0 && ::poll(&polled, 1, 0) > 0;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<NativeSandbox>> NativeSandbox::create(Parts parts) {
   std::unique_ptr<NativeSandbox> sandbox(new NativeSandbox(std::move(parts)));
-  COVE_TRY(sandbox->watch_sockets());
+  COVE_TRY(sandbox->watch_channel());
   return sandbox;
 }
 
@@ -64,16 +60,13 @@ NativeSandbox::~NativeSandbox() {
   if (!ended_ && parts_.spec.lifetime == Lifetime::OneRun) static_cast<void>(destroy());
 }
 
-Result<void> NativeSandbox::watch_sockets() {
+Result<void> NativeSandbox::watch_channel() {
   poll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   if (!poll_) return fail_errno("epoll_create1");
-  std::vector<int> fds = {parts_.control.get()};
-  if (parts_.builder) fds.push_back(parts_.builder->status.get());
-  for (int fd : fds) {
-    epoll_event event = {};
-    event.events = EPOLLIN;
-    if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, fd, &event) < 0) return fail_errno("epoll_ctl");
-  }
+  // The builder's word is asked for when the channel closes: it closes when the walls do not come up, too.
+  epoll_event event = {};
+  event.events = EPOLLIN;
+  if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, parts_.control.get(), &event) < 0) return fail_errno("epoll_ctl");
   return {};
 }
 
@@ -110,12 +103,13 @@ wire::ExecRequest NativeSandbox::request_of(const ExecSpec& spec) const {
 }
 
 sys::Cgroup* NativeSandbox::group_of(const RunningExec& exec) const {
-  return exec.group ? exec.group.get() : parts_.group.get();
+  if (exec.group || exec.adopted) return exec.group.get();
+  return parts_.group.get();
 }
 
 Result<std::vector<UniqueFd>> NativeSandbox::join_fds(RunningExec& exec) {
   if (!parts_.group) return std::vector<UniqueFd>();
-  if (!exec.spec.sole) exec.group = COVE_TRY(parts_.group->create_child(exec.spec.id));
+  if (!parts_.spec.single_exec) exec.group = COVE_TRY(parts_.group->create_child(exec.spec.id));
   return group_of(exec)->open_join_fds();
 }
 
@@ -211,31 +205,12 @@ Result<std::optional<Event>> NativeSandbox::next_event() {
     return event;
   }
   if (ended_) return std::optional<Event>();
-  if (parts_.builder && readable(parts_.builder->status.get())) {
-    std::optional<Event> event = COVE_TRY(read_builder());
-    if (event) return event;
-  }
   Result<sys::Message> message = sys::receive_message(parts_.control.get(), wire::kMaxMessage, MSG_DONTWAIT);
   if (!message && message.error().errnum() == EAGAIN) return std::optional<Event>();
   if (!message || message->data.empty()) return sandbox_ended();
   Reader in(message->data);
   Type type = in.type();
   return event_of(Reply{type, std::string(in.rest()), std::move(message->fds)});
-}
-
-// What the builder says first: the walls stand, or why not, or that the memory limit was reached.
-Result<std::optional<Event>> NativeSandbox::read_builder() {
-  Result<BuilderWord> word = read_word(*parts_.builder);
-  if (!word) {
-    ended_ = true;
-    return Event(SandboxEnded{word.error()});
-  }
-  switch (*word) {
-    case BuilderWord::Built: built_ = true; break;
-    case BuilderWord::OutOfMemory: out_of_memory_ = true; break;
-    case BuilderWord::Gone: return sandbox_ended();
-  }
-  return std::optional<Event>();
 }
 
 // The channel has closed: the builder knows why, if anyone does.
@@ -245,10 +220,9 @@ Result<std::optional<Event>> NativeSandbox::sandbox_ended() {
   for (bool more = parts_.builder.has_value(); more;) {
     Result<BuilderWord> word = read_word(*parts_.builder);
     if (!word) end.error = word.error();
-    else if (*word == BuilderWord::OutOfMemory) out_of_memory_ = true;
+    else if (*word == BuilderWord::OutOfMemory) end.out_of_memory = true;
     more = word && *word != BuilderWord::Gone;
   }
-  end.out_of_memory = out_of_memory_;
   return Event(std::move(end));
 }
 
@@ -275,9 +249,10 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in) {
   uint64_t system_us = in.number();
   uint64_t peak_kib = in.number();
   uint64_t layer = in.number();
+  uint64_t disk_read = in.number();
+  uint64_t disk_written = in.number();
   auto found = execs_.find(end.exec_id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
-  found->second.ended = true;
   if (sys::Cgroup* group = group_of(found->second)) {
     sys::CgroupUsage counted = COVE_TRY(group->usage());
     end.usage = usage_of(counted);
@@ -289,6 +264,9 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in) {
     end.usage.memory_peak_bytes = peak_kib * 1024;
   }
   end.usage.disk_written_bytes = layer_usage(layer);
+  // A group counts what all of its processes moved, if it counts at all.
+  end.usage.io_read_bytes = std::max(end.usage.io_read_bytes, disk_read);
+  end.usage.io_write_bytes = std::max(end.usage.io_write_bytes, disk_written);
   if (found->second.group) static_cast<void>(sys::destroy(*found->second.group));
   execs_.erase(found);
   return Event(std::move(end));
@@ -324,7 +302,7 @@ Result<void> NativeSandbox::kill(const std::string& exec_id) {
   auto found = execs_.find(exec_id);
   if (found == execs_.end()) return fail(Code::NotFound, concat("no exec ", exec_id, " is running"));
   if (sys::Cgroup* group = group_of(found->second)) return group->kill();
-  if (found->second.spec.sole && parts_.builder) return kill_sandbox(*parts_.builder), Result<void>();
+  if (parts_.spec.single_exec && parts_.builder) return kill_sandbox(*parts_.builder), Result<void>();
   return signal(exec_id, SIGKILL, SignalReach::Group);
 }
 
@@ -381,7 +359,7 @@ Result<void> NativeSandbox::take_over() {
     in.number();
     bool ended = in.number() != 0;
     auto status = static_cast<int>(in.number());
-    exec.spec.sole = true;
+    exec.adopted = true;
     if (ended) pending_.push_back(ExecEnded{exec.spec.id, status});
     else execs_.emplace(exec.spec.id, std::move(exec));
   }
@@ -404,6 +382,7 @@ Result<void> NativeSandbox::destroy() {
   // A subvolume can go while it is in use, and does so here: if this process is killed now, the builder goes on with it.
   Result<void> unlayered;
   if (parts_.layer->mount().kind == LayerKind::Pool) unlayered = parts_.layer->remove();
+  if (parts_.idle_work) parts_.idle_work();
   if (parts_.builder) COVE_TRY(wait_for_end(*parts_.builder));
   parts_.builder.reset();
   if (!parts_.socket_path.empty()) ::unlink(parts_.socket_path.c_str());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -26,6 +27,7 @@ class NativeSandbox : public Sandbox {
     std::optional<Builder> builder;  // none after adoption, or once a long-lived sandbox stands
     std::string socket_path;         // Lifetime::Long: where process 1 takes servers
     UniqueFd id_lock;
+    std::function<void()> idle_work;  // done while the sandbox comes down
   };
   static Result<std::unique_ptr<NativeSandbox>> create(Parts parts);
   ~NativeSandbox() override;
@@ -54,8 +56,8 @@ class NativeSandbox : public Sandbox {
  private:
   struct RunningExec {
     ExecSpec spec;
-    std::unique_ptr<sys::Cgroup> group;  // null: the sandbox's
-    bool ended = false;
+    std::unique_ptr<sys::Cgroup> group;  // null: the sandbox's, or unknown after adoption
+    bool adopted = false;
   };
   struct Reply {
     wire::Type type;
@@ -64,7 +66,7 @@ class NativeSandbox : public Sandbox {
   };
 
   explicit NativeSandbox(Parts parts) : parts_(std::move(parts)) {}
-  Result<void> watch_sockets();
+  Result<void> watch_channel();
   Result<void> send(const wire::Writer& message, const std::vector<int>& fds = {});
   Result<void> send_exec(const ExecSpec& spec, std::vector<int> fds, uint64_t flags);
   wire::ExecRequest request_of(const ExecSpec& spec) const;
@@ -75,7 +77,6 @@ class NativeSandbox : public Sandbox {
   Result<std::optional<Event>> exec_ended(wire::Reader& in);
   Result<std::optional<Event>> exec_failed(wire::Reader& in);
   Result<std::optional<Event>> sandbox_ended();
-  Result<std::optional<Event>> read_builder();
   Result<void> remove_group();
   uint64_t layer_usage(uint64_t measured_inside) const;
   sys::Cgroup* group_of(const RunningExec& exec) const;
@@ -86,7 +87,6 @@ class NativeSandbox : public Sandbox {
   std::deque<Event> pending_;
   uint64_t next_token_ = 1;
   bool built_ = false;
-  bool out_of_memory_ = false;
   bool ended_ = false;
 };
 

@@ -61,6 +61,7 @@ Result<void> take_identity(const SpawnPlan& plan) {
 std::string mode_letters(const SpawnPlan& plan) {
   std::string mode;
   if (plan.lifetime == Lifetime::OneRun) mode += wire::kModeOneRun;
+  if (plan.ends_with_exec) mode += wire::kModeOneExec;
   if (plan.ids.single_id) mode += wire::kModeSingleId;
   // Landlock forbids mounting altogether, which nested sandboxes need.
   mode += plan.nesting ? wire::kModeNesting : wire::kModeLandlock;
@@ -104,10 +105,12 @@ Result<void> child_main(const SpawnPlan& plan, int program, int control, int go,
   return exec_init(plan, program, control, go);
 }
 
-// A copy of the program on a mount that cannot be written to: nothing inside can reach the file itself.
+// The program on a mount that cannot be written to: nothing inside can reach the file itself. It is put over the file,
+// in this mount namespace only, and goes with the old root: a mount that is let go by itself costs an RCU period.
 Result<UniqueFd> open_program(const std::string& path) {
   UniqueFd tree = COVE_TRY(sys::open_tree_clone(AT_FDCWD, path, sys::Subtree::One));
   COVE_TRY(sys::mount_setattr(tree.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, sys::Subtree::One));
+  COVE_TRY(sys::attach_mount(tree.get(), AT_FDCWD, path));
   return tree;
 }
 

@@ -6,6 +6,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "base/text.h"
@@ -26,11 +27,11 @@ constexpr uint64_t kSafe = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 constexpr uint32_t kStranger = kIdsPerSandbox - 1;
 constexpr uint32_t kTtyGroup = 5;
 
+// What shows or changes the machine as a whole; where the kernel has it.
 constexpr const char* kReadOnlyProc[] = {"bus", "fs", "irq", "sys"};
-constexpr const char* kMaskedProcFiles[] = {"kcore",         "keys",       "kmsg",          "latency_stats",
-                                            "sched_debug",   "timer_list", "sysrq-trigger", "timer_stats",
-                                            "pagetypeinfo",  "vmallocinfo", "slabinfo", "kallsyms", "kpagecount", "kpageflags", "kpagecgroup"};
-constexpr const char* kMaskedProcFolders[] = {"acpi", "scsi"};
+constexpr const char* kMaskedProcFiles[] = {"kcore", "keys", "kmsg", "latency_stats", "sched_debug",
+                                            "sysrq-trigger", "timer_list"};
+constexpr const char* kMaskedProcFolders[] = {"acpi", "asound", "scsi"};
 
 std::string part_name(const ImageMount& mount) {
   std::string name = mount.target.empty() ? "root" : mount.target;
@@ -254,26 +255,24 @@ Result<void> RootMounts::mount_proc(int pid_namespace) {
   return outcome;
 }
 
+// Covers a path with a copy of a mount; a path that this kernel does not have needs no cover.
+Result<void> RootMounts::cover(const std::string& source, const std::string& path, uint64_t attributes) {
+  Result<UniqueFd> tree = sys::open_tree_clone(root_.get(), source, Subtree::One);
+  if (!tree && tree.error().errnum() == ENOENT) return {};
+  if (!tree) return std::unexpected(tree.error());
+  if (attributes != 0) COVE_TRY(sys::mount_setattr(tree->get(), attributes, Subtree::One));
+  Result<void> attached = sys::attach_mount(tree->get(), root_.get(), path);
+  if (!attached && attached.error().errnum() == ENOENT) return {};
+  return attached;
+}
+
 Result<void> RootMounts::mask_proc() {
-  auto cover = [&](Result<UniqueFd> tree, const std::string& path) -> Result<void> {
-    if (!tree) return std::unexpected(tree.error());
-    COVE_TRY(sys::mount_setattr(tree->get(), MOUNT_ATTR_RDONLY | kSafe | MOUNT_ATTR_NOEXEC, Subtree::One));
-    return sys::attach_mount(tree->get(), root_.get(), path);
-  };
-  auto there = [&](const std::string& path) { return ::faccessat(root_.get(), path.c_str(), F_OK, 0) == 0; };
   for (const char* name : kReadOnlyProc) {
     std::string path = concat("proc/", name);
-    if (there(path)) COVE_TRY(cover(sys::open_tree_clone(root_.get(), path, Subtree::One), path));
+    COVE_TRY(cover(path, path, MOUNT_ATTR_RDONLY | kSafe | MOUNT_ATTR_NOEXEC));
   }
-  for (const char* name : kMaskedProcFiles) {
-    std::string path = concat("proc/", name);
-    if (there(path)) COVE_TRY(sys::attach_mount(
-        COVE_TRY(sys::open_tree_clone(root_.get(), "dev/null", Subtree::One)).get(), root_.get(), path));
-  }
-  for (const char* name : kMaskedProcFolders) {
-    std::string path = concat("proc/", name);
-    if (there(path)) COVE_TRY(cover(sys::open_tree_clone(root_.get(), "dev/mqueue", Subtree::One), path));
-  }
+  for (const char* name : kMaskedProcFiles) COVE_TRY(cover("dev/null", concat("proc/", name), 0));
+  for (const char* name : kMaskedProcFolders) COVE_TRY(cover("dev/mqueue", concat("proc/", name), 0));
   return {};
 }
 

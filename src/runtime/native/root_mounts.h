@@ -46,6 +46,7 @@ class RootMounts {
   Result<void> mount_dev();
   Result<void> mount_proc(int pid_namespace);
   Result<void> mask_proc();
+  Result<void> cover(const std::string& source, const std::string& path, uint64_t attributes);
   Result<void> attach_workspace();
   Result<void> file_rights_of(uint32_t inside);
   Result<void> own_file_rights();

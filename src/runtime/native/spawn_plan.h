@@ -26,6 +26,7 @@ struct SpawnPlan {
   uint64_t watched_memory = 0;  // where no control group holds memory: bytes at which the builder ends the sandbox
   unsigned pinned_cpus = 0;     // where no control group holds CPU: how many CPUs the sandbox may run on, 0 for all
   bool nesting = false;
+  bool ends_with_exec = false;
   Lifetime lifetime = Lifetime::OneRun;
   int listener = -1;  // Lifetime::Long: the socket at which process 1 takes later servers
 };
