@@ -69,10 +69,10 @@ std::string why_not() {
     ASSERT_TRUE(ok_result.has_value()) << ok_result.error().message(); \
   } while (false)
 
-bool any_loop_on(const std::string& image) {
+bool any_loop_on(const std::string& folder) {
   for (const std::string& name : sys::list_folder("/sys/block").value_or(std::vector<std::string>())) {
     Result<std::string> file = sys::read_file(concat("/sys/block/", name, "/loop/backing_file"), 4096);
-    if (file && file->starts_with(image)) return true;
+    if (file && file->starts_with(folder)) return true;
   }
   return false;
 }
@@ -108,7 +108,7 @@ class Pools : public testing::Test {
   }
   void TearDown() override {
     if (state_.empty()) return;
-    EXPECT_FALSE(any_loop_on(image()));
+    EXPECT_FALSE(any_loop_on(state_ + "/"));
     EXPECT_TRUE(sys::remove_tree(state_));
   }
 
@@ -138,7 +138,7 @@ class Pools : public testing::Test {
 TEST_F(Pools, LeaveNothingWhenTheLastLayerIsGone) {
   std::shared_ptr<Pool> pool = open();
   ASSERT_TRUE(pool);
-  EXPECT_TRUE(any_loop_on(image()));
+  EXPECT_TRUE(any_loop_on(state_ + "/"));
   std::unique_ptr<Layer> layer = create(*pool, "a");
   ASSERT_TRUE(layer);
   EXPECT_EQ(layer->mount().kind, LayerKind::Pool);
@@ -147,7 +147,7 @@ TEST_F(Pools, LeaveNothingWhenTheLastLayerIsGone) {
   ASSERT_OK(layer->remove());
   EXPECT_TRUE(layer->remove());
   EXPECT_FALSE(sys::exists(image()));
-  EXPECT_FALSE(any_loop_on(image()));
+  EXPECT_FALSE(any_loop_on(state_ + "/"));
   EXPECT_THAT(*sys::list_folder(state_), ElementsAre("pool.lock"));
 }
 
@@ -228,7 +228,7 @@ TEST_F(Pools, AreNotMountedAnyMoreWhenTheirOnlyUserIsKilled) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_EQ(status, 0);
-  EXPECT_FALSE(any_loop_on(image()));
+  EXPECT_FALSE(any_loop_on(state_ + "/"));
   EXPECT_TRUE(sys::exists(image()));
   open();
   EXPECT_FALSE(sys::exists(image()));
@@ -239,7 +239,7 @@ TEST_F(Pools, KeepLongLayers) {
   ASSERT_TRUE(layer);
   EXPECT_EQ(fill(layer->mount().mount, "file", kMiB).errnum, 0);
   layer.reset();
-  EXPECT_FALSE(any_loop_on(image()));
+  EXPECT_FALSE(any_loop_on(state_ + "/"));
   std::shared_ptr<Pool> pool = open();
   ASSERT_TRUE(pool);
   EXPECT_THAT(ids(*pool), ElementsAre("a"));

@@ -28,9 +28,18 @@ bool fits(const std::string& line, const std::string& wanted) {
   return false;
 }
 
+// Where a theme's options say "{workspace}".
+std::vector<std::string> fill_in(std::vector<std::string> options, Mode mode) {
+  constexpr std::string_view kPlace = "{workspace}";
+  for (std::string& option : options)
+    if (size_t place = option.find(kPlace); place != std::string::npos)
+      option.replace(place, kPlace.size(), Host::get().workspace(mode.outside));
+  return options;
+}
+
 Batch make(const Theme& theme, Mode mode) {
   std::string program = concat("/tmp/testee-", std::string_view(theme.testee));
-  Order order{mode, theme.options, {theme.testee}, theme.command};
+  Order order{mode, fill_in(theme.options, mode), {theme.testee}, theme.command};
   if (order.command.empty()) order.command = {program, "all"};
   Batch made;
   made.before = Host::get().state();

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
@@ -120,6 +121,7 @@ void Host::set_up() {
   name_ = folder_.substr(5);
   make_homes();
   hide_files();
+  make_workspaces();
   open_sockets();
   leak_descriptors();
   start_process();
@@ -139,6 +141,31 @@ void Host::make_homes() {
   std::ofstream(folder_ + "/subids") << name_ << ":1879048192:65536\n";
 }
 
+std::string Host::workspace(Outside outside) const {
+  return folder_ + "/workspace-" + std::to_string(static_cast<int>(outside));
+}
+
+void Host::make_workspaces() {
+  for (auto [outside, owner] : {std::pair(Outside::Root, 0u), std::pair(Outside::Rootless, kOrdinary),
+                                std::pair(Outside::Subordinate, kSubordinate)}) {
+    std::string path = workspace(outside);
+    std::filesystem::create_directory(path);
+    std::string plain = own_file(path + "/plain", "plain", 0644);
+    std::string others = own_file(path + "/others", "top secret", 0600);
+    std::string node = path + "/node";
+    if (::mknod(node.c_str(), S_IFCHR | 0666, makedev(1, 3)) < 0 || ::chmod(node.c_str(), 0666) < 0) ::abort();
+    std::filesystem::create_symlink(settings_["HOST_FILE_TMP"], path + "/link-out");
+    std::filesystem::create_symlink("../../../../../../.." + settings_["HOST_FILE_TMP"], path + "/link-up");
+    std::filesystem::create_symlink("/", path + "/link-root");
+    std::filesystem::copy_file(build_folder() + "/testee-privilege", path + "/setuid");
+    if (::chmod((path + "/setuid").c_str(), 06755) < 0) ::abort();
+    constexpr unsigned kSomebodyElse = 54321;
+    if (::chown(path.c_str(), owner, owner) < 0 || ::chown(plain.c_str(), owner, owner) < 0 ||
+        ::chown(others.c_str(), kSomebodyElse, kSomebodyElse) < 0)
+      ::abort();
+  }
+}
+
 std::string Host::own_file(const std::string& path, const std::string& text, unsigned mode) {
   std::ofstream(path) << text;
   if (::chmod(path.c_str(), static_cast<mode_t>(mode)) < 0) ::abort();
@@ -151,15 +178,15 @@ std::string Host::hide(const std::string& name, const std::string& text) {
 }
 
 void Host::hide_files() {
-  settings_["HOST_FILE_OPT"] = hide("secret", "secret");
-  settings_["HOST_FILE_LOCAL"] = own_file("/usr/local/" + name_, "secret", 0600);
+  settings_["HOST_FILE_OPT"] = hide("secret", "top secret");
+  settings_["HOST_FILE_LOCAL"] = own_file("/usr/local/" + name_, "top secret", 0600);
   std::string closed = "/opt/" + name_ + "-closed";
   if (::mkdir(closed.c_str(), 0700) < 0) ::abort();
   files_.push_back(closed);
-  settings_["HOST_FILE_CLOSED"] = own_file(closed + "/open", "secret", 0644);
-  settings_["HOST_FILE_HOME"] = own_file("/root/." + name_, "secret", 0644);
-  settings_["HOST_FILE_TMP"] = own_file(folder_ + "/secret", "secret", 0644);
-  settings_["HOST_FILE_SHM"] = own_file("/dev/shm/" + name_, "secret", 0644);
+  settings_["HOST_FILE_CLOSED"] = own_file(closed + "/open", "top secret", 0644);
+  settings_["HOST_FILE_HOME"] = own_file("/root/." + name_, "top secret", 0644);
+  settings_["HOST_FILE_TMP"] = own_file(folder_ + "/secret", "top secret", 0644);
+  settings_["HOST_FILE_SHM"] = own_file("/dev/shm/" + name_, "top secret", 0644);
 }
 
 void Host::open_sockets() {

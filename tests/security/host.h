@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "security/walls.h"
+
 namespace cove::test {
 
 // What an escape would change on the host; equal before and after.
@@ -27,11 +29,15 @@ class Host {
   // A file of root's in /opt with mode 0600, removed at the end; returns its path.
   std::string hide(const std::string& name, const std::string& text);
 
+  // A folder that belongs to whoever runs Cove, with traps in it.
+  std::string workspace(Outside outside) const;
+
   HostState state() const;
 
  private:
   void make_homes();
   void hide_files();
+  void make_workspaces();
   void open_sockets();
   void leak_descriptors();
   void start_process();

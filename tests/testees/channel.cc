@@ -272,4 +272,14 @@ constexpr Attempt kAttempts[] = {
 
 }  // namespace
 
-int main(int argc, char** argv) { return run(argc, argv, kAttempts); }
+int main(int argc, char** argv) {
+  refuse_outside();
+  // Without an end: what it is for is that others are served meanwhile.
+  if (argc == 2 && std::strcmp(argv[1], "flood") == 0)
+    for (;;) {
+      int socket = knock();
+      say(socket, std::string(1000, 'x'), {0, 1, 2});
+      ::close(socket);
+    }
+  return run(argc, argv, kAttempts);
+}

@@ -157,6 +157,7 @@ int main(int argc, char** argv) {
     bool more = ::geteuid() != ::getuid() || ::getegid() != ::getgid() || (permitted() & ~kRoots) != 0;
     return more || (::getuid() != 0 && permitted() != 0) ? 1 : 0;
   }
-  if (argc == 2 && std::strcmp(argv[1], "prepare") == 0) return copy_self(setting("PREPARED")) ? 0 : 1;
+  if (argc == 2 && std::strcmp(argv[1], "prepare") == 0)
+    return copy_self(setting("PREPARED")) && ::chmod(setting("PREPARED"), 06755) == 0 ? 0 : 1;
   return run(argc, argv, kAttempts);
 }

@@ -31,7 +31,7 @@ Outcome list(const char* path) {
   return count == 0 ? held("empty") : done();
 }
 
-// Every process that is seen must be one that this sandbox started: its parents lead to process 1 or to none.
+// Nothing else was started in this sandbox.
 Outcome foreign_processes() {
   DIR* folder = ::opendir("/proc");
   if (!folder) return denied();
@@ -100,7 +100,6 @@ constexpr Attempt kAttempts[] = {
     {"list_scsi", [] { return list("/proc/scsi"); }},
     {"foreign_processes", foreign_processes},
     {"lower_oom_score", lower_oom_score},
-    {"write_loginuid", [] { return write_to("/proc/self/loginuid", "0"); }},
     {"process_1_root", [] { return read_from("/proc/1/root/etc/hostname"); }},
     {"process_1_root_link", [] { return read_link("/proc/1/root"); }},
     {"process_1_cwd", [] { return read_link("/proc/1/cwd"); }},
@@ -109,10 +108,11 @@ constexpr Attempt kAttempts[] = {
     {"process_1_maps", [] { return read_from("/proc/1/maps"); }},
     {"process_1_syscall", [] { return read_from("/proc/1/syscall"); }},
     {"process_1_stack", [] { return read_from("/proc/1/stack"); }},
-    {"process_1_fds", [] { return list("/proc/1/fd"); }},
+    {"process_1_channel", [] { return read_link("/proc/1/fd/3"); }},
+    {"process_1_descriptor", [] { return read_from("/proc/1/fd/0"); }},
     {"process_1_exe", [] { return read_link("/proc/1/exe"); }},
     {"process_1_namespaces", [] { return read_link("/proc/1/ns/mnt"); }},
-    {"process_1_oom_score", [] { return write_to("/proc/1/oom_score_adj", "1000"); }},
+    {"process_1_oom_score", [] { return write_to("/proc/1/oom_score_adj", "-1000"); }},
     {"process_1_map_files", [] { return list("/proc/1/map_files"); }},
     {"overwrite_process_1_program", [] { return write_to("/proc/1/exe", kMark); }},
     {"overwrite_own_program", [] { return write_to("/proc/self/exe", kMark); }},

@@ -77,6 +77,9 @@ Result<void> RootMounts::open_sources() {
       part.lowers.push_back({COVE_TRY(sys::open_tree_clone(AT_FDCWD, lower, Subtree::One)), {}});
     parts_.push_back(std::move(part));
   }
+  if (plan_.layer.kind == LayerKind::Folder)
+    layer_ = COVE_TRY(sys::open_tree_clone(AT_FDCWD, plan_.layer.folder, Subtree::One));
+  if (plan_.layer.kind == LayerKind::Pool) layer_ = COVE_TRY(sys::dup(plan_.layer.mount));
   COVE_TRY(open_devices());
   return open_workspace();
 }
@@ -130,11 +133,8 @@ Result<void> RootMounts::stage_layer(int user_namespace) {
     layer_path_ = concat(kStage, "/layer");
     COVE_TRY(sys::mkdir(layer_path_, 0755));
     COVE_TRY(own_file_rights());
-    UniqueFd tree = COVE_TRY(plan_.layer.mount >= 0
-                                 ? sys::dup(plan_.layer.mount)
-                                 : sys::open_tree_clone(AT_FDCWD, plan_.layer.folder, Subtree::One));
-    COVE_TRY(sys::mount_setattr(tree.get(), kSafe, Subtree::One, plan_.ids.rootless ? -1 : user_namespace));
-    COVE_TRY(sys::attach_mount(tree.get(), AT_FDCWD, layer_path_));
+    COVE_TRY(sys::mount_setattr(layer_.get(), kSafe, Subtree::One, plan_.ids.rootless ? -1 : user_namespace));
+    COVE_TRY(sys::attach_mount(layer_.get(), AT_FDCWD, layer_path_));
     COVE_TRY(file_rights_of(0));
   }
   for (const Part& part : parts_) {

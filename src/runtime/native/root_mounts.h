@@ -56,6 +56,7 @@ class RootMounts {
   std::vector<Part> parts_;
   UniqueFd dev_;
   std::vector<UniqueFd> devices_;  // placeholders' sources, in the order of kDevices
+  UniqueFd layer_;  // where the layer is a folder or a subvolume
   UniqueFd workspace_;
   UniqueFd stage_;
   std::string layer_path_;

@@ -1,0 +1,52 @@
+#include "base/text.h"
+
+#include <gtest/gtest.h>
+
+namespace cove {
+namespace {
+
+TEST(ParseBytes, TakesTheUnitsPeopleWrite) {
+  EXPECT_EQ(*parse_bytes("512"), 512u);
+  EXPECT_EQ(*parse_bytes("64k"), 64u << 10);
+  EXPECT_EQ(*parse_bytes("1.5g"), 3u << 29);
+  EXPECT_EQ(*parse_bytes("2GiB"), 2ull << 30);
+  EXPECT_EQ(*parse_bytes("2gb"), 2ull << 30);
+  EXPECT_EQ(*parse_bytes("7b"), 7u);
+}
+
+TEST(ParseBytes, RefusesTheRest) {
+  for (const char* text : {"", "0", "-5", "1.5x", "g", "1e3", "nan", "inf", "1 g", "0.1", "99999999999999999999p", "1bb"})
+    EXPECT_FALSE(parse_bytes(text)) << text;
+}
+
+TEST(ParseDuration, TakesTheUnitsPeopleWrite) {
+  EXPECT_EQ(parse_duration("30")->count(), 30'000);
+  EXPECT_EQ(parse_duration("250ms")->count(), 250);
+  EXPECT_EQ(parse_duration("1.5s")->count(), 1500);
+  EXPECT_EQ(parse_duration("5m")->count(), 300'000);
+  EXPECT_EQ(parse_duration("2h")->count(), 7'200'000);
+}
+
+TEST(ParseDuration, RefusesTheRest) {
+  for (const char* text : {"", "0", "-1s", "soon", "1w", "0.1ms", "400d"}) EXPECT_FALSE(parse_duration(text)) << text;
+}
+
+TEST(ParseInteger, HoldsItsBounds) {
+  EXPECT_EQ(*parse_integer("7", 1, 9), 7);
+  for (const char* text : {"0", "10", "-1", "7x", "", " 7", "99999999999999999999"}) EXPECT_FALSE(parse_integer(text, 1, 9)) << text;
+}
+
+TEST(Closest, FindsTheLikelyMeaningOnly) {
+  EXPECT_EQ(closest("pyton", {"python", "bash"}), "python");
+  EXPECT_EQ(closest("--memroy", {"--memory", "--name"}), "--memory");
+  EXPECT_EQ(closest("cobol", {"python", "bash"}), "");
+}
+
+TEST(Error, TellsTheWholeStory) {
+  Error error = Error::from_errno(13, "write memory.max").note("limit memory of sandbox k3");
+  EXPECT_EQ(error.message(), "limit memory of sandbox k3: write memory.max: Permission denied");
+  EXPECT_EQ(error.code(), Code::Denied);
+}
+
+}  // namespace
+}  // namespace cove

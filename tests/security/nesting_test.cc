@@ -1,0 +1,38 @@
+#include "security/attempts.h"
+
+namespace cove::test {
+namespace {
+
+// With --nesting a program may make namespaces of its own, and is as far from the host as before.
+constexpr Expectation kNestingExpectations[] = {
+    {"nested_mount", "held"},
+    {"nested_proc", "EPERM"},
+    {"nested_proc_of_sandbox", "EPERM"},
+    {"nested_sysfs", "EPERM"},
+    {"nested_disk", "EPERM"},
+    {"nested_unmask", "EINVAL"},
+    {"nested_unmount_proc", "EINVAL"},
+    {"nested_remount_proc_sys", "EPERM"},
+    {"nested_remount_suid", "EPERM"},
+    {"nested_bind_parent_of_mask", "EINVAL"},
+    {"nested_core_pattern", "EACCES|EROFS"},
+    {"nested_device", "EPERM"},
+    {"nested_enter_process_1", "EACCES"},
+    {"nested_process_1_root", "EACCES"},
+    {"nested_host_file", "EACCES"},
+    {"nested_cgroup", "EACCES"},
+    {"nested_clock", "EPERM"},
+    {"nested_hostname", "EPERM"},
+    {"nested_raw_socket", "EPERM"},
+    {"nested_packet_socket", "EPERM"},
+    {"nested_keyctl", "EPERM"},
+    {"nested_bpf", "EPERM"},
+    {"nested_open_by_handle", "EPERM"},
+    {"nested_chroot", "held"},
+};
+
+const Theme kNesting{"nesting", kNestingExpectations, {"--nesting"}};
+COVE_ATTEMPTS(Nesting, kNesting);
+
+}  // namespace
+}  // namespace cove::test
