@@ -75,7 +75,7 @@ std::string run_help() {
          "  cove run --lang python script.py            echo 'print(1)' | cove run --lang python -\n"
          "  cove run -it -- bash\n"
          "  cove run --workspace .:rw -m 512m --timeout 60s -- make test\n"
-         "  cove run --copy-in data.csv --copy-out '*.png:plots' -- python3 /workspace/plot.py\n"
+         "  cove run --copy-in plot.py --copy-in data.csv --copy-out '*.png:plots' -- python3 plot.py\n"
          "  cove run --json -- ls | jq .usage\n";
 }
 

@@ -98,14 +98,22 @@ class Exporter {
     return {};
   }
 
+  // Without waiting: what stands there may be a fifo.
+  static Result<UniqueFd> open_target(int folder, const std::string& name, mode_t mode) {
+    constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK;
+    UniqueFd to = COVE_TRY(sys::openat(folder, name, kFlags, mode & 0755));
+    struct stat info = COVE_TRY(sys::fstat(to.get()));
+    if (!S_ISREG(info.st_mode)) return fail(Code::Invalid, concat(name, " is there already, and is not a plain file"));
+    return to;
+  }
+
   Result<void> copy_file(const std::string& path, int folder, const std::string& host_path, const std::string& name,
                          mode_t mode) {
     UniqueFd from = COVE_TRY(view_.open(path, O_RDONLY | O_NOFOLLOW));
     struct stat info = COVE_TRY(sys::fstat(from.get()));
     // It may have been swapped since it was looked at.
     if (!S_ISREG(info.st_mode)) return leave_out(path, "it is not a plain file");
-    UniqueFd to = COVE_TRY_NOTE(concat("copy out to ", host_path),
-                                sys::openat(folder, name, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, mode & 0755));
+    UniqueFd to = COVE_TRY_NOTE(concat("copy out to ", host_path), open_target(folder, name, mode));
     uint64_t bytes = COVE_TRY(copy_bytes(from.get(), to.get(), room_, path));
     room_ -= bytes;
     copied_.files.push_back({path, host_path, bytes});

@@ -41,37 +41,44 @@ Result<void> bring_files(Sandbox& sandbox, const RunRequest& request) {
   return {};
 }
 
-Result<void> fetch_files(Sandbox& sandbox, const RunRequest& request, ExecResult& result) {
-  if (request.copy_out.empty()) return {};
+Result<void> copy_all_out(Sandbox& sandbox, const RunRequest& request, CopiedOut& copied) {
   std::unique_ptr<View> view = COVE_TRY(sandbox.open_view(request.exec.user));
-  CopiedOut copied;
   uint64_t room = request.copy_out_limit;
   for (const CopyOut& order : request.copy_out)
     COVE_TRY(copy_out(*view, order, working_folder(request), room, copied));
-  result.files = std::move(copied.files);
-  result.denials.insert(result.denials.end(), copied.left_out.begin(), copied.left_out.end());
   return {};
 }
 
-Result<ExecResult> run_in(Sandbox& sandbox, const RunRequest& request, Caller& caller) {
+// The program has ended: whatever goes wrong here is told beside its result, which is not lost.
+void fetch_files(Sandbox& sandbox, const RunRequest& request, const Warn& warn, ExecResult& result) {
+  if (request.copy_out.empty()) return;
+  CopiedOut copied;
+  Result<void> done = copy_all_out(sandbox, request, copied);
+  if (!done) copied.left_out.push_back({"copy out the rest", done.error().message()});
+  for (const Denial& denial : copied.left_out) warn(concat(denial.what, ": ", denial.why));
+  result.files = std::move(copied.files);
+  result.denials.insert(result.denials.end(), copied.left_out.begin(), copied.left_out.end());
+}
+
+Result<ExecResult> run_in(Sandbox& sandbox, const RunRequest& request, Caller& caller, const Warn& warn) {
   COVE_TRY(bring_files(sandbox, request));
   Attachment streams = COVE_TRY(sandbox.exec(request.exec));
   if (request.exec.pty) caller.enter_raw_mode();
   ExecResult result = COVE_TRY(RunLoop(sandbox, request, caller, std::move(streams)).run());
-  COVE_TRY(fetch_files(sandbox, request, result));
+  fetch_files(sandbox, request, warn, result);
   result.limits = sandbox.enforced();
   return result;
 }
 
 }  // namespace
 
-Result<ExecResult> run_once(const RunRequest& wanted, const std::function<void(const std::string&)>& warn) {
+Result<ExecResult> run_once(const RunRequest& wanted, const Warn& warn) {
   RunRequest request = complete(wanted);
   Caller caller = COVE_TRY(Caller::create());
   std::unique_ptr<Runtime> runtime = COVE_TRY(native::make_native_runtime(COVE_TRY(native::find_places())));
   std::unique_ptr<Sandbox> sandbox = COVE_TRY(runtime->create(request.sandbox));
   for (const std::string& warning : sandbox->warnings()) warn(warning);
-  Result<ExecResult> result = run_in(*sandbox, request, caller);
+  Result<ExecResult> result = run_in(*sandbox, request, caller, warn);
   Result<void> gone = sandbox->destroy();
   if (!result) return result;
   if (!gone) warn(concat("clean up: ", gone.error().message()));

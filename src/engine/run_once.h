@@ -40,8 +40,10 @@ struct RunRequest {
   bool interactive = true;      // the caller's stdin is forwarded
 };
 
+using Warn = std::function<void(const std::string&)>;
+
 // Warnings (a default limit that fell back, …) go line by line to `warn`.
 // Streams the program's output to this process's stdout and stderr and forwards INT, TERM, HUP and QUIT.
-Result<ExecResult> run_once(const RunRequest& request, const std::function<void(const std::string&)>& warn);
+Result<ExecResult> run_once(const RunRequest& request, const Warn& warn);
 
 }  // namespace cove

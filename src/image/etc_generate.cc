@@ -41,7 +41,7 @@ struct Generated {
 constexpr Generated kFiles[] = {
     {"etc/passwd", kPasswd},
     {"etc/group", kGroup},
-    {"etc/hosts", "127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n"},
+    {"etc/hosts", "127.0.0.1\tlocalhost\n127.0.1.1\tsandbox\n::1\tlocalhost ip6-localhost ip6-loopback\n"},
     {"etc/hostname", "sandbox\n"},
     {"etc/resolv.conf", "# This sandbox has no network.\nnameserver 127.0.0.1\n"},
     {"etc/nsswitch.conf",

@@ -97,9 +97,10 @@ Result<ImageRoot> describe(const std::string& folder, const std::string& fingerp
 
 }  // namespace
 
-Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program) {
-  HostSource source{"", sudo_program};
+Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program, unsigned first_id) {
+  HostSource source{"", sudo_program, first_id};
   std::string fingerprint = host_fingerprint(source.root, sudo_program);
+  if (first_id != 0) fingerprint += concat("-", first_id);
   std::string folder = concat(cache, "/host/", fingerprint);
   if (!sys::lstat(folder)) COVE_TRY_NOTE("make the host image", build(cache, source, fingerprint));
   COVE_TRY(stat_ours(cache));

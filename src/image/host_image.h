@@ -41,8 +41,11 @@ inline constexpr const char* kDevices[] = {"null", "zero", "full", "random", "ur
 // disk are those inside: root's files are 0:0 and the home is 1000:1000 where this process is root; an ordinary user
 // owns them all. `sudo_program` is the client that is placed at /usr/bin/sudo; empty for none.
 //
+// Where the kernel cannot map the ids of an overlay's layers, all sandboxes share one range of host ids, and the files
+// are made for it: they belong to `first_id` and those after it.
+//
 // Processes that make the same image at once all succeed. Denied where `cache` is not this user's alone.
-Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program);
+Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program, unsigned first_id = 0);
 
 // Where images and the like are kept: $COVE_CACHE, else /var/cache/cove for root, else $XDG_CACHE_HOME/cove or
 // ~/.cache/cove. It need not exist.

@@ -108,7 +108,7 @@ Result<void> add_home(TreeWriter root, const std::string& home, uid_t owner, mod
 }
 
 Result<void> add_root(const HostSource& host, const std::string& folder) {
-  TreeWriter root(folder);
+  TreeWriter root(folder, host.first_id);
   for (const Folder& entry : kFolders) COVE_TRY(root.folder(entry.path, entry.mode));
   COVE_TRY(root.link("var/run", "/run"));
   COVE_TRY(root.link("var/lock", "/run/lock"));
@@ -148,7 +148,7 @@ Result<void> add_devices(const std::string& folder) {
 }  // namespace
 
 Result<void> build_host_image(const HostSource& host, const std::string& folder) {
-  TreeWriter image(folder);
+  TreeWriter image(folder, host.first_id);
   for (const char* part : {"root", "over", "dev"}) COVE_TRY(image.folder(part));
   COVE_TRY(add_root(host, image.path("root")));
   COVE_TRY(add_host_folders(host, image));

@@ -10,6 +10,7 @@ namespace cove {
 struct HostSource {
   std::string root;          // "" is this machine's own root; a folder that looks like one, in tests
   std::string sudo_program;  // empty: none
+  unsigned first_id = 0;     // the host's id of the image's user 0; 0 where mounts are mapped
 };
 
 // Builds all that a host image has of its own in `folder`, which exists and is empty:

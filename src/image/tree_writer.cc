@@ -38,7 +38,8 @@ Result<void> TreeWriter::link(const std::string& relative, const std::string& ta
 
 Result<void> TreeWriter::give(const std::string& relative) const {
   if (::geteuid() != 0) return {};
-  if (::lchown(path(relative).c_str(), owner_, owner_) < 0) return fail_errno(concat("chown ", path(relative)));
+  uid_t id = first_id_ + owner_;
+  if (::lchown(path(relative).c_str(), id, id) < 0) return fail_errno(concat("chown ", path(relative)));
   return {};
 }
 

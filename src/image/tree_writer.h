@@ -13,7 +13,8 @@ namespace cove {
 // umask. Root's are given to the current owner (0:0 at first); anyone else's stay his.
 class TreeWriter {
  public:
-  explicit TreeWriter(std::string root) : root_(std::move(root)) {}
+  // Owners are counted from `first_id`: the host's id of user 0.
+  explicit TreeWriter(std::string root, uid_t first_id = 0) : root_(std::move(root)), first_id_(first_id) {}
 
   // Makes what is missing of `path`; folders on the way are 0755, the last has `mode`, also if it was there already.
   Result<void> folder(const std::string& path, mode_t mode = 0755) const;
@@ -29,6 +30,7 @@ class TreeWriter {
   Result<void> give(const std::string& relative) const;
 
   std::string root_;
+  uid_t first_id_;
   uid_t owner_ = 0;
 };
 

@@ -100,7 +100,8 @@ Result<uint64_t> FolderLayer::usage() const {
 Result<void> FolderLayer::remove() {
   if (!folder_) return {};
   folder_.reset();
-  return sys::remove_tree_at(parent_.get(), name_);
+  Result<void> removed = sys::remove_tree_at(parent_.get(), name_);
+  return removed || removed.error().code() == Code::NotFound ? Result<void>() : removed;
 }
 
 }  // namespace cove

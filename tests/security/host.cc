@@ -58,8 +58,11 @@ std::string clock_base() {
 std::string describe_file(const std::string& path) {
   struct stat info;
   if (::lstat(path.c_str(), &info) < 0) return "absent";
-  return std::to_string(info.st_mode) + " " + std::to_string(info.st_size) + " " + std::to_string(info.st_uid) + " " +
-         std::to_string(std::hash<std::string>()(read_text(path)));
+  std::string text = std::to_string(info.st_mode) + " " + std::to_string(info.st_uid) + " ";
+  if (!S_ISREG(info.st_mode)) return text;
+  constexpr off_t kSmall = 1 << 16;
+  text += std::to_string(info.st_size) + " " + std::to_string(info.st_mtim.tv_sec);
+  return info.st_size > kSmall ? text : text + " " + read_text(path);
 }
 
 int listen_at(const sockaddr* address, socklen_t size) {

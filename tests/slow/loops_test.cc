@@ -57,7 +57,7 @@ TEST(Loops, WhatTheWatcherCouldNotCleanTheNextRunDoes) {
       ::_exit(99);
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    run({"pkill", "-KILL", "-x", "cove-spawn"});
+    run({"pkill", "-KILL", "-P", std::to_string(pid)});
     ::kill(pid, SIGKILL);
     ::waitpid(pid, nullptr, 0);
   }

@@ -53,14 +53,20 @@ int listen_at(int socket, const sockaddr* address, socklen_t size) {
 
 int stay() {
   bool ok = true;
+  auto check = [&](const char* what, bool succeeded) {
+    if (!succeeded) std::printf("%s: %s; ", what, std::strerror(errno));
+    ok &= succeeded;
+  };
   for (const char* path : kFiles) {
     int fd = ::open(path, O_WRONLY | O_CREAT, 0666);
-    ok &= fd >= 0 && ::write(fd, kMark, 11) == 11;
+    check(path, fd >= 0 && ::write(fd, kMark, 11) == 11);
   }
-  ok &= with_abstract(listen_at) == 0 && with_port(listen_at) == 0;
-  ok &= ::shmget(kKey, 4096, IPC_CREAT | 0666) >= 0 && ::semget(kKey, 1, IPC_CREAT | 0666) >= 0;
-  ok &= ::mq_open("/neighbour", O_RDWR | O_CREAT, 0666, nullptr) >= 0;
-  std::printf("%s %d\n", ok ? "ready" : "broken", ::getpid());
+  check("abstract socket", with_abstract(listen_at) == 0);
+  check("port", with_port(listen_at) == 0);
+  check("shmget", ::shmget(kKey, 4096, IPC_CREAT | 0666) >= 0);
+  check("semget", ::semget(kKey, 1, IPC_CREAT | 0666) >= 0);
+  check("mq_open", ::mq_open("/neighbour", O_RDWR | O_CREAT, 0666, nullptr) >= 0);
+  std::puts(ok ? "ready" : "broken");
   std::fflush(stdout);
   char byte;
   while (::read(0, &byte, 1) > 0) {

@@ -1,6 +1,7 @@
 #include "runtime/native/builder.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
@@ -57,6 +58,8 @@ Result<void> become_namespace_root(const SpawnPlan& plan, int status) {
     sys::Message answer = COVE_TRY(sys::receive_message(status, 64));
     if (answer.data != kMapped) return fail(Code::Unavailable, "the user ids were not mapped");
   }
+  // The caller's further groups would count as his rights over the host's files.
+  if (!plan.ids.single_id && ::setgroups(0, nullptr) < 0) return fail_errno("setgroups");
   if (::setresgid(0, 0, 0) < 0 || ::setresuid(0, 0, 0) < 0) return fail_errno("become root of the namespace");
   return {};
 }

@@ -3,13 +3,16 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/random.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <vector>
 
 #include "base/text.h"
+#include "runtime/native/error_report.h"
 #include "sys/file.h"
 
 namespace cove::native {
@@ -74,6 +77,21 @@ uint32_t IdPlan::builder_id(uint32_t inside) const {
   return users.front().outside;
 }
 
+bool can_map_layers() {
+  struct utsname kernel;
+  int major = 0;
+  int minor = 0;
+  if (::uname(&kernel) < 0 || std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2) return false;
+  return major > 5 || (major == 5 && minor >= 19);
+}
+
+IdPlan plan_shared_ids() {
+  IdPlan plan;
+  plan.shared = true;
+  plan.users = plan.groups = {{0, kFirstBase + kRanges * kIdsPerSandbox, kIdsPerSandbox}};
+  return plan;
+}
+
 Result<IdPlan> plan_root_ids(const std::string& run_folder) {
   COVE_TRY(sys::make_folders(run_folder, 0700));
   IdPlan plan;
@@ -120,6 +138,29 @@ Result<IdPlan> plan_rootless_ids(uint32_t main_id) {
   plan.users = plan.groups = {
       {0, 1, kUserId}, {kUserId, 0, 1}, {kUserId + 1, kUserId + 1, kIdsPerSandbox - kUserId - 1}};
   return plan;
+}
+
+Result<void> do_as_owner_of(const IdPlan& ids, const std::function<Result<void>()>& work) {
+  if (!ids.rootless || ids.single_id) return work();
+  sys::Pipe go = COVE_TRY(sys::pipe());
+  sys::Pipe answer = COVE_TRY(sys::pipe());
+  sys::Child child = COVE_TRY(sys::clone3(CLONE_NEWUSER));
+  if (child.pid == 0) {
+    go.write.reset();
+    char word;
+    if (::read(go.read.get(), &word, 1) != 1 || ::setresgid(0, 0, 0) < 0 || ::setresuid(0, 0, 0) < 0) ::_exit(1);
+    Result<void> done = work();
+    if (!done) static_cast<void>(sys::write_all(answer.write.get(), encode_error(done.error())));
+    ::_exit(done ? 0 : 1);
+  }
+  answer.write.reset();
+  Result<void> mapped = map_with_helpers(child.pid, ids);
+  if (mapped && ::write(go.write.get(), "g", 1) != 1) mapped = fail_errno("let the child go");
+  go.write.reset();
+  Result<std::string> error = sys::read_all(answer.read.get(), wire::kMaxMessage);
+  int status = COVE_TRY(sys::wait_for(child.pid));
+  if (!mapped || status == 0) return mapped;
+  return fail(decode_error(error.value_or("")));
 }
 
 Result<void> map_with_helpers(pid_t builder, const IdPlan& ids) {

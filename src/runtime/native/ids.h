@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -19,6 +20,7 @@ inline constexpr uint32_t kUserId = 1000;  // `user` inside
 struct IdPlan {
   bool rootless = false;
   bool single_id = false;
+  bool shared = false;  // as root: one range for all sandboxes, because this kernel cannot map the ids of layers
   sys::IdMap outer_users;   // rootless: the builder's namespace, in host ids
   sys::IdMap outer_groups;
   sys::IdMap users;         // the sandbox's namespace, in the builder's ids
@@ -29,6 +31,10 @@ struct IdPlan {
   uint32_t builder_id(uint32_t inside) const;
 };
 
+// Whether overlayfs takes layers with mapped ids (Linux 5.19).
+bool can_map_layers();
+// As root, where it does not: the range that all sandboxes share.
+IdPlan plan_shared_ids();
 // As root: takes a free range, remembered in `run_folder` by a lock that ends with its last holder.
 Result<IdPlan> plan_root_ids(const std::string& run_folder);
 // As an ordinary user; `main_id` is the one id that there is inside where there are no subordinate ids.
@@ -36,6 +42,9 @@ Result<IdPlan> plan_rootless_ids(uint32_t main_id);
 
 // The range that /etc/subuid (or subgid) gives to a user: its start, or 0 where there are fewer than 65,536 ids.
 uint32_t find_subordinate_ids(std::string_view table, std::string_view user, uint32_t uid);
+
+// Does `work` in a child that has power over the files of all these ids (rootless: subordinate ones, too).
+Result<void> do_as_owner_of(const IdPlan& ids, const std::function<Result<void>()>& work);
 
 // Runs newuidmap and newgidmap for the builder's new namespace.
 Result<void> map_with_helpers(pid_t builder, const IdPlan& ids);

@@ -19,6 +19,7 @@
 #include "runtime/native/user_scope.h"
 #include "sys/file.h"
 #include "sys/own_folder.h"
+#include "sys/probe.h"
 #include "sys/socket.h"
 
 namespace cove::native {
@@ -106,9 +107,22 @@ Result<std::unique_ptr<Layer>> make_layer_for(const SandboxSpec& spec, const Lay
   return COVE_TRY_NOTE("make the writable layer", make_layer(choice, state, spec.id, spec.lifetime));
 }
 
+// Landlock stands behind the other fences; a kernel without it is told, or refused.
+Result<void> check_second_fence(const SandboxSpec& spec, std::vector<std::string>& warnings) {
+  if (spec.nesting || sys::landlock_abi() > 0) return {};
+  if (spec.strictness == Strictness::Strict)
+    return fail(Error(Code::Unsupported, "put up the second fence: this kernel has no Landlock")
+                    .hint("boot with lsm=landlock,… or a kernel of 5.13 or later"));
+  warnings.push_back("the second fence is missing: this kernel has no Landlock");
+  return {};
+}
+
 class NativeRuntime : public Runtime {
  public:
-  explicit NativeRuntime(Places places) : places_(std::move(places)), groups_(sys::CgroupTree::find()) {
+  NativeRuntime(Places places, IdRanges ranges)
+      : places_(std::move(places)),
+        shares_ids_(ranges == IdRanges::Shared || !can_map_layers()),
+        groups_(sys::CgroupTree::find()) {
     bool rootless = ::geteuid() != 0;
     if (rootless && !has_all_limits() && enter_user_scope()) groups_ = sys::CgroupTree::find();
   }
@@ -128,7 +142,8 @@ class NativeRuntime : public Runtime {
     return groups_ && (*groups_)->has(Controller::Cpu) && (*groups_)->has(Controller::Memory) &&
            (*groups_)->has(Controller::Pids);
   }
-  Result<ImageRoot> find_image(const std::string& reference) const;
+  Result<ImageRoot> find_image(const std::string& reference, const IdPlan& ids) const;
+  Result<IdPlan> plan_ids(const SandboxSpec& spec) const;
   Means means(LayerKind layer) const;
   Result<SpawnPlan> plan(const SandboxSpec& spec, const Holding& holding) const;
   Result<std::unique_ptr<sys::Cgroup>> make_group(const SandboxSpec& spec);
@@ -136,14 +151,17 @@ class NativeRuntime : public Runtime {
   std::string socket_path(const SandboxSpec& spec) const { return concat(places_.run_folder, "/", spec.id); }
 
   Places places_;
+  bool shares_ids_;
   Result<std::unique_ptr<sys::CgroupTree>> groups_;
 };
 
-Result<ImageRoot> NativeRuntime::find_image(const std::string& reference) const {
+Result<ImageRoot> NativeRuntime::find_image(const std::string& reference, const IdPlan& ids) const {
   if (reference != "host" && !reference.starts_with("host@"))
     return fail(Error(Code::NotFound, concat("image '", reference, "' is not known"))
                     .hint("`host`, this machine's own userland, is the image that needs no download"));
-  ImageRoot image = COVE_TRY_NOTE("prepare image host", host_image(places_.cache, places_.programs + "/cove-sudo"));
+  ImageRoot image = COVE_TRY_NOTE(
+      "prepare image host",
+      host_image(places_.cache, places_.programs + "/cove-sudo", ids.shared ? ids.builder_id(0) : 0));
   if (reference != "host" && reference != image.reference)
     return fail(Error(Code::NotFound, concat("image '", reference, "' is not what this machine has now"))
                     .hint(concat("the packages have changed; it is ", image.reference, " now")));
@@ -168,13 +186,19 @@ Means NativeRuntime::means(LayerKind layer) const {
   return means;
 }
 
+Result<IdPlan> NativeRuntime::plan_ids(const SandboxSpec& spec) const {
+  if (::geteuid() != 0) return plan_rootless_ids(main_id(spec));
+  if (shares_ids_) return plan_shared_ids();
+  return plan_root_ids(places_.run_folder);
+}
+
 Result<SpawnPlan> NativeRuntime::plan(const SandboxSpec& spec, const Holding& holding) const {
   SpawnPlan plan;
   plan.id = spec.id;
-  plan.hostname = spec.name.empty() ? "sandbox" : spec.name;
+  plan.hostname = spec.name.empty() ? kDefaultHostname : spec.name;
   plan.init_program = places_.programs + "/cove-init";
-  plan.image = COVE_TRY(find_image(spec.image));
-  plan.ids = COVE_TRY(::geteuid() == 0 ? plan_root_ids(places_.run_folder) : plan_rootless_ids(main_id(spec)));
+  plan.ids = COVE_TRY(plan_ids(spec));
+  plan.image = COVE_TRY(find_image(spec.image, plan.ids));
   plan.workspace = spec.workspace;
   plan.workspace_owner = main_id(spec);
   plan.shm_bytes = spec.limits.memory.value ? std::max(kDefaultShm, spec.limits.memory.value / 2) : kDefaultShm;
@@ -220,6 +244,7 @@ Result<std::unique_ptr<Sandbox>> NativeRuntime::create(const SandboxSpec& wanted
   LayerChoice choice = COVE_TRY(choose_layer_for(spec));
   spec.limits.disk.value = choice.bytes;
   Holding holding = COVE_TRY(plan_enforcement(spec.limits, means(choice.kind), spec.strictness));
+  COVE_TRY(check_second_fence(spec, holding.warnings));
   if (!choice.warning.empty()) holding.warnings.push_back(choice.warning);
   SpawnPlan plan = COVE_TRY(this->plan(spec, holding));
   std::unique_ptr<Layer> layer = COVE_TRY(make_layer_for(spec, choice));
@@ -289,8 +314,8 @@ Result<Places> find_places() {
   return places;
 }
 
-Result<std::unique_ptr<Runtime>> make_native_runtime(Places places) {
-  return std::make_unique<NativeRuntime>(std::move(places));
+Result<std::unique_ptr<Runtime>> make_native_runtime(Places places, IdRanges ranges) {
+  return std::make_unique<NativeRuntime>(std::move(places), ranges);
 }
 
 }  // namespace cove::native

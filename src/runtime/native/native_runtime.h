@@ -18,6 +18,8 @@ Result<Places> find_places();
 
 // Sandboxes made of the kernel's namespaces, control groups, overlayfs, seccomp and Landlock. Made and used by one
 // thread of a process that has no other threads, because it forks.
-Result<std::unique_ptr<Runtime>> make_native_runtime(Places places);
+// Where the kernel cannot map the ids of layers, root's sandboxes share one range of host ids; they can be made to.
+enum class IdRanges { AsTheKernelCan, Shared };
+Result<std::unique_ptr<Runtime>> make_native_runtime(Places places, IdRanges ranges = IdRanges::AsTheKernelCan);
 
 }  // namespace cove::native

@@ -374,6 +374,13 @@ Result<void> NativeSandbox::remove_group() {
   return {};
 }
 
+Result<void> NativeSandbox::remove_layer() {
+  if (parts_.layer->mount().kind != LayerKind::Folder || ::geteuid() == 0) return parts_.layer->remove();
+  // What is in it belongs to ids over which this user alone has no power.
+  IdPlan ids = COVE_TRY(plan_rootless_ids(kUserId));
+  return do_as_owner_of(ids, [this] { return parts_.layer->remove(); });
+}
+
 Result<void> NativeSandbox::destroy() {
   ended_ = true;
   if (parts_.builder && parts_.spec.lifetime == Lifetime::OneRun) kill_sandbox(*parts_.builder);
@@ -388,7 +395,7 @@ Result<void> NativeSandbox::destroy() {
   if (!parts_.socket_path.empty()) ::unlink(parts_.socket_path.c_str());
   parts_.id_lock.reset();
   Result<void> ungrouped = remove_group();
-  if (unlayered) unlayered = parts_.layer->remove();
+  if (unlayered) unlayered = remove_layer();
   return ungrouped ? unlayered : ungrouped;
 }
 

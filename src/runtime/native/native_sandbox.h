@@ -78,6 +78,7 @@ class NativeSandbox : public Sandbox {
   Result<std::optional<Event>> exec_failed(wire::Reader& in);
   Result<std::optional<Event>> sandbox_ended();
   Result<void> remove_group();
+  Result<void> remove_layer();
   uint64_t layer_usage(uint64_t measured_inside) const;
   sys::Cgroup* group_of(const RunningExec& exec) const;
 

@@ -1,6 +1,7 @@
 #include "runtime/native/root_mounts.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <linux/mount.h>
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
@@ -48,14 +49,17 @@ Result<void> check_writable(int mount, const std::string& name) {
   return {};
 }
 
-Result<void> clear_mapped(UniqueFd& tree, uint64_t attributes, int user_namespace) {
-  COVE_TRY(sys::mount_setattr(tree.get(), attributes, Subtree::One, user_namespace));
-  return {};
-}
-
 }  // namespace
 
-bool RootMounts::shields() const { return !plan_.ids.single_id; }
+// Where only one id is mapped there is no stranger; where ids are not mapped, the host's root is one; and overlays can
+// be stacked only two high.
+bool RootMounts::shields(const Part& part) const {
+  if (!part.image->foreign || plan_.ids.single_id || plan_.ids.shared) return false;
+  struct statfs info;
+  return ::fstatfs(part.lowers.back().tree.get(), &info) < 0 || info.f_type != OVERLAYFS_SUPER_MAGIC;
+}
+
+bool RootMounts::maps_ids() const { return !plan_.ids.rootless && !plan_.ids.shared; }
 
 // The rights over files of an id inside, without more; capabilities over files go with it.
 Result<void> RootMounts::file_rights_of(uint32_t inside) {
@@ -135,6 +139,9 @@ Result<void> RootMounts::stage_layer(int user_namespace) {
     COVE_TRY(own_file_rights());
     COVE_TRY(sys::mount_setattr(layer_.get(), kSafe, Subtree::One, plan_.ids.rootless ? -1 : user_namespace));
     COVE_TRY(sys::attach_mount(layer_.get(), AT_FDCWD, layer_path_));
+    // As root the mount is mapped; rootless the folder itself becomes that of the sandbox's root.
+    uint32_t owner = plan_.ids.builder_id(0);
+    if (plan_.ids.rootless && ::chown(layer_path_.c_str(), owner, owner) < 0) return fail_errno("chown the layer");
     COVE_TRY(file_rights_of(0));
   }
   for (const Part& part : parts_) {
@@ -144,21 +151,34 @@ Result<void> RootMounts::stage_layer(int user_namespace) {
       if (!made && made.error().code() != Code::Exists) return fail(std::move(made.error()).note("make the layer"));
     }
   }
-  return {};
+  return write_hosts();
+}
+
+// A name that the caller chose resolves inside; the default is in the image.
+Result<void> RootMounts::write_hosts() {
+  if (plan_.hostname == kDefaultHostname) return {};
+  std::string folder = concat(layer_path_, "/", part_name(*parts_.front().image), ".upper/etc");
+  Result<void> made = sys::mkdir(folder, 0755);
+  if (!made && made.error().code() != Code::Exists) return made;
+  return sys::write_file(folder + "/hosts", concat("127.0.0.1\tlocalhost\n127.0.1.1\t", plan_.hostname,
+                                                  "\n::1\tlocalhost ip6-localhost ip6-loopback\n"));
 }
 
 Result<void> RootMounts::stage_lowers(int user_namespace) {
-  int map = plan_.ids.rootless ? -1 : user_namespace;
-  COVE_TRY(clear_mapped(dev_, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, map));
+  int map = maps_ids() ? user_namespace : -1;
+  COVE_TRY(sys::mount_setattr(dev_.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, Subtree::One, map));
   int number = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
+    const bool shielded = shields(parts_[i]);
     for (Lower& lower : parts_[i].lowers) {
       lower.path = concat(kStage, "/l", number++);
       COVE_TRY(sys::mkdir(lower.path, 0755));
-      COVE_TRY(clear_mapped(lower.tree, MOUNT_ATTR_RDONLY | kSafe, map));
+      // Without a shield the host's files keep their owners, over whom root inside has no power.
+      const bool keeps_owners = parts_[i].image->foreign && !shielded;
+      COVE_TRY(sys::mount_setattr(lower.tree.get(), MOUNT_ATTR_RDONLY | kSafe, Subtree::One, keeps_owners ? -1 : map));
       COVE_TRY(sys::attach_mount(lower.tree.get(), AT_FDCWD, lower.path));
     }
-    if (parts_[i].image->foreign && shields()) COVE_TRY(stage_shielded(parts_[i], i));
+    if (shielded) COVE_TRY(stage_shielded(parts_[i], i));
   }
   return {};
 }

@@ -50,7 +50,9 @@ class RootMounts {
   Result<void> attach_workspace();
   Result<void> file_rights_of(uint32_t inside);
   Result<void> own_file_rights();
-  bool shields() const;
+  bool shields(const Part& part) const;
+  bool maps_ids() const;
+  Result<void> write_hosts();
 
   const SpawnPlan& plan_;
   std::vector<Part> parts_;

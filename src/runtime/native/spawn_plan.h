@@ -11,6 +11,9 @@
 
 namespace cove::native {
 
+// What a sandbox without a name of its own is called inside; the image's /etc/hosts knows it.
+inline constexpr const char* kDefaultHostname = "sandbox";
+
 // All that the builder of a sandbox's walls needs to know; plain values, decided before anything is made.
 struct SpawnPlan {
   std::string id;
