@@ -1,12 +1,15 @@
 #include "runtime/native/ids.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <spawn.h>
 #include <sys/random.h>
+#include <sys/statfs.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <vector>
@@ -77,7 +80,15 @@ uint32_t IdPlan::builder_id(uint32_t inside) const {
   return users.front().outside;
 }
 
-bool can_map_layers() {
+bool can_map_layers(const std::string& folder) {
+  struct statfs info;
+  // A folder that is yet to be made lies where its parents do.
+  std::string there = folder;
+  while (::statfs(there.c_str(), &info) < 0) {
+    if (there.size() <= 1) return false;
+    there = there.substr(0, std::max<size_t>(1, there.rfind('/')));
+  }
+  if (info.f_type == OVERLAYFS_SUPER_MAGIC) return false;
   struct utsname kernel;
   int major = 0;
   int minor = 0;

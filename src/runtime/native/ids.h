@@ -31,8 +31,9 @@ struct IdPlan {
   uint32_t builder_id(uint32_t inside) const;
 };
 
-// Whether overlayfs takes layers with mapped ids (Linux 5.19).
-bool can_map_layers();
+// Whether overlayfs takes layers with mapped ids (Linux 5.19), and `folder`, which holds some, is on a file system that
+// can be mounted so: not on an overlay itself, as in a container.
+bool can_map_layers(const std::string& folder);
 // As root, where it does not: the range that all sandboxes share.
 IdPlan plan_shared_ids();
 // As root: takes a free range, remembered in `run_folder` by a lock that ends with its last holder.

@@ -121,7 +121,7 @@ class NativeRuntime : public Runtime {
  public:
   NativeRuntime(Places places, IdRanges ranges)
       : places_(std::move(places)),
-        shares_ids_(ranges == IdRanges::Shared || !can_map_layers()),
+        shares_ids_(ranges == IdRanges::Shared || !can_map_layers(places_.cache)),
         groups_(sys::CgroupTree::find()) {
     bool rootless = ::geteuid() != 0;
     if (rootless && !has_all_limits() && enter_user_scope()) groups_ = sys::CgroupTree::find();
