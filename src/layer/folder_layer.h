@@ -12,7 +12,7 @@
 namespace cove {
 
 // A plain folder in the state folder: `layers/ID`, or `layers/run-ID` for one run. Nothing in the kernel limits it: its
-// owner measures it from time to time. Layers of one run whose owner was killed are removed when the next layer is made.
+// owner measures it from time to time. Layers of one run whose owner was killed are removed when the next one is made.
 class FolderLayer : public Layer {
  public:
   static Result<std::unique_ptr<FolderLayer>> create(const std::string& state, const std::string& id,

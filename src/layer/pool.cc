@@ -66,7 +66,8 @@ Result<uint64_t> read_limit(int layer) {
   char text[24];
   ssize_t size = ::fgetxattr(layer, kLimitName, text, sizeof text);
   if (size < 0) return fail_errno("read the layer's limit");
-  return static_cast<uint64_t>(COVE_TRY(parse_integer(std::string_view(text, static_cast<size_t>(size)), 0, INT64_MAX)));
+  std::string_view digits(text, static_cast<size_t>(size));
+  return static_cast<uint64_t>(COVE_TRY(parse_integer(digits, 0, INT64_MAX)));
 }
 
 }  // namespace
@@ -143,7 +144,7 @@ void Pool::close() {
 Result<std::vector<PoolEntry>> Pool::list() const {
   std::vector<PoolEntry> entries;
   for (Lifetime lifetime : {Lifetime::OneRun, Lifetime::Long})
-    for (std::string& id : COVE_TRY(sys::list_folder(folder_of(lifetime)))) entries.push_back({std::move(id), lifetime});
+    for (const std::string& id : COVE_TRY(sys::list_folder(folder_of(lifetime)))) entries.push_back({id, lifetime});
   return entries;
 }
 

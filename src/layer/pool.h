@@ -28,8 +28,8 @@ struct PoolEntry {
 // system: `run/ID`, layers of one run, whose owners hold a flock(2) on them (one that nobody holds is removed by the
 // next who opens the pool), and `long/ID`, layers that stay until they are removed.
 //
-// Nothing is mounted anywhere that others can see: each user of the pool has a detached mount of his own of the one file
-// system, and the kernel takes these down, and lets go of the loop device, with their last holder, however that ends.
+// Nothing is mounted anywhere that others can see: each user of the pool has a detached mount of his own of the one
+// file system, and the kernel takes these down, and lets go of the loop device, with their last holder, however that ends.
 // Processes may use a pool at once. The last one to close an empty pool removes the image. Not thread-safe.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:

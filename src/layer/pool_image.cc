@@ -66,7 +66,8 @@ Result<void> copy_data(int from, int to) {
     off_t end = ::lseek(from, data, SEEK_HOLE);
     if (end < 0 || ::lseek(to, data, SEEK_SET) < 0) return fail_errno("seek");
     while (data < end)
-      if (::sendfile(to, from, &data, static_cast<size_t>(end - data)) <= 0) return fail_errno("write the pool's image");
+      if (::sendfile(to, from, &data, static_cast<size_t>(end - data)) <= 0)
+        return fail_errno("write the pool's image");
   }
   return errno == ENXIO ? Result<void>() : fail_errno("seek");
 }

@@ -49,8 +49,8 @@ Result<std::string> find_folder(const FolderKind& kind) {
 Result<struct stat> stat_own_folder(const std::string& path, const FolderKind& kind) {
   struct stat info = COVE_TRY(lstat(path));
   if (S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0) return info;
-  return fail(Error(Code::Denied, concat("the ", view(kind.name), " ", path, " is not a folder that only its owner, user ",
-                                         ::geteuid(), ", can write to"))
+  return fail(Error(Code::Denied, concat("the ", view(kind.name), " ", path,
+                                         " is not a folder that only its owner, user ", ::geteuid(), ", can write to"))
                   .hint(concat("remove it, or name another one with ", view(kind.variable))));
 }
 

@@ -386,7 +386,7 @@ Result<void> NativeSandbox::destroy() {
   if (parts_.builder && parts_.spec.lifetime == Lifetime::OneRun) kill_sandbox(*parts_.builder);
   else if (parts_.control) static_cast<void>(send(Writer(Type::Shutdown)));
   parts_.control.reset();
-  // A subvolume can go while it is in use, and does so here: if this process is killed now, the builder goes on with it.
+  // A subvolume can go while it is in use, and does so here: if this process is killed now, the builder goes on.
   Result<void> unlayered;
   if (parts_.layer->mount().kind == LayerKind::Pool) unlayered = parts_.layer->remove();
   if (parts_.idle_work) parts_.idle_work();

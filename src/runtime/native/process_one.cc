@@ -36,8 +36,8 @@ Result<void> raise_loopback() {
 }
 
 Result<void> enter_namespaces(const SpawnPlan& plan) {
-  COVE_TRY_NOTE("make network, uts and cgroup namespaces",
-                sys::unshare(CLONE_NEWNET | CLONE_NEWUTS | CLONE_NEWCGROUP));
+  COVE_TRY_NOTE("make network, ipc, uts and cgroup namespaces",
+                sys::unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP));
   COVE_TRY(raise_loopback());
   if (::sethostname(plan.hostname.data(), plan.hostname.size()) < 0) return fail_errno("sethostname");
   return {};
@@ -100,8 +100,6 @@ Result<void> child_main(const SpawnPlan& plan, int program, int control, int go,
   char byte;
   if (::read(mapped, &byte, 1) != 1) return fail(Code::Unavailable, "the user ids of the sandbox were not mapped");
   COVE_TRY(take_identity(plan));
-  // With an id of the sandbox: whoever makes it owns the folder of its message queues.
-  COVE_TRY_NOTE("make an ipc namespace", sys::unshare(CLONE_NEWIPC));
   // After the change of identity, which clears it.
   if (plan.lifetime == Lifetime::OneRun) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   return exec_init(plan, program, control, go);
