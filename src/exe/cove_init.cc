@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "init/fences.h"
 #include "init/protocol.h"
 #include "init/supervisor.h"
 
@@ -38,6 +39,9 @@ int main(int argc, char** argv) {
   ::prctl(PR_SET_NAME, "cove-init");
   init::Mode mode = parse_mode(argv[2]);
   UniqueFd listener(mode.one_run ? -1 : wire::kListenFd);
+  // While the walls rise.
+  if (init::limit_bounding_set(init::root_capabilities()) < 0) return 2;
+  if (!mode.single_id && init::put_up_filter(mode.nesting) < 0) return 2;
   if (!wait_for_walls()) return 2;
   if (::chdir("/") < 0) return 2;
   // 0 to 2 are what it was started with; from here on they lead nowhere.

@@ -139,8 +139,8 @@ FenceOutcome become(const User& user, Nesting nesting, bool single_id) {
   if (single_id && !play_user(user)) return {false, Stage::Identity};
   if (limit_bounding_set(kept) < 0) return {false, Stage::Fence};
   if (!single_id && !set_identity(user)) return {false, Stage::Identity};
-  if (set_capabilities(kept) < 0 || no_new_privileges() < 0 || apply_seccomp(nesting) < 0)
-    return {false, Stage::Fence};
+  if (set_capabilities(kept) < 0) return {false, Stage::Fence};
+  if (single_id && put_up_filter(nesting) < 0) return {false, Stage::Fence};
   return {true, Stage::Fence};
 }
 

@@ -79,6 +79,8 @@ int apply_seccomp(Nesting nesting) {
   return static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
 }
 
+int put_up_filter(Nesting nesting) { return no_new_privileges() < 0 ? -1 : apply_seccomp(nesting); }
+
 int apply_landlock() {
   long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (abi < 0) return errno == ENOSYS || errno == EOPNOTSUPP ? 0 : -1;

@@ -15,6 +15,9 @@ int no_new_privileges();
 
 enum class Nesting { Forbidden, Allowed };
 int apply_seccomp(Nesting nesting);
+// No new privileges, and the filter. Process 1 does it once, for itself and for all that it starts; only where it has to
+// make namespaces for them (single-id mode), each of them does it.
+int put_up_filter(Nesting nesting);
 
 // The second fence, for this process and all it starts: no device nodes, no mounting of any kind, no tracing, and (from
 // ABI 6 on) no signals and no abstract sockets beyond the sandbox. 0 also where the kernel has no Landlock.

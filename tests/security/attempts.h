@@ -26,8 +26,8 @@ struct Expectation {
 struct Theme {
   const char* testee;
   std::span<const Expectation> expectations;
-  std::vector<std::string> options = {};   // of `cove run`
-  std::vector<std::string> command = {};   // where it is not just "testee all"
+  std::vector<std::string> options = {};  // of `cove run`
+  std::vector<std::string> command = {};  // where it is not just "testee all"
 };
 
 // All attempts of a theme in one sandbox; run once for each mode, and kept.

@@ -30,9 +30,10 @@ class Flood : public InEveryMode {};
 
 // Others are served while it lasts, and the run ends when its program does, not when the flood does.
 TEST_P(Flood, DoesNotKeepProcess1FromItsWork) {
-  Outcome outcome = inside({"channel"}, {"sh", "-c",
-                                         "/tmp/testee-channel flood >/dev/null & /tmp/testee-channel flood >/dev/null & "
-                                         "for i in 1 2 3; do sudo id -u; done; exit 7"});
+  Outcome outcome =
+      inside({"channel"}, {"sh", "-c",
+                           "/tmp/testee-channel flood >/dev/null & /tmp/testee-channel flood >/dev/null & "
+                           "for i in 1 2 3; do sudo id -u; done; exit 7"});
   EXPECT_EQ(outcome.out, "0\n0\n0\n") << outcome.err;
   EXPECT_EQ(outcome.exit_code, 7);
   EXPECT_FALSE(outcome.timed_out);

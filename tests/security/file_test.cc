@@ -56,8 +56,11 @@ class HostFile : public InEveryMode {};
 
 // What an unprivileged user of the machine cannot read stays closed, also if it appears later.
 TEST_P(HostFile, StaysClosedIfMadeWhileTheSandboxRuns) {
-  Running sandbox({GetParam(), {}, {"file"},
-                   {"sh", "-c", "echo ready; read path; HOST_FILE_OPT=$path /tmp/testee-file host_file_in_opt host_file_by_link"}});
+  Running sandbox(
+      {GetParam(),
+       {},
+       {"file"},
+       {"sh", "-c", "echo ready; read path; HOST_FILE_OPT=$path /tmp/testee-file host_file_in_opt host_file_by_link"}});
   ASSERT_EQ(sandbox.read_line(), "ready");
   sandbox.write_line(Host::get().hide("late-" + mode_name(GetParam()), "top secret"));
   EXPECT_EQ(sandbox.read_line(), "host_file_in_opt denied EACCES");
@@ -67,10 +70,11 @@ TEST_P(HostFile, StaysClosedIfMadeWhileTheSandboxRuns) {
 
 // Root inside opens it by way of the modes that it may change, in its own view.
 TEST_P(HostFile, StaysClosedToEveryOrdinaryTool) {
-  Outcome outcome = inside({}, {"sh", "-c",
-                                "chmod 666 $HOST_FILE_OPT; chown 0:0 $HOST_FILE_OPT; cat $HOST_FILE_OPT; cp $HOST_FILE_OPT /tmp/x; "
-                                "tar c $HOST_FILE_OPT; ln $HOST_FILE_OPT /opt/y; cat /opt/y; mv $HOST_FILE_OPT /opt/z; cat /opt/z; "
-                                "sudo cat $HOST_FILE_OPT; dd if=$HOST_FILE_OPT; cat /proc/self/root$HOST_FILE_OPT"});
+  Outcome outcome =
+      inside({}, {"sh", "-c",
+                  "chmod 666 $HOST_FILE_OPT; chown 0:0 $HOST_FILE_OPT; cat $HOST_FILE_OPT; cp $HOST_FILE_OPT /tmp/x; "
+                  "tar c $HOST_FILE_OPT; ln $HOST_FILE_OPT /opt/y; cat /opt/y; mv $HOST_FILE_OPT /opt/z; cat /opt/z; "
+                  "sudo cat $HOST_FILE_OPT; dd if=$HOST_FILE_OPT; cat /proc/self/root$HOST_FILE_OPT"});
   EXPECT_THAT(outcome.out, Not(HasSubstr("top secret"))) << outcome.err;
 }
 COVE_IN_EVERY_MODE(HostFile);

@@ -27,10 +27,22 @@ namespace {
 
 constexpr const char* kMark = "cove-testee";
 constexpr const char* kSysctls[] = {
-    "kernel/core_pattern", "kernel/modprobe",     "kernel/hostname",   "kernel/domainname", "kernel/panic",
-    "kernel/sysrq",        "kernel/shmmax",       "kernel/randomize_va_space", "vm/overcommit_memory",
-    "vm/swappiness",       "vm/panic_on_oom",     "fs/suid_dumpable",  "fs/file-max",       "net/ipv4/ip_forward",
-    "net/ipv4/ping_group_range", "user/max_user_namespaces",
+    "kernel/core_pattern",
+    "kernel/modprobe",
+    "kernel/hostname",
+    "kernel/domainname",
+    "kernel/panic",
+    "kernel/sysrq",
+    "kernel/shmmax",
+    "kernel/randomize_va_space",
+    "vm/overcommit_memory",
+    "vm/swappiness",
+    "vm/panic_on_oom",
+    "fs/suid_dumpable",
+    "fs/file-max",
+    "net/ipv4/ip_forward",
+    "net/ipv4/ping_group_range",
+    "user/max_user_namespaces",
 };
 
 std::string read_text(const std::string& path) {
@@ -138,10 +150,10 @@ void Host::make_homes() {
     if (::mkdir(home.c_str(), 0700) < 0 || ::chown(home.c_str(), id, id) < 0) ::abort();
   }
   std::string id = std::to_string(kSubordinate);
-  std::ofstream(folder_ + "/passwd") << read_text("/etc/passwd") << name_ << ":x:" << id << ":" << id << "::"
-                                     << folder_ << "/subordinate:/bin/sh\n";
-  // Above what useradd hands out, below the ranges that Cove takes as root.
-  std::ofstream(folder_ + "/subids") << name_ << ":1879048192:65536\n";
+  std::ofstream(folder_ + "/passwd") << read_text("/etc/passwd") << name_ << ":x:" << id << ":" << id << "::" << folder_
+                                     << "/subordinate:/bin/sh\n";
+  // Above what useradd hands out, below the ranges that Cove takes as root (ids.cc).
+  std::ofstream(folder_ + "/subids") << name_ << ":1800000000:65536\n";
 }
 
 std::string Host::workspace(Outside outside) const {

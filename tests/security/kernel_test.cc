@@ -50,20 +50,10 @@ COVE_ATTEMPTS(Kernel, kKernel);
 // The ways into the kernel that the filter must not leave open beside the one that it looks at.
 constexpr Expectation kAbiExpectations[] = {
 #if defined(__x86_64__)
-    {"x32_getpid", "ENOSYS"},
-    {"x32_unshare", "ENOSYS"},
-    {"x32_keyctl", "ENOSYS"},
-    {"x32_ptrace", "ENOSYS"},
-    {"x32_ioctl", "ENOSYS"},
-    {"x32_negative", "ENOSYS"},
-    {"compat_getpid", "ENOSYS"},
-    {"compat_unshare", "ENOSYS"},
-    {"compat_keyctl", "ENOSYS"},
-    {"compat_ptrace", "ENOSYS"},
-    {"compat_ioperm", "ENOSYS"},
-    {"iopl", "EPERM"},
-    {"ioperm", "EPERM"},
-    {"modify_ldt", "EPERM"},
+    {"x32_getpid", "ENOSYS"},    {"x32_unshare", "ENOSYS"},   {"x32_keyctl", "ENOSYS"},    {"x32_ptrace", "ENOSYS"},
+    {"x32_ioctl", "ENOSYS"},     {"x32_negative", "ENOSYS"},  {"compat_getpid", "ENOSYS"}, {"compat_unshare", "ENOSYS"},
+    {"compat_keyctl", "ENOSYS"}, {"compat_ptrace", "ENOSYS"}, {"compat_ioperm", "ENOSYS"}, {"iopl", "EPERM"},
+    {"ioperm", "EPERM"},         {"modify_ldt", "EPERM"},
 #else
     {"unknown_abi", "ENOSYS"},
 #endif
@@ -92,7 +82,10 @@ constexpr Expectation kPrivilegeExpectations[] = {
     {"file_capabilities", "EPERM", "held"},
 };
 
-const Theme kPrivilege{"privilege", kPrivilegeExpectations, {}, {"sh", "-c", "sudo /tmp/testee-privilege prepare && exec /tmp/testee-privilege all"}};
+const Theme kPrivilege{"privilege",
+                       kPrivilegeExpectations,
+                       {},
+                       {"sh", "-c", "sudo /tmp/testee-privilege prepare && exec /tmp/testee-privilege all"}};
 COVE_ATTEMPTS(Privilege, kPrivilege);
 
 }  // namespace

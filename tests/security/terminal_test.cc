@@ -1,10 +1,9 @@
 // Terminals: the sandbox's own, and the caller's.
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <gmock/gmock.h>
 
 #include "security/attempts.h"
 
@@ -15,12 +14,8 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr Expectation kTerminalExpectations[] = {
-    {"tiocsti", "EPERM"},
-    {"tiocsti_with_high_bits", "EPERM"},
-    {"tiocsti_with_sign_bits", "EPERM"},
-    {"tioclinux", "EPERM"},
-    {"tioclinux_with_high_bits", "EPERM"},
-    {"tioccons", "EPERM"},
+    {"tiocsti", "EPERM"},        {"tiocsti_with_high_bits", "EPERM"},   {"tiocsti_with_sign_bits", "EPERM"},
+    {"tioclinux", "EPERM"},      {"tioclinux_with_high_bits", "EPERM"}, {"tioccons", "EPERM"},
     {"steal_terminal", "EPERM"},
 };
 
@@ -31,8 +26,8 @@ class CallersTerminal : public InEveryMode {};
 
 // With -t the program has a terminal of the sandbox's own, beside the caller's: it can type into neither.
 TEST_P(CallersTerminal, CannotBeTypedInto) {
-  std::vector<std::string> words =
-      command_line({GetParam(), {"-it"}, {"terminal"}, {"/tmp/testee-terminal", "tiocsti", "tioclinux", "tiocsti_with_high_bits"}});
+  std::vector<std::string> words = command_line(
+      {GetParam(), {"-it"}, {"terminal"}, {"/tmp/testee-terminal", "tiocsti", "tioclinux", "tiocsti_with_high_bits"}});
   int terminal = -1;
   pid_t pid = ::forkpty(&terminal, nullptr, nullptr, nullptr);
   if (pid == 0) {
@@ -44,7 +39,8 @@ TEST_P(CallersTerminal, CannotBeTypedInto) {
   }
   std::string output;
   char buffer[4096];
-  for (ssize_t size; (size = ::read(terminal, buffer, sizeof buffer)) > 0;) output.append(buffer, static_cast<size_t>(size));
+  for (ssize_t size; (size = ::read(terminal, buffer, sizeof buffer)) > 0;)
+    output.append(buffer, static_cast<size_t>(size));
   ::waitpid(pid, nullptr, 0);
   ::close(terminal);
   EXPECT_THAT(output, HasSubstr("tiocsti denied EPERM"));

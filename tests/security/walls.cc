@@ -22,8 +22,17 @@ void append(Words& words, const Words& more) { words.insert(words.end(), more.be
 
 Words as_user(unsigned id, const std::string& home) {
   std::string number = std::to_string(id);
-  return {"setpriv", "--reuid", number, "--regid", number, "--clear-groups", "env", "HOME=" + home,
-          "XDG_CACHE_HOME=" + home + "/cache", "XDG_RUNTIME_DIR=" + home + "/run", "DBUS_SESSION_BUS_ADDRESS="};
+  return {"setpriv",
+          "--reuid",
+          number,
+          "--regid",
+          number,
+          "--clear-groups",
+          "env",
+          "HOME=" + home,
+          "XDG_CACHE_HOME=" + home + "/cache",
+          "XDG_RUNTIME_DIR=" + home + "/run",
+          "DBUS_SESSION_BUS_ADDRESS="};
 }
 
 Words as_outside(Outside outside) {

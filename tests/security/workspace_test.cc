@@ -47,10 +47,11 @@ constexpr Expectation kWritableExpectations[] = {
     {"climb_by_descriptor", "held"},
     {"run_setuid", "held"},
 };
-const Theme kWritable{"workspace", kWritableExpectations, {"--workspace", "{workspace}:rw"},
-                      {"/tmp/testee-workspace", "remount", "hard_link_out", "make_device", "open_device",
-                       "others_file", "link_out", "link_up", "link_to_root", "climb", "climb_by_descriptor",
-                       "run_setuid"}};
+const Theme kWritable{"workspace",
+                      kWritableExpectations,
+                      {"--workspace", "{workspace}:rw"},
+                      {"/tmp/testee-workspace", "remount", "hard_link_out", "make_device", "open_device", "others_file",
+                       "link_out", "link_up", "link_to_root", "climb", "climb_by_descriptor", "run_setuid"}};
 COVE_ATTEMPTS(WritableWorkspace, kWritable);
 
 }  // namespace

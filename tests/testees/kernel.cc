@@ -96,7 +96,9 @@ Outcome load_kexec_file() {
 }
 
 Outcome load_module() {
-  static const char kImage[64] = "\x7f" "ELF";
+  static const char kImage[64] =
+      "\x7f"
+      "ELF";
   return call(::syscall(SYS_init_module, kImage, sizeof kImage, ""));
 }
 
@@ -129,20 +131,23 @@ constexpr Attempt kAttempts[] = {
     {"init_module", load_module},
     {"finit_module", load_module_file},
     {"delete_module", [] { return call(::syscall(SYS_delete_module, "cove_testee", O_NONBLOCK)); }},
-    {"reboot", [] { return call(::syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_CAD_OFF, 0)); }},
+    {"reboot",
+     [] { return call(::syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2, LINUX_REBOOT_CMD_CAD_OFF, 0)); }},
     {"swapon", swap_on},
     {"swapoff", [] { return call(::syscall(SYS_swapoff, "/tmp/swap")); }},
     {"acct", [] { return call(::syscall(SYS_acct, nullptr)); }},
     {"quotactl", [] { return call(::syscall(SYS_quotactl, QCMD(Q_SYNC, 0), nullptr, 0, nullptr)); }},
     {"syslog", read_kernel_log},
     {"open_by_handle_at", open_by_handle},
-    {"fanotify_init", [] { return call(::syscall(SYS_fanotify_init, FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_REPORT_FID, O_RDONLY)); }},
+    {"fanotify_init",
+     [] { return call(::syscall(SYS_fanotify_init, FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_REPORT_FID, O_RDONLY)); }},
     {"add_key_session", [] { return add_key(KEY_SPEC_SESSION_KEYRING); }},
     {"add_key_user", [] { return add_key(KEY_SPEC_USER_KEYRING); }},
     {"request_key", [] { return call(::syscall(SYS_request_key, "user", kMark, nullptr, 0)); }},
     {"keyctl_join_session", [] { return call(::syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr)); }},
     {"keyctl_read", [] { return call(::syscall(SYS_keyctl, KEYCTL_READ, KEY_SPEC_SESSION_KEYRING, nullptr, 0)); }},
-    {"keyctl_get_persistent", [] { return call(::syscall(SYS_keyctl, KEYCTL_GET_PERSISTENT, 0, KEY_SPEC_PROCESS_KEYRING)); }},
+    {"keyctl_get_persistent",
+     [] { return call(::syscall(SYS_keyctl, KEYCTL_GET_PERSISTENT, 0, KEY_SPEC_PROCESS_KEYRING)); }},
     {"clock_settime", [] { return set_clock(CLOCK_REALTIME); }},
     {"settimeofday", set_time_of_day},
     {"adjtimex", adjust_clock},

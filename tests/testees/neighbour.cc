@@ -34,7 +34,8 @@ int with_abstract(Use use) {
   address.sun_family = AF_UNIX;
   std::strcpy(address.sun_path + 1, "neighbour");
   int socket = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  return use(socket, reinterpret_cast<sockaddr*>(&address), static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 10));
+  return use(socket, reinterpret_cast<sockaddr*>(&address),
+             static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 10));
 }
 
 template <typename Use>

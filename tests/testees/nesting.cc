@@ -3,8 +3,8 @@
 #include <linux/sched.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,9 +64,8 @@ Outcome mount_type(const char* type, const char* options = nullptr) {
 }
 
 Outcome works() {
-  return in_nested([] {
-    return ::mount(kMark, "/mnt", "tmpfs", 0, nullptr) < 0 ? denied() : held("a mount of its own");
-  });
+  return in_nested(
+      [] { return ::mount(kMark, "/mnt", "tmpfs", 0, nullptr) < 0 ? denied() : held("a mount of its own"); });
 }
 
 Outcome host_file() {
@@ -113,11 +112,16 @@ constexpr Attempt kAttempts[] = {
     {"nested_disk", [] { return in_nested([] { return mount_type("ext4"); }); }},
     {"nested_unmask", [] { return in_nested([] { return call(::umount2("/proc/keys", kDetach)); }); }},
     {"nested_unmount_proc", [] { return in_nested([] { return call(::umount2("/proc", kDetach)); }); }},
-    {"nested_remount_proc_sys", [] { return in_nested([] { return call(::mount(nullptr, "/proc/sys", nullptr, kRemount | kBind, nullptr)); }); }},
-    {"nested_remount_suid", [] { return in_nested([] { return call(::mount(nullptr, "/usr", nullptr, kRemount | kBind, nullptr)); }); }},
-    {"nested_bind_parent_of_mask", [] { return in_nested([] { return call(::mount("/proc", "/mnt", nullptr, kBind, nullptr)); }); }},
-    {"nested_core_pattern", [] { return in_nested([] { return write_to("/proc/sys/kernel/core_pattern", "|/cove-testee\n"); }); }},
-    {"nested_device", [] { return in_nested([] { return call(::mknod("/tmp/nested", S_IFCHR | 0666, makedev(1, 1))); }); }},
+    {"nested_remount_proc_sys",
+     [] { return in_nested([] { return call(::mount(nullptr, "/proc/sys", nullptr, kRemount | kBind, nullptr)); }); }},
+    {"nested_remount_suid",
+     [] { return in_nested([] { return call(::mount(nullptr, "/usr", nullptr, kRemount | kBind, nullptr)); }); }},
+    {"nested_bind_parent_of_mask",
+     [] { return in_nested([] { return call(::mount("/proc", "/mnt", nullptr, kBind, nullptr)); }); }},
+    {"nested_core_pattern",
+     [] { return in_nested([] { return write_to("/proc/sys/kernel/core_pattern", "|/cove-testee\n"); }); }},
+    {"nested_device",
+     [] { return in_nested([] { return call(::mknod("/tmp/nested", S_IFCHR | 0666, makedev(1, 1))); }); }},
     {"nested_enter_process_1", [] { return in_nested([] { return call(::open("/proc/1/ns/mnt", O_RDONLY)); }); }},
     {"nested_process_1_root", [] { return in_nested([] { return read_from("/proc/1/root/etc/passwd"); }); }},
     {"nested_host_file", host_file},
@@ -125,10 +129,12 @@ constexpr Attempt kAttempts[] = {
     {"nested_clock", set_time},
     {"nested_hostname", [] { return in_nested([] { return call(::syscall(SYS_sethostname, kMark, 11)); }); }},
     {"nested_raw_socket", [] { return in_nested([] { return call(::socket(AF_INET, SOCK_RAW, 1)); }); }},
-    {"nested_packet_socket", [] { return in_nested([] { return call(::socket(AF_PACKET, SOCK_RAW, 0)); }, CLONE_NEWNET); }},
+    {"nested_packet_socket",
+     [] { return in_nested([] { return call(::socket(AF_PACKET, SOCK_RAW, 0)); }, CLONE_NEWNET); }},
     {"nested_keyctl", [] { return in_nested([] { return call(::syscall(SYS_keyctl, 1, nullptr)); }); }},
     {"nested_bpf", [] { return in_nested([] { return call(::syscall(SYS_bpf, 0, nullptr, 0)); }); }},
-    {"nested_open_by_handle", [] { return in_nested([] { return call(::syscall(SYS_open_by_handle_at, 0, nullptr, 0)); }); }},
+    {"nested_open_by_handle",
+     [] { return in_nested([] { return call(::syscall(SYS_open_by_handle_at, 0, nullptr, 0)); }); }},
     {"nested_chroot", climb},
 };
 

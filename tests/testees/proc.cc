@@ -59,6 +59,16 @@ Outcome replace_by_link(const char* path, const char* target) {
   return call(::symlink(target, path));
 }
 
+// The names may be seen; where the kernel lies must not.
+Outcome kernel_addresses() {
+  std::FILE* file = std::fopen("/proc/kallsyms", "r");
+  if (!file) return denied();
+  char line[512];
+  while (std::fgets(line, sizeof line, file))
+    if (std::strspn(line, "0") < 8) return done("an address");
+  return held("no addresses");
+}
+
 Outcome lower_oom_score() {
   int fd = ::open("/proc/self/oom_score_adj", O_WRONLY);
   if (fd < 0) return denied();
@@ -92,7 +102,7 @@ constexpr Attempt kAttempts[] = {
     {"write_timer_list", [] { return write_to("/proc/timer_list", "0\n"); }},
     {"read_kcore", [] { return read_from("/proc/kcore"); }},
     {"read_kmsg", [] { return read_from("/proc/kmsg"); }},
-    {"read_kallsyms", [] { return read_from("/proc/kallsyms"); }},
+    {"read_kallsyms", kernel_addresses},
     {"read_keys", [] { return read_from("/proc/keys"); }},
     {"read_kpageflags", [] { return read_from("/proc/kpageflags"); }},
     {"read_vmallocinfo", [] { return read_from("/proc/vmallocinfo"); }},

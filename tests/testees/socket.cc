@@ -103,8 +103,11 @@ Outcome make_interface() {
 
 Outcome add_default_route() {
   struct {
-    rtmsg route = {.rtm_family = AF_INET, .rtm_table = RT_TABLE_MAIN, .rtm_protocol = RTPROT_BOOT,
-                   .rtm_scope = RT_SCOPE_LINK, .rtm_type = RTN_UNICAST};
+    rtmsg route = {.rtm_family = AF_INET,
+                   .rtm_table = RT_TABLE_MAIN,
+                   .rtm_protocol = RTPROT_BOOT,
+                   .rtm_scope = RT_SCOPE_LINK,
+                   .rtm_type = RTN_UNICAST};
     rtattr output = {RTA_LENGTH(4), RTA_OIF};
     uint32_t index = 1;
   } body;
@@ -205,7 +208,8 @@ constexpr Attempt kAttempts[] = {
     {"connect_outside_udp", [] { return connect_inet("192.0.2.1", SOCK_DGRAM, 53); }},
     {"connect_outside_6", [] { return connect_inet6("2001:db8::1"); }},
     {"connect_link_local", [] { return connect_inet("169.254.1.1", SOCK_STREAM, 80); }},
-    {"connect_host_port", [] { return connect_inet("127.0.0.1", SOCK_STREAM, static_cast<uint16_t>(std::atoi(setting("HOST_PORT")))); }},
+    {"connect_host_port",
+     [] { return connect_inet("127.0.0.1", SOCK_STREAM, static_cast<uint16_t>(std::atoi(setting("HOST_PORT")))); }},
     {"connect_host_abstract", [] { return connect_unix(setting("HOST_ABSTRACT"), true); }},
     {"connect_host_path", [] { return connect_unix(setting("HOST_SOCKET"), false); }},
     {"connect_host_run_path", [] { return connect_unix(setting("HOST_RUN_SOCKET"), false); }},

@@ -34,10 +34,18 @@ bool inside_sandbox() {
 
 void tell(const char* name, const Outcome& outcome) {
   switch (outcome.kind) {
-    case Outcome::Kind::Denied: std::printf("%s denied %s\n", name, ::strerrorname_np(outcome.errnum)); break;
-    case Outcome::Kind::Absent: std::printf("%s absent\n", name); break;
-    case Outcome::Kind::Held: std::printf("%s held %s\n", name, outcome.detail); break;
-    case Outcome::Kind::Done: std::printf("%s done %s\n", name, outcome.detail); break;
+    case Outcome::Kind::Denied:
+      std::printf("%s denied %s\n", name, ::strerrorname_np(outcome.errnum));
+      break;
+    case Outcome::Kind::Absent:
+      std::printf("%s absent\n", name);
+      break;
+    case Outcome::Kind::Held:
+      std::printf("%s held %s\n", name, outcome.detail);
+      break;
+    case Outcome::Kind::Done:
+      std::printf("%s done %s\n", name, outcome.detail);
+      break;
   }
   std::fflush(stdout);
 }
@@ -51,8 +59,10 @@ void make(const Attempt& attempt) {
     ::_exit(0);
   }
   int status = 0;
-  if (pid < 0 || ::waitpid(pid, &status, 0) < 0) std::printf("%s broken: fork: %s\n", attempt.name, std::strerror(errno));
-  else if (WIFSIGNALED(status)) std::printf("%s killed SIG%s\n", attempt.name, ::sigabbrev_np(WTERMSIG(status)));
+  if (pid < 0 || ::waitpid(pid, &status, 0) < 0)
+    std::printf("%s broken: fork: %s\n", attempt.name, std::strerror(errno));
+  else if (WIFSIGNALED(status))
+    std::printf("%s killed SIG%s\n", attempt.name, ::sigabbrev_np(WTERMSIG(status)));
   std::fflush(stdout);
 }
 

@@ -36,6 +36,12 @@ Usage usage_of(const sys::CgroupUsage& counted) {
   return usage;
 }
 
+// Process 1 is about to exit: let it, on this processor, and measure while the builder takes the walls down on another.
+void wait_for_close(int channel) {
+  pollfd polled = {channel, POLLIN, 0};
+  ::poll(&polled, 1, -1);
+}
+
 // Process 1 only begins to connect; how it goes is seen here.
 Result<void> wait_for_connection(int socket) {
   constexpr int kPatience = 5000;
@@ -146,6 +152,7 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
   for (const UniqueFd& fd : joins) fds.push_back(fd.get());
   COVE_TRY_NOTE("ask process 1", send_exec(spec, fds, flags));
   execs_.emplace(spec.id, std::move(exec));
+  remove_retired();  // while the program starts
   if (!spec.pty) return Attachment{std::move(in.write), std::move(out.read), std::move(err.read), {}};
   Reply started = COVE_TRY(wait_for_reply(Type::Started, spec.id));
   // A program that cannot be started has no terminal; why, is an event.
@@ -253,6 +260,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in) {
   uint64_t disk_written = in.number();
   auto found = execs_.find(end.exec_id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
+  if (parts_.spec.ends_with_exec) wait_for_close(parts_.control.get());
   if (sys::Cgroup* group = group_of(found->second)) {
     sys::CgroupUsage counted = COVE_TRY(group->usage());
     end.usage = usage_of(counted);
@@ -267,7 +275,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in) {
   // A group counts what all of its processes moved, if it counts at all.
   end.usage.io_read_bytes = std::max(end.usage.io_read_bytes, disk_read);
   end.usage.io_write_bytes = std::max(end.usage.io_write_bytes, disk_written);
-  if (found->second.group) static_cast<void>(sys::destroy(*found->second.group));
+  retire(found->second);
   execs_.erase(found);
   return Event(std::move(end));
 }
@@ -279,7 +287,7 @@ Result<std::optional<Event>> NativeSandbox::exec_failed(Reader& in) {
   auto found = execs_.find(id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
   ExecFailed failure = explain_failure(request_of(found->second.spec), stage, errnum);
-  if (found->second.group) static_cast<void>(sys::destroy(*found->second.group));
+  retire(found->second);
   execs_.erase(found);
   return Event(std::move(failure));
 }
@@ -366,7 +374,18 @@ Result<void> NativeSandbox::take_over() {
   return {};
 }
 
+// What an exec left running goes on without it, in its group; a group in which nothing is left is removed by and by.
+void NativeSandbox::retire(RunningExec& exec) {
+  if (exec.group) retired_.push_back(std::move(exec.group));
+}
+
+void NativeSandbox::remove_retired() {
+  std::erase_if(retired_, [](const auto& group) { return group->remove().has_value(); });
+}
+
 Result<void> NativeSandbox::remove_group() {
+  for (auto& group : retired_) static_cast<void>(sys::destroy(*group));
+  retired_.clear();
   for (auto& [id, exec] : execs_)
     if (exec.group) static_cast<void>(sys::destroy(*exec.group));
   if (parts_.group) COVE_TRY_NOTE("remove the control group", sys::destroy(*parts_.group));

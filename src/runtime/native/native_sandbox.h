@@ -78,6 +78,8 @@ class NativeSandbox : public Sandbox {
   Result<std::optional<Event>> exec_failed(wire::Reader& in);
   Result<std::optional<Event>> sandbox_ended();
   Result<void> remove_group();
+  void retire(RunningExec& exec);
+  void remove_retired();
   Result<void> remove_layer();
   uint64_t layer_usage(uint64_t measured_inside) const;
   sys::Cgroup* group_of(const RunningExec& exec) const;
@@ -85,6 +87,7 @@ class NativeSandbox : public Sandbox {
   Parts parts_;
   UniqueFd poll_;
   std::map<std::string, RunningExec> execs_;
+  std::vector<std::unique_ptr<sys::Cgroup>> retired_;  // of execs that have ended
   std::deque<Event> pending_;
   uint64_t next_token_ = 1;
   bool built_ = false;

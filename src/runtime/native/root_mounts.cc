@@ -52,9 +52,9 @@ Result<void> check_writable(int mount, const std::string& name) {
 }  // namespace
 
 // Where only one id is mapped there is no stranger; where ids are not mapped, the host's root is one; and overlays can
-// be stacked only two high.
+// be stacked only two high. The shield lets root inside own and change what it covers: worth a second mount for /usr only.
 bool RootMounts::shields(const Part& part) const {
-  if (!part.image->foreign || plan_.ids.single_id || plan_.ids.shared) return false;
+  if (part.image->target != "usr" || !part.image->foreign || plan_.ids.single_id || plan_.ids.shared) return false;
   struct statfs info;
   return ::fstatfs(part.lowers.back().tree.get(), &info) < 0 || info.f_type != OVERLAYFS_SUPER_MAGIC;
 }
@@ -275,15 +275,13 @@ Result<void> RootMounts::mount_proc(int pid_namespace) {
   return outcome;
 }
 
-// Covers a path with a copy of a mount; a path that this kernel does not have needs no cover.
+// Covers a path with a copy of a mount; a path that this kernel does not have needs no cover. It is looked for first: a
+// copy that is made and let go again costs an RCU period.
 Result<void> RootMounts::cover(const std::string& source, const std::string& path, uint64_t attributes) {
-  Result<UniqueFd> tree = sys::open_tree_clone(root_.get(), source, Subtree::One);
-  if (!tree && tree.error().errnum() == ENOENT) return {};
-  if (!tree) return std::unexpected(tree.error());
-  if (attributes != 0) COVE_TRY(sys::mount_setattr(tree->get(), attributes, Subtree::One));
-  Result<void> attached = sys::attach_mount(tree->get(), root_.get(), path);
-  if (!attached && attached.error().errnum() == ENOENT) return {};
-  return attached;
+  if (::faccessat(root_.get(), path.c_str(), F_OK, 0) < 0 && errno == ENOENT) return {};
+  UniqueFd tree = COVE_TRY(sys::open_tree_clone(root_.get(), source, Subtree::One));
+  if (attributes != 0) COVE_TRY(sys::mount_setattr(tree.get(), attributes, Subtree::One));
+  return sys::attach_mount(tree.get(), root_.get(), path);
 }
 
 Result<void> RootMounts::mask_proc() {
