@@ -29,6 +29,7 @@ constexpr std::string_view kMapMe = "map";
 constexpr std::string_view kMapped = "mapped";
 constexpr std::string_view kKill = "kill";
 constexpr std::string_view kOutOfMemory = "oom";
+constexpr std::string_view kEnded = "ended";
 
 // The builder must not be hit by the terminal's signals, nor hold the caller's pipes open.
 Result<void> detach_from_caller() {
@@ -114,6 +115,7 @@ class Watch {
     while (!ended_) turn();
     static_cast<void>(sys::wait_for(process_1_.pid));
     if (orphaned_) return true;
+    if (!sys::send_message(status_, kEnded)) return true;
     // The caller may have died with process 1: a closed socket tells.
     pollfd last = {status_, POLLIN, 0};
     return ::poll(&last, 1, 0) > 0 && (last.revents & POLLHUP) != 0;
@@ -186,10 +188,18 @@ Result<BuilderWord> read_word(const Builder& builder) {
   if (!word || word->data.empty()) return BuilderWord::Gone;
   if (word->data == kBuilt) return BuilderWord::Built;
   if (word->data == kOutOfMemory) return BuilderWord::OutOfMemory;
+  if (word->data == kEnded) return BuilderWord::Ended;
   return fail(decode_error(word->data));
 }
 
 void kill_sandbox(const Builder& builder) { static_cast<void>(sys::send_message(builder.status.get(), kKill)); }
+
+void wait_for_processes(const Builder& builder) {
+  while (true) {
+    Result<BuilderWord> word = read_word(builder);
+    if (!word || *word == BuilderWord::Ended || *word == BuilderWord::Gone) return;
+  }
+}
 
 Result<void> wait_for_end(const Builder& builder) {
   COVE_TRY(sys::wait_for(builder.process.pid));

@@ -26,11 +26,19 @@ struct Builder {
 Result<Builder> start_builder(const SpawnPlan& plan, sys::SocketPair& control, const std::function<void()>& clean_up);
 
 // The builder's word.
-enum class BuilderWord { Built, OutOfMemory, Gone };
+enum class BuilderWord {
+  Built,        // the walls stand
+  OutOfMemory,  // the watched limit was reached
+  Ended,        // process 1 has ended, and every process with it; the mounts come down now
+  Gone,         // the builder itself is gone
+};
 // Waits for the next word, or for why the walls do not stand.
 Result<BuilderWord> read_word(const Builder& builder);
 // Asks a staying builder to kill process 1, and with it the sandbox.
 void kill_sandbox(const Builder& builder);
+// Waits until every process of the sandbox has ended. The mounts may still come down behind it: the kernel takes an RCU
+// period for each overlay.
+void wait_for_processes(const Builder& builder);
 // Waits until a staying builder is gone, and with it every process and mount of the sandbox.
 Result<void> wait_for_end(const Builder& builder);
 

@@ -228,7 +228,7 @@ Result<std::optional<Event>> NativeSandbox::sandbox_ended() {
     Result<BuilderWord> word = read_word(*parts_.builder);
     if (!word) end.error = word.error();
     else if (*word == BuilderWord::OutOfMemory) end.out_of_memory = true;
-    more = word && *word != BuilderWord::Gone;
+    more = word && *word != BuilderWord::Gone && *word != BuilderWord::Ended;
   }
   return Event(std::move(end));
 }
@@ -400,7 +400,7 @@ Result<void> NativeSandbox::remove_layer() {
   return do_as_owner_of(ids, [this] { return parts_.layer->remove(); });
 }
 
-Result<void> NativeSandbox::destroy() {
+Result<void> NativeSandbox::destroy(Mounts mounts) {
   ended_ = true;
   if (parts_.builder && parts_.spec.lifetime == Lifetime::OneRun) kill_sandbox(*parts_.builder);
   else if (parts_.control) static_cast<void>(send(Writer(Type::Shutdown)));
@@ -409,7 +409,12 @@ Result<void> NativeSandbox::destroy() {
   Result<void> unlayered;
   if (parts_.layer->mount().kind == LayerKind::Pool) unlayered = parts_.layer->remove();
   if (parts_.idle_work) parts_.idle_work();
-  if (parts_.builder) COVE_TRY(wait_for_end(*parts_.builder));
+  if (parts_.builder && mounts == Mounts::Leave && parts_.reap_later) {
+    wait_for_processes(*parts_.builder);
+    parts_.reap_later(std::move(*parts_.builder));
+  } else if (parts_.builder) {
+    COVE_TRY(wait_for_end(*parts_.builder));
+  }
   parts_.builder.reset();
   if (!parts_.socket_path.empty()) ::unlink(parts_.socket_path.c_str());
   parts_.id_lock.reset();

@@ -27,7 +27,8 @@ class NativeSandbox : public Sandbox {
     std::optional<Builder> builder;  // none after adoption, or once a long-lived sandbox stands
     std::string socket_path;         // Lifetime::Long: where process 1 takes servers
     UniqueFd id_lock;
-    std::function<void()> idle_work;  // done while the sandbox comes down
+    std::function<void()> idle_work;         // done while the sandbox comes down
+    std::function<void(Builder)> reap_later;  // takes a builder that is still busy with the mounts
   };
   static Result<std::unique_ptr<NativeSandbox>> create(Parts parts);
   ~NativeSandbox() override;
@@ -48,7 +49,8 @@ class NativeSandbox : public Sandbox {
   Result<UniqueFd> dial(uint16_t port) override;
   int events_fd() const override { return poll_.get(); }
   Result<std::optional<Event>> next_event() override;
-  Result<void> destroy() override;
+  using Sandbox::destroy;
+  Result<void> destroy(Mounts mounts) override;
 
   // Asks process 1 which execs there are; part of adoption.
   Result<void> take_over();

@@ -52,9 +52,9 @@ Result<void> check_writable(int mount, const std::string& name) {
 }  // namespace
 
 // Where only one id is mapped there is no stranger; where ids are not mapped, the host's root is one; and overlays can
-// be stacked only two high. The shield lets root inside own and change what it covers: worth a second mount for /usr only.
+// be stacked only two high.
 bool RootMounts::shields(const Part& part) const {
-  if (part.image->target != "usr" || !part.image->foreign || plan_.ids.single_id || plan_.ids.shared) return false;
+  if (!part.image->foreign || plan_.ids.single_id || plan_.ids.shared) return false;
   struct statfs info;
   return ::fstatfs(part.lowers.back().tree.get(), &info) < 0 || info.f_type != OVERLAYFS_SUPER_MAGIC;
 }
