@@ -18,7 +18,8 @@ init::Mode parse_mode(const char* letters) {
   mode.one_exec = std::strchr(letters, wire::kModeOneExec) != nullptr;
   mode.single_id = std::strchr(letters, wire::kModeSingleId) != nullptr;
   mode.landlock = std::strchr(letters, wire::kModeLandlock) != nullptr;
-  if (std::strchr(letters, wire::kModeNesting)) mode.nesting = init::Nesting::Allowed;
+  if (std::strchr(letters, wire::kModeNesting)) mode.filters.nesting = init::Nesting::Allowed;
+  if (std::strchr(letters, wire::kModeNoSetId)) mode.filters.set_id = init::SetId::Forbidden;
   return mode;
 }
 
@@ -41,7 +42,7 @@ int main(int argc, char** argv) {
   UniqueFd listener(mode.one_run ? -1 : wire::kListenFd);
   // While the walls rise.
   if (init::limit_bounding_set(init::root_capabilities()) < 0) return 2;
-  if (!mode.single_id && init::put_up_filter(mode.nesting) < 0) return 2;
+  if (!mode.single_id && init::put_up_filters(mode.filters) < 0) return 2;
   if (!wait_for_walls()) return 2;
   if (::chdir("/") < 0) return 2;
   // 0 to 2 are what it was started with; from here on they lead nowhere.

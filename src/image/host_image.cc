@@ -92,6 +92,8 @@ Result<ImageRoot> describe(const std::string& folder, const std::string& fingerp
   image.mounts.push_back({"", {folder + "/root"}, false});
   for (const std::string& name : COVE_TRY(sys::list_folder(folder + "/over")))
     image.mounts.push_back({name, {concat(folder, "/over/", name), "/" + name}, true});
+  for (const std::string& name : split(sys::read_file(folder + "/opt").value_or(std::string()), '\n'))
+    if (!name.empty()) image.binds.push_back({concat("opt/", name), concat("/opt/", name)});
   return image;
 }
 

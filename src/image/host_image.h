@@ -16,6 +16,12 @@ struct ImageMount {
   bool foreign = false;
 };
 
+// Something of the host's that is shown as it is, read-only and with its owners.
+struct ImageBind {
+  std::string target;  // "opt/NAME": a file or folder is there in the root
+  std::string source;  // absolute, on the host
+};
+
 // What stands in the folder shown at /dev: the devices themselves, or empty files of the same names, over which the
 // host's devices are to be bound (where this process, or the file system of the cache, can hold no devices).
 enum class DevNodes { Real, Placeholders };
@@ -24,6 +30,7 @@ enum class DevNodes { Real, Placeholders };
 struct ImageRoot {
   std::string reference;           // "host@" and 16 hexadecimal digits
   std::vector<ImageMount> mounts;  // the root first
+  std::vector<ImageBind> binds;    // over them
   std::string dev;                 // the folder to show at /dev
   DevNodes dev_nodes = DevNodes::Placeholders;
   // The folder that holds all of the above. An image unused for a week is removed when a newer one is made, unless

@@ -55,11 +55,32 @@ Result<void> add_program_folders(const HostSource& host, const TreeWriter& image
   return {};
 }
 
+// What is in /opt is shown entry by entry, read-only, in a folder of the image's own: cheaper than an overlay of it. Too
+// many entries are an overlay after all. Their names are kept in the file `opt`.
+Result<void> add_opt(const HostSource& host, const TreeWriter& image) {
+  constexpr size_t kMostEntries = 16;
+  auto names = sys::list_folder(host.root + "/opt");
+  if (!names) return {};
+  if (names->size() > kMostEntries) return add_over(image, "opt");
+  std::string shown;
+  for (const std::string& name : *names) {
+    std::string source = concat(host.root, "/opt/", name);
+    std::string target = concat("root/opt/", name);
+    auto info = sys::lstat(source);
+    if (!info || name.find('\n') != std::string::npos) continue;
+    COVE_TRY(image.folder("root/opt"));
+    if (S_ISLNK(info->st_mode)) COVE_TRY(image.link(target, COVE_TRY(sys::readlink(source))));
+    if (S_ISDIR(info->st_mode)) COVE_TRY(image.folder(target));
+    if (S_ISREG(info->st_mode)) COVE_TRY(image.file(target, ""));
+    if (S_ISDIR(info->st_mode) || S_ISREG(info->st_mode)) shown += name + "\n";
+  }
+  return image.file("opt", shown);
+}
+
 Result<void> add_host_folders(const HostSource& host, const TreeWriter& image) {
   COVE_TRY(add_program_folders(host, image));
   COVE_TRY(add_over(image, "usr"));
-  auto opt = sys::list_folder(host.root + "/opt");
-  if (opt && !opt->empty()) COVE_TRY(add_over(image, "opt"));
+  COVE_TRY(add_opt(host, image));
   if (host.sudo_program.empty()) return {};
   COVE_TRY(image.folder("over/usr/bin"));
   std::string sudo = COVE_TRY_NOTE("read the sudo client", sys::read_file(host.sudo_program));

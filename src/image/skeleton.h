@@ -16,6 +16,7 @@ struct HostSource {
 // Builds all that a host image has of its own in `folder`, which exists and is empty:
 //   root/         the skeleton of the root file system
 //   over/NAME/    what lies over the host's /NAME (at least usr); one for each of its folders that are shown
+//   opt           the names of what is shown of the host's /opt by itself, a line each
 //   dev/          the devices, or placeholders for them
 Result<void> build_host_image(const HostSource& host, const std::string& folder);
 

@@ -125,7 +125,7 @@ Stage run_steps(const ChildPlan& plan, int& report) {
   if (::setsid() < 0 || !connect_stdio(plan) || !close_others(report)) return Stage::Terminal;
   if (!set_rlimits(plan.request.rlimits)) return Stage::Rlimit;
   ::umask(022);
-  FenceOutcome fences = become(plan.user, plan.nesting, plan.single_id);
+  FenceOutcome fences = become(plan.user, plan.filters, plan.single_id);
   if (!fences.ok) return fences.stage;
   if (!enter_folder(plan)) return Stage::Folder;
   execute(plan);
@@ -134,13 +134,13 @@ Stage run_steps(const ChildPlan& plan, int& report) {
 
 }  // namespace
 
-FenceOutcome become(const User& user, Nesting nesting, bool single_id) {
+FenceOutcome become(const User& user, const Filters& filters, bool single_id) {
   const uint64_t kept = user.uid == 0 ? root_capabilities() : 0;
   if (single_id && !play_user(user)) return {false, Stage::Identity};
   if (limit_bounding_set(kept) < 0) return {false, Stage::Fence};
   if (!single_id && !set_identity(user)) return {false, Stage::Identity};
   if (set_capabilities(kept) < 0) return {false, Stage::Fence};
-  if (single_id && put_up_filter(nesting) < 0) return {false, Stage::Fence};
+  if (single_id && put_up_filters(filters) < 0) return {false, Stage::Fence};
   return {true, Stage::Fence};
 }
 

@@ -18,7 +18,7 @@ struct ChildPlan {
   std::vector<int> join_fds;  // control groups to move into first
   int stdio[3] = {-1, -1, -1};
   int terminal = -1;  // the slave end, instead of stdio
-  Nesting nesting = Nesting::Forbidden;
+  Filters filters;
   bool single_id = false;
 };
 
@@ -37,7 +37,7 @@ struct FenceOutcome {
   bool ok;
   wire::Stage stage;
 };
-FenceOutcome become(const User& user, Nesting nesting, bool single_id);
+FenceOutcome become(const User& user, const Filters& filters, bool single_id);
 
 // The environment of a program: as requested, HOME, USER and LOGNAME filled in where missing.
 std::vector<std::string> complete_environment(const wire::ExecRequest& request, const User& user);

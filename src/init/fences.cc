@@ -47,6 +47,12 @@ int allow_below_root(int ruleset, uint64_t rights) {
   return static_cast<int>(status);
 }
 
+template <size_t kSize>
+int load(const sock_filter (&instructions)[kSize]) {
+  sock_fprog program = {kSize, const_cast<sock_filter*>(instructions)};
+  return static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+}
+
 }  // namespace
 
 uint64_t root_capabilities() {
@@ -73,13 +79,14 @@ int set_capabilities(uint64_t kept) {
 int no_new_privileges() { return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); }
 
 int apply_seccomp(Nesting nesting) {
-  sock_fprog program = {sizeof seccomp::kFilter / sizeof(sock_filter), const_cast<sock_filter*>(seccomp::kFilter)};
-  if (nesting == Nesting::Allowed)
-    program = {sizeof seccomp::kNestingFilter / sizeof(sock_filter), const_cast<sock_filter*>(seccomp::kNestingFilter)};
-  return static_cast<int>(::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+  return nesting == Nesting::Allowed ? load(seccomp::kNestingFilter) : load(seccomp::kFilter);
 }
 
-int put_up_filter(Nesting nesting) { return no_new_privileges() < 0 ? -1 : apply_seccomp(nesting); }
+int put_up_filters(const Filters& filters) {
+  if (no_new_privileges() < 0) return -1;
+  if (filters.set_id == SetId::Forbidden && load(seccomp::kSetIdFilter) < 0) return -1;
+  return apply_seccomp(filters.nesting);
+}
 
 int apply_landlock() {
   long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);

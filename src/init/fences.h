@@ -15,9 +15,15 @@ int no_new_privileges();
 
 enum class Nesting { Forbidden, Allowed };
 int apply_seccomp(Nesting nesting);
-// No new privileges, and the filter. Process 1 does it once, for itself and for all that it starts; only where it has to
+// Whether files may be made set-user-id and set-group-id: not where a folder of the host's can be written to.
+enum class SetId { Allowed, Forbidden };
+struct Filters {
+  Nesting nesting = Nesting::Forbidden;
+  SetId set_id = SetId::Allowed;
+};
+// No new privileges, and the filters. Process 1 does it once, for itself and for all that it starts; only where it has to
 // make namespaces for them (single-id mode), each of them does it.
-int put_up_filter(Nesting nesting);
+int put_up_filters(const Filters& filters);
 
 // The second fence, for this process and all it starts: no device nodes, no mounting of any kind, no tracing, and (from
 // ABI 6 on) no signals and no abstract sockets beyond the sandbox. 0 also where the kernel has no Landlock.

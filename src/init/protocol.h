@@ -208,6 +208,7 @@ inline constexpr char kModeOneExec = 'x';   // ends with its first program
 inline constexpr char kModeNesting = 'n';  // namespaces may be made inside
 inline constexpr char kModeSingleId = 's';  // only one user id is mapped: root is played in a namespace of its own
 inline constexpr char kModeLandlock = 'l';
+inline constexpr char kModeNoSetId = 'w';  // a folder of the host's can be written to: no set-id files
 
 // The address at which sudo inside asks process 1: abstract, in the sandbox's own network namespace.
 inline constexpr std::string_view kSudoAddress{"\0cove/sudo", 10};

@@ -175,7 +175,7 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   plan.terminal = slave.get();
   for (size_t i = 0; i < stdio; ++i) plan.stdio[i] = fds[i].get();
   for (size_t i = stdio; i < fds.size(); ++i) plan.join_fds.push_back(fds[i].get());
-  plan.nesting = mode_.nesting;
+  plan.filters = mode_.filters;
   plan.single_id = mode_.single_id;
   plan.request = std::move(request);
   program->id = plan.request.id;
@@ -242,7 +242,7 @@ void Supervisor::handle_view(Reader& in, std::vector<UniqueFd> fds) {
   control_.reset();
   listener_.reset();
   sudo_door_.reset();
-  serve_view(std::move(fds[0]), user, mode_.nesting, mode_.single_id);
+  serve_view(std::move(fds[0]), user, mode_.filters, mode_.single_id);
 }
 
 void Supervisor::handle_dial(Reader& in) {

@@ -20,7 +20,7 @@ struct Mode {
   bool one_exec = false;
   bool single_id = false;
   bool landlock = false;
-  Nesting nesting = Nesting::Forbidden;
+  Filters filters;
 };
 
 // The life of process 1: starts programs on request, reaps everything, tells how they ended, and opens the door for

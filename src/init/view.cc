@@ -203,8 +203,8 @@ class View {
 
 }  // namespace
 
-void serve_view(UniqueFd socket, const User& user, Nesting nesting, bool single_id) {
-  FenceOutcome fences = become(user, nesting, single_id);
+void serve_view(UniqueFd socket, const User& user, const Filters& filters, bool single_id) {
+  FenceOutcome fences = become(user, filters, single_id);
   if (!fences.ok) {
     send(socket.get(), Writer(Type::Done).number(static_cast<uint64_t>(errno)));
     ::_exit(1);

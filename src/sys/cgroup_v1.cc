@@ -3,9 +3,9 @@
 #include <linux/magic.h>
 #include <sys/vfs.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
-#include <set>
 
 #include "base/text.h"
 #include "sys/cgroup_folder.h"
@@ -49,13 +49,16 @@ Result<std::unique_ptr<Cgroup>> V1Tree::adopt(const std::string& name) {
 }
 
 Result<std::vector<std::string>> V1Tree::list(const std::string& prefix) const {
-  std::set<std::string> names;
-  for (const V1Part& parent : parents_) {
-    for (std::string& name : COVE_TRY(child_groups(parent.folder.get()))) {
-      if (name.starts_with(prefix)) names.insert(std::move(name));
-    }
+  // Every group is in the last hierarchy that it was made in, and is removed there last: one list is enough.
+  std::vector<std::string> names;
+  int pids = folder_with(parents_, kPids);
+  int folder = pids >= 0 || parents_.empty() ? pids : parents_.back().folder.get();
+  if (folder < 0) return names;
+  for (std::string& name : COVE_TRY(child_groups(folder))) {
+    if (name.starts_with(prefix)) names.push_back(std::move(name));
   }
-  return std::vector<std::string>(names.begin(), names.end());
+  std::ranges::sort(names);
+  return names;
 }
 
 // This process's group in the hierarchy of one subsystem, if it can be written to.

@@ -1,9 +1,11 @@
 // Writes the compiled seccomp filters as C++ arrays, so that a sandbox's start needs no libseccomp.
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <cstddef>
@@ -11,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "init/seccomp/policy.h"
@@ -30,6 +33,7 @@ constexpr uint64_t kUnshareNamespaces = kCloneNamespaces | 0x80;
 constexpr uint32_t kTioclinux = 0x541c;
 constexpr uint32_t kTiocsti = 0x5412;
 constexpr int kNetlinkRoute = 0;
+constexpr int kTmpfileBit = O_TMPFILE & ~O_DIRECTORY;
 
 void check(int status, const std::string& what) {
   if (status >= 0) return;
@@ -39,7 +43,7 @@ void check(int status, const std::string& what) {
 
 class Filter {
  public:
-  explicit Filter(uint32_t arch) : arch_(arch), context_(seccomp_init(kEnosys)) {
+  Filter(uint32_t arch, uint32_t otherwise) : arch_(arch), context_(seccomp_init(otherwise)) {
     if (arch != seccomp_arch_native()) {
       check(seccomp_arch_add(context_, arch), "add architecture");
       check(seccomp_arch_remove(context_, seccomp_arch_native()), "remove architecture");
@@ -59,9 +63,18 @@ class Filter {
     check(seccomp_rule_add(context_, action, number, sizeof...(conditions), conditions...), name);
   }
 
-  void print(const char* name) const {
+  void print_with_terminal_guard(const char* name) const {
     std::printf("inline constexpr sock_filter %s[] = {\n", name);
     for (const sock_filter& instruction : forbid_by_argument("ioctl", 1, kTiocsti, kTioclinux)) print(instruction);
+    print_rules();
+  }
+  void print(const char* name) const {
+    std::printf("inline constexpr sock_filter %s[] = {\n", name);
+    print_rules();
+  }
+
+ private:
+  void print_rules() const {
     std::FILE* file = std::tmpfile();
     check(seccomp_export_bpf(context_, fileno(file)), "export");
     std::rewind(file);
@@ -71,7 +84,6 @@ class Filter {
     std::fclose(file);
   }
 
- private:
   static void print(const sock_filter& instruction) {
     std::printf("{0x%x,%u,%u,0x%x},\n", instruction.code, instruction.jt, instruction.jf, instruction.k);
   }
@@ -145,7 +157,7 @@ void add_personalities(Filter& filter) {
 }
 
 void print_filter(uint32_t arch, Nesting nesting, const char* name) {
-  Filter filter(arch);
+  Filter filter(arch, kEnosys);
   for (const char* call : kAllowed) filter.rule(SCMP_ACT_ALLOW, call);
   for (const char* call : kForbidden) filter.rule(kEperm, call);
   add_namespaces(filter, nesting);
@@ -153,6 +165,26 @@ void print_filter(uint32_t arch, Nesting nesting, const char* name) {
   filter.rule(SCMP_ACT_ALLOW, "ioctl");
   add_rlimits(filter);
   add_personalities(filter);
+  filter.print_with_terminal_guard(name);
+}
+
+// Where a folder of the host's can be written to, no file there may become set-user-id or set-group-id: outside it would
+// run with its owner's rights. The bits come with a mode; openat2 hides its own in memory.
+void print_set_id_filter(uint32_t arch, const char* name) {
+  Filter filter(arch, SCMP_ACT_ALLOW);
+  auto forbid = [&](const char* call, unsigned argument) {
+    for (uint64_t bit : {uint64_t{S_ISUID}, uint64_t{S_ISGID}})
+      filter.rule(kEperm, call, SCMP_CMP64(argument, SCMP_CMP_MASKED_EQ, bit, bit));
+  };
+  for (const char* call : {"chmod", "fchmod", "creat", "mknod"}) forbid(call, 1);
+  for (const char* call : {"fchmodat", "fchmodat2", "mknodat"}) forbid(call, 2);
+  for (auto [call, flags] : {std::pair{"open", 1u}, std::pair{"openat", 2u}}) {
+    for (uint64_t bit : {uint64_t{S_ISUID}, uint64_t{S_ISGID}})
+      for (uint64_t making : {uint64_t{O_CREAT}, uint64_t{kTmpfileBit}})
+        filter.rule(kEperm, call, SCMP_CMP64(flags, SCMP_CMP_MASKED_EQ, making, making),
+                    SCMP_CMP64(flags + 1, SCMP_CMP_MASKED_EQ, bit, bit));
+  }
+  filter.rule(kEnosys, "openat2");
   filter.print(name);
 }
 
@@ -160,6 +192,7 @@ void print_architecture(uint32_t arch, const char* macro) {
   std::printf("#if defined(%s)\n", macro);
   print_filter(arch, Nesting::Forbidden, "kFilter");
   print_filter(arch, Nesting::Allowed, "kNestingFilter");
+  print_set_id_filter(arch, "kSetIdFilter");
   std::printf("#endif\n");
 }
 

@@ -63,6 +63,7 @@ std::string mode_letters(const SpawnPlan& plan) {
   if (plan.lifetime == Lifetime::OneRun) mode += wire::kModeOneRun;
   if (plan.ends_with_exec) mode += wire::kModeOneExec;
   if (plan.ids.single_id) mode += wire::kModeSingleId;
+  if (plan.workspace.access == Access::ReadWrite) mode += wire::kModeNoSetId;
   // Landlock forbids mounting altogether, which nested sandboxes need.
   mode += plan.nesting ? wire::kModeNesting : wire::kModeLandlock;
   return mode;

@@ -84,8 +84,26 @@ Result<void> RootMounts::open_sources() {
   if (plan_.layer.kind == LayerKind::Folder)
     layer_ = COVE_TRY(sys::open_tree_clone(AT_FDCWD, plan_.layer.folder, Subtree::One));
   if (plan_.layer.kind == LayerKind::Pool) layer_ = COVE_TRY(sys::dup(plan_.layer.mount));
+  COVE_TRY(open_binds());
   COVE_TRY(open_devices());
   return open_workspace();
+}
+
+// Their owners are not mapped: to root inside they are a stranger's, and closed where they are closed to strangers.
+Result<void> RootMounts::open_binds() {
+  for (const ImageBind& bind : plan_.image.binds) {
+    Result<UniqueFd> tree = sys::open_tree_clone(AT_FDCWD, bind.source, Subtree::One);
+    if (!tree && tree.error().errnum() == ENOENT) continue;  // it went after the image was made
+    if (!tree) return std::unexpected(tree.error());
+    COVE_TRY(sys::mount_setattr(tree->get(), MOUNT_ATTR_RDONLY | kSafe, Subtree::One));
+    binds_.emplace_back(std::move(*tree), bind.target);
+  }
+  return {};
+}
+
+Result<void> RootMounts::attach_binds() {
+  for (const auto& [tree, target] : binds_) COVE_TRY(sys::attach_mount(tree.get(), root_.get(), target));
+  return {};
 }
 
 Result<void> RootMounts::open_devices() {
@@ -237,6 +255,7 @@ Result<void> RootMounts::mount_part(const Part& part) {
 
 Result<void> RootMounts::assemble(int pid_namespace) {
   for (const Part& part : parts_) COVE_TRY(mount_part(part));
+  COVE_TRY_NOTE("show /opt", attach_binds());
   COVE_TRY_NOTE("mount /dev", mount_dev());
   COVE_TRY_NOTE("mount /proc", mount_proc(pid_namespace));
   COVE_TRY_NOTE("mask /proc", mask_proc());

@@ -35,6 +35,8 @@ class RootMounts {
     std::vector<Lower> lowers;
   };
 
+  Result<void> open_binds();
+  Result<void> attach_binds();
   Result<void> open_devices();
   Result<void> open_workspace();
   Result<void> map_workspace();
@@ -56,6 +58,7 @@ class RootMounts {
 
   const SpawnPlan& plan_;
   std::vector<Part> parts_;
+  std::vector<std::pair<UniqueFd, std::string>> binds_;
   UniqueFd dev_;
   std::vector<UniqueFd> devices_;  // placeholders' sources, in the order of kDevices
   UniqueFd layer_;  // where the layer is a folder or a subvolume
