@@ -151,12 +151,13 @@ struct ExecRequest {
   std::vector<std::string> argv;
   std::vector<std::string> env;  // KEY=VALUE; HOME, USER, LOGNAME are filled in where missing
   std::vector<Rlimit> rlimits;
+  std::string group;  // the name of its control group, the last word of its path; empty: it has none of its own
   uint64_t rows = 0;
   uint64_t columns = 0;
 
   std::string encode() const {
     Writer out;
-    out.text(id).text(user).text(cwd).texts(argv).texts(env).number(rows).number(columns).number(rlimits.size());
+    out.text(id).text(user).text(cwd).text(group).texts(argv).texts(env).number(rows).number(columns).number(rlimits.size());
     for (const Rlimit& limit : rlimits) out.number(limit.resource).number(limit.soft).number(limit.hard);
     return out.data();
   }
@@ -164,6 +165,7 @@ struct ExecRequest {
     id = in.text();
     user = in.text();
     cwd = in.text();
+    group = in.text();
     argv = in.texts();
     env = in.texts();
     rows = in.number();

@@ -26,13 +26,13 @@ using wire::Writer;
 constexpr size_t kMaxPetitioners = 256;
 constexpr size_t kMaxSilent = 64;
 
-bool reads_as_member(pid_t pid, const std::string& id) {
+bool reads_as_member(pid_t pid, const std::string& group) {
   char path[64];
   std::snprintf(path, sizeof path, "/proc/%d/cgroup", pid);
   UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
   char text[8192];
   ssize_t size = fd ? ::read(fd.get(), text, sizeof text) : -1;
-  return size > 0 && std::string_view(text, static_cast<size_t>(size)).find("/" + id + "\n") != std::string_view::npos;
+  return size > 0 && std::string_view(text, static_cast<size_t>(size)).find("/" + group + "\n") != std::string_view::npos;
 }
 
 }  // namespace
@@ -120,7 +120,7 @@ const Supervisor::Program* Supervisor::program_of(pid_t pid) const {
   const Program* last = nullptr;
   for (const auto& program : programs_) {
     if (program->ended) continue;
-    if (reads_as_member(pid, program->id)) return program.get();
+    if (!program->group.empty() && reads_as_member(pid, program->group)) return program.get();
     last = program.get();
   }
   return last;

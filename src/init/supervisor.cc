@@ -179,6 +179,7 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   plan.single_id = mode_.single_id;
   plan.request = std::move(request);
   program->id = plan.request.id;
+  program->group = plan.request.group;
   program->rlimits = plan.request.rlimits;
   program->pid = start_child(plan, program->report);
   if (program->pid < 0) return failed(program->id, Stage::Fork, errno);

@@ -35,6 +35,7 @@ class Supervisor {
   // A program that runs, or has ended and is remembered for a server to come.
   struct Program {
     std::string id;
+    std::string group;
     pid_t pid = -1;
     UniqueFd report;  // open until the program runs or has failed to start
     UniqueFd terminal;

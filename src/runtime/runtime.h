@@ -58,9 +58,6 @@ using Event = std::variant<ExecEnded, ExecFailed, SandboxEnded>;
 // Whom a signal reaches: the program itself, or its process group as a terminal's Ctrl-C would.
 enum class SignalReach { Process, Group };
 
-// Whether the end of a sandbox waits for its mounts, which the kernel takes its time for.
-enum class Mounts { Wait, Leave };
-
 // One sandbox of a runtime. Not thread-safe; the handle's end does not end a Lifetime::Long sandbox.
 //
 //   auto sandbox = COVE_TRY(runtime.create(spec));
@@ -101,10 +98,8 @@ class Sandbox {
   virtual int events_fd() const = 0;
   virtual Result<std::optional<Event>> next_event() = 0;
 
-  // Ends everything and returns when no process, control group or folder of it is left, and no mount either, unless
-  // these may come down a moment later by themselves.
-  virtual Result<void> destroy(Mounts mounts) = 0;
-  Result<void> destroy() { return destroy(Mounts::Wait); }
+  // Ends everything and returns when no process, mount, control group or folder of it is left.
+  virtual Result<void> destroy() = 0;
 };
 
 // A kind of walls.

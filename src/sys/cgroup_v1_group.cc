@@ -103,12 +103,16 @@ Result<void> V1Group::set_io(const std::string& device, uint64_t read, uint64_t 
 
 Result<void> V1Group::freeze_within(std::chrono::milliseconds patience) {
   int folder = COVE_TRY(folder_of(Controller::Freezer, kFreezer));
-  COVE_TRY(poke_at(folder, "freezer.state", "FROZEN"));
   auto stands_still = [&]() -> Result<bool> {
     return trim(COVE_TRY(read_file_at(folder, "freezer.state"))) == "FROZEN";
   };
-  if (COVE_TRY(wait_until(patience, stands_still))) return {};
-  COVE_TRY(thaw());
+  // A task that forks at the wrong moment can keep the group freezing for ever: let it go on a little, and try again.
+  constexpr std::chrono::milliseconds kAttempt(20);
+  for (auto left = patience; left.count() > 0; left -= kAttempt) {
+    COVE_TRY(poke_at(folder, "freezer.state", "FROZEN"));
+    if (COVE_TRY(wait_until(std::min(kAttempt, left), stands_still))) return {};
+    COVE_TRY(thaw());
+  }
   return fail(Code::Unavailable, concat("freeze cgroup ", name_, ": some tasks do not stop"));
 }
 

@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -153,7 +152,6 @@ class NativeRuntime : public Runtime {
 
   Places places_;
   bool shares_ids_;
-  std::vector<Builder> busy_builders_;  // of sandboxes that have ended; to be reaped
   Result<std::unique_ptr<sys::CgroupTree>> groups_;
 };
 
@@ -242,7 +240,6 @@ void NativeRuntime::sweep_left_overs() {
 }
 
 Result<std::unique_ptr<Sandbox>> NativeRuntime::create(const SandboxSpec& wanted) {
-  std::erase_if(busy_builders_, [](const Builder& builder) { return ::waitpid(builder.process.pid, nullptr, WNOHANG) != 0; });
   SandboxSpec spec = wanted;
   LayerChoice choice = COVE_TRY(choose_layer_for(spec));
   spec.limits.disk.value = choice.bytes;
@@ -284,7 +281,6 @@ Result<std::unique_ptr<Sandbox>> NativeRuntime::create(const SandboxSpec& wanted
   parts.holding = std::move(holding);
   parts.id_lock = std::move(plan.ids.lock);
   parts.idle_work = [this] { sweep_left_overs(); };
-  parts.reap_later = [this](Builder builder) { busy_builders_.push_back(std::move(builder)); };
   return COVE_TRY(NativeSandbox::create(std::move(parts)));
 }
 

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <csignal>
 
+#include "base/id.h"
 #include "base/text.h"
 #include "runtime/native/exec_failure.h"
 #include "runtime/native/socket_view.h"
@@ -115,12 +116,25 @@ sys::Cgroup* NativeSandbox::group_of(const RunningExec& exec) const {
 
 Result<std::vector<UniqueFd>> NativeSandbox::join_fds(RunningExec& exec) {
   if (!parts_.group) return std::vector<UniqueFd>();
-  if (!parts_.spec.single_exec) exec.group = COVE_TRY(parts_.group->create_child(exec.spec.id));
-  return group_of(exec)->open_join_fds();
+  if (parts_.spec.single_exec) return parts_.group->open_join_fds();
+  if (!spare_.group) COVE_TRY(make_spare());
+  exec.group_name = std::move(spare_.name);
+  exec.group = std::move(spare_.group);
+  return std::exchange(spare_.join_fds, {});
 }
 
-Result<void> NativeSandbox::send_exec(const ExecSpec& spec, std::vector<int> fds, uint64_t flags) {
-  std::string encoded = request_of(spec).encode();
+// The group of the next exec, made while this one's program starts.
+Result<void> NativeSandbox::make_spare() {
+  spare_.name = concat("e-", make_id());
+  spare_.group = COVE_TRY(parts_.group->create_child(spare_.name));
+  spare_.join_fds = COVE_TRY(spare_.group->open_join_fds());
+  return {};
+}
+
+Result<void> NativeSandbox::send_exec(const RunningExec& exec, std::vector<int> fds, uint64_t flags) {
+  wire::ExecRequest request = request_of(exec.spec);
+  request.group = exec.group_name;
+  std::string encoded = request.encode();
   if (encoded.size() > wire::kMaxRequest) return fail(Code::Invalid, "the command line and environment are too long");
   if (encoded.size() + 64 < wire::kMaxMessage)
     return sys::send_message(parts_.control.get(), Writer(Type::Exec).number(flags).data() + encoded, fds);
@@ -133,7 +147,7 @@ Result<void> NativeSandbox::send_exec(const ExecSpec& spec, std::vector<int> fds
 
 Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
   if (execs_.contains(spec.id)) return fail(Code::Exists, concat("exec ", spec.id, " exists already"));
-  RunningExec exec{spec, nullptr, false};
+  RunningExec exec{spec, {}, nullptr, false};
   std::vector<UniqueFd> joins = COVE_TRY_NOTE("make the control group of the exec", join_fds(exec));
   std::vector<int> fds;
   Attachment ours;
@@ -150,9 +164,13 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
     }
   }
   for (const UniqueFd& fd : joins) fds.push_back(fd.get());
-  COVE_TRY_NOTE("ask process 1", send_exec(spec, fds, flags));
+  COVE_TRY_NOTE("ask process 1", send_exec(exec, fds, flags));
   execs_.emplace(spec.id, std::move(exec));
-  remove_retired();  // while the program starts
+  // While the program starts.
+  if (parts_.group && !parts_.spec.single_exec) {
+    remove_retired();
+    static_cast<void>(make_spare());
+  }
   if (!spec.pty) return Attachment{std::move(in.write), std::move(out.read), std::move(err.read), {}};
   Reply started = COVE_TRY(wait_for_reply(Type::Started, spec.id));
   // A program that cannot be started has no terminal; why, is an event.
@@ -384,6 +402,7 @@ void NativeSandbox::remove_retired() {
 }
 
 Result<void> NativeSandbox::remove_group() {
+  if (spare_.group) retired_.push_back(std::move(spare_.group));
   for (auto& group : retired_) static_cast<void>(sys::destroy(*group));
   retired_.clear();
   for (auto& [id, exec] : execs_)
@@ -400,7 +419,7 @@ Result<void> NativeSandbox::remove_layer() {
   return do_as_owner_of(ids, [this] { return parts_.layer->remove(); });
 }
 
-Result<void> NativeSandbox::destroy(Mounts mounts) {
+Result<void> NativeSandbox::destroy() {
   ended_ = true;
   if (parts_.builder && parts_.spec.lifetime == Lifetime::OneRun) kill_sandbox(*parts_.builder);
   else if (parts_.control) static_cast<void>(send(Writer(Type::Shutdown)));
@@ -409,16 +428,13 @@ Result<void> NativeSandbox::destroy(Mounts mounts) {
   Result<void> unlayered;
   if (parts_.layer->mount().kind == LayerKind::Pool) unlayered = parts_.layer->remove();
   if (parts_.idle_work) parts_.idle_work();
-  if (parts_.builder && mounts == Mounts::Leave && parts_.reap_later) {
-    wait_for_processes(*parts_.builder);
-    parts_.reap_later(std::move(*parts_.builder));
-  } else if (parts_.builder) {
-    COVE_TRY(wait_for_end(*parts_.builder));
-  }
+  // The groups go while the builder takes the mounts down.
+  if (parts_.builder) wait_for_processes(*parts_.builder);
+  Result<void> ungrouped = remove_group();
+  if (parts_.builder) COVE_TRY(wait_for_end(*parts_.builder));
   parts_.builder.reset();
   if (!parts_.socket_path.empty()) ::unlink(parts_.socket_path.c_str());
   parts_.id_lock.reset();
-  Result<void> ungrouped = remove_group();
   if (unlayered) unlayered = remove_layer();
   return ungrouped ? unlayered : ungrouped;
 }

@@ -27,8 +27,7 @@ class NativeSandbox : public Sandbox {
     std::optional<Builder> builder;  // none after adoption, or once a long-lived sandbox stands
     std::string socket_path;         // Lifetime::Long: where process 1 takes servers
     UniqueFd id_lock;
-    std::function<void()> idle_work;         // done while the sandbox comes down
-    std::function<void(Builder)> reap_later;  // takes a builder that is still busy with the mounts
+    std::function<void()> idle_work;  // done while the sandbox comes down
   };
   static Result<std::unique_ptr<NativeSandbox>> create(Parts parts);
   ~NativeSandbox() override;
@@ -49,8 +48,7 @@ class NativeSandbox : public Sandbox {
   Result<UniqueFd> dial(uint16_t port) override;
   int events_fd() const override { return poll_.get(); }
   Result<std::optional<Event>> next_event() override;
-  using Sandbox::destroy;
-  Result<void> destroy(Mounts mounts) override;
+  Result<void> destroy() override;
 
   // Asks process 1 which execs there are; part of adoption.
   Result<void> take_over();
@@ -58,6 +56,7 @@ class NativeSandbox : public Sandbox {
  private:
   struct RunningExec {
     ExecSpec spec;
+    std::string group_name;
     std::unique_ptr<sys::Cgroup> group;  // null: the sandbox's, or unknown after adoption
     bool adopted = false;
   };
@@ -70,7 +69,7 @@ class NativeSandbox : public Sandbox {
   explicit NativeSandbox(Parts parts) : parts_(std::move(parts)) {}
   Result<void> watch_channel();
   Result<void> send(const wire::Writer& message, const std::vector<int>& fds = {});
-  Result<void> send_exec(const ExecSpec& spec, std::vector<int> fds, uint64_t flags);
+  Result<void> send_exec(const RunningExec& exec, std::vector<int> fds, uint64_t flags);
   wire::ExecRequest request_of(const ExecSpec& spec) const;
   Result<std::vector<UniqueFd>> join_fds(RunningExec& exec);
   Result<Reply> wait_for_reply(wire::Type type, const std::string& key);
@@ -82,6 +81,7 @@ class NativeSandbox : public Sandbox {
   Result<void> remove_group();
   void retire(RunningExec& exec);
   void remove_retired();
+  Result<void> make_spare();
   Result<void> remove_layer();
   uint64_t layer_usage(uint64_t measured_inside) const;
   sys::Cgroup* group_of(const RunningExec& exec) const;
@@ -90,6 +90,11 @@ class NativeSandbox : public Sandbox {
   UniqueFd poll_;
   std::map<std::string, RunningExec> execs_;
   std::vector<std::unique_ptr<sys::Cgroup>> retired_;  // of execs that have ended
+  struct Spare {
+    std::string name;
+    std::unique_ptr<sys::Cgroup> group;
+    std::vector<UniqueFd> join_fds;
+  } spare_;
   std::deque<Event> pending_;
   uint64_t next_token_ = 1;
   bool built_ = false;
