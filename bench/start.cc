@@ -1,4 +1,5 @@
-// How long it takes from nothing to the end of `true` in a sandbox with all walls up, beside others who build sandboxes.
+// How long it takes from nothing to the end of `true` in a sandbox with all walls up, beside others who build
+// sandboxes.
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -31,8 +32,8 @@ T must(Result<T> result) {
   if constexpr (!std::is_void_v<T>) return std::move(*result);
 }
 
-const Command kBwrap = {"bwrap", "--unshare-all", "--ro-bind", "/",   "/",     "--proc", "/proc",
-                        "--dev", "/dev",          "--tmpfs",   "/tmp", "true"};
+const Command kBwrap = {"bwrap", "--unshare-all", "--ro-bind", "/",       "/",    "--proc",
+                        "/proc", "--dev",         "/dev",      "--tmpfs", "/tmp", "true"};
 
 std::string folder_of_programs() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
 Command cove_command() { return {folder_of_programs() + "/cove", "run", "--direct", "--", "true"}; }
@@ -73,9 +74,11 @@ std::string make_runc_bundle() {
   config["process"]["terminal"] = false;
   config["process"]["args"] = {"true"};
   for (const char* folder : {"/usr", "/bin", "/lib", "/lib64"}) {
-    if (std::filesystem::is_symlink(folder)) std::filesystem::copy_symlink(folder, bundle + "/rootfs" + folder);
+    if (std::filesystem::is_symlink(folder))
+      std::filesystem::copy_symlink(folder, bundle + "/rootfs" + folder);
     else if (std::filesystem::exists(folder))
-      config["mounts"].push_back({{"destination", folder}, {"type", "bind"}, {"source", folder}, {"options", {"rbind", "ro"}}});
+      config["mounts"].push_back(
+          {{"destination", folder}, {"type", "bind"}, {"source", folder}, {"options", {"rbind", "ro"}}});
   }
   std::ofstream(bundle + "/config.json") << config;
   return bundle;
@@ -89,8 +92,10 @@ struct Peer {
 std::vector<Peer> slow_peers() {
   std::vector<Peer> peers;
   if (installed("runc")) peers.push_back({"runc", {"runc", "run", "--bundle", make_runc_bundle(), "cove-bench"}});
-  if (installed("firejail")) peers.push_back({"firejail", {"firejail", "--quiet", "--noprofile", "--net=none", "--private", "true"}});
-  if (installed("runsc")) peers.push_back({"runsc", {"runsc", "--platform=ptrace", "--network=none", "--ignore-cgroups", "do", "true"}});
+  if (installed("firejail"))
+    peers.push_back({"firejail", {"firejail", "--quiet", "--noprofile", "--net=none", "--private", "true"}});
+  if (installed("runsc"))
+    peers.push_back({"runsc", {"runsc", "--platform=ptrace", "--network=none", "--ignore-cgroups", "do", "true"}});
   return peers;
 }
 

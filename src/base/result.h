@@ -25,18 +25,18 @@ std::unexpected<Error> fail_errno(std::string what);
 // The value of a Result, or out of this function with its error:
 //   UniqueFd fd = COVE_TRY(sys::open(path, O_RDONLY));
 #define COVE_TRY(...) COVE_TRY_AS(COVE_JOIN(cove_result_, __COUNTER__), __VA_ARGS__)
-#define COVE_TRY_AS(result, ...)                                     \
-  __extension__({                                                    \
-    auto result = (__VA_ARGS__);                                     \
-    if (!result) return std::unexpected(std::move(result).error());  \
-    std::move(result).value();                                       \
+#define COVE_TRY_AS(result, ...)                                    \
+  __extension__({                                                   \
+    auto result = (__VA_ARGS__);                                    \
+    if (!result) return std::unexpected(std::move(result).error()); \
+    std::move(result).value();                                      \
   })
 
 // The same, with a note of what was attempted in front of the error.
 #define COVE_TRY_NOTE(attempt, ...) COVE_TRY_NOTE_AS(COVE_JOIN(cove_result_, __COUNTER__), attempt, __VA_ARGS__)
-#define COVE_TRY_NOTE_AS(result, attempt, ...)                                     \
-  __extension__({                                                                  \
-    auto result = (__VA_ARGS__);                                                   \
-    if (!result) return std::unexpected(std::move(result).error().note(attempt));  \
-    std::move(result).value();                                                     \
+#define COVE_TRY_NOTE_AS(result, attempt, ...)                                    \
+  __extension__({                                                                 \
+    auto result = (__VA_ARGS__);                                                  \
+    if (!result) return std::unexpected(std::move(result).error().note(attempt)); \
+    std::move(result).value();                                                    \
   })

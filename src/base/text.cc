@@ -89,8 +89,7 @@ Result<uint64_t> parse_bytes(std::string_view text) {
   if (!unit.empty()) {
     power = kUnits.find(unit[0]);
     std::string_view rest = unit.substr(1);
-    bool known = power != std::string_view::npos &&
-                 (rest.empty() || (power > 0 && (rest == "b" || rest == "ib")));
+    bool known = power != std::string_view::npos && (rest.empty() || (power > 0 && (rest == "b" || rest == "ib")));
     if (!known)
       return fail(Error(Code::Invalid, concat("'", text, "' is not a size")).hint("write it like 512m or 2g"));
   }
@@ -113,8 +112,7 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
     std::string_view name;
     double milliseconds;
   };
-  static constexpr Unit kUnits[] = {{"", 1e3},    {"ms", 1},   {"s", 1e3},
-                                    {"m", 60e3}, {"h", 3600e3}, {"d", 86400e3}};
+  static constexpr Unit kUnits[] = {{"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}, {"d", 86400e3}};
   auto unit = std::find_if(std::begin(kUnits), std::end(kUnits),
                            [&](const Unit& candidate) { return candidate.name == quantity.unit; });
   if (unit == std::end(kUnits))

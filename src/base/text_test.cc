@@ -15,7 +15,8 @@ TEST(ParseBytes, TakesTheUnitsPeopleWrite) {
 }
 
 TEST(ParseBytes, RefusesTheRest) {
-  for (const char* text : {"", "0", "-5", "1.5x", "g", "1e3", "nan", "inf", "1 g", "0.1", "99999999999999999999p", "1bb"})
+  for (const char* text :
+       {"", "0", "-5", "1.5x", "g", "1e3", "nan", "inf", "1 g", "0.1", "99999999999999999999p", "1bb"})
     EXPECT_FALSE(parse_bytes(text)) << text;
 }
 
@@ -33,7 +34,8 @@ TEST(ParseDuration, RefusesTheRest) {
 
 TEST(ParseInteger, HoldsItsBounds) {
   EXPECT_EQ(*parse_integer("7", 1, 9), 7);
-  for (const char* text : {"0", "10", "-1", "7x", "", " 7", "99999999999999999999"}) EXPECT_FALSE(parse_integer(text, 1, 9)) << text;
+  for (const char* text : {"0", "10", "-1", "7x", "", " 7", "99999999999999999999"})
+    EXPECT_FALSE(parse_integer(text, 1, 9)) << text;
 }
 
 TEST(Closest, FindsTheLikelyMeaningOnly) {

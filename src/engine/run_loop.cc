@@ -53,11 +53,8 @@ Result<ExecResult> RunLoop::run() {
 }
 
 Result<void> RunLoop::turn() {
-  pollfd polled[5] = {{sandbox_.events_fd(), POLLIN, 0},
-                      {caller_.signals(), POLLIN, 0},
-                      {-1, 0, 0},
-                      {-1, 0, 0},
-                      {-1, 0, 0}};
+  pollfd polled[5] = {
+      {sandbox_.events_fd(), POLLIN, 0}, {caller_.signals(), POLLIN, 0}, {-1, 0, 0}, {-1, 0, 0}, {-1, 0, 0}};
   if (out_.open()) polled[2] = out_.wanted();
   if (err_.open()) polled[3] = err_.wanted();
   if (in_.open()) polled[4] = in_.wanted();
@@ -155,8 +152,10 @@ void RunLoop::finish_streams() {
 void RunLoop::conclude(const ExecEnded& end) {
   result_.duration_ms = std::chrono::duration<double, std::milli>(Clock::now() - started_).count();
   result_.usage = end.usage;
-  if (WIFSIGNALED(end.wait_status)) result_.signal = WTERMSIG(end.wait_status);
-  else result_.exit_code = WEXITSTATUS(end.wait_status);
+  if (WIFSIGNALED(end.wait_status))
+    result_.signal = WTERMSIG(end.wait_status);
+  else
+    result_.exit_code = WEXITSTATUS(end.wait_status);
   explain(end);
 }
 

@@ -44,8 +44,7 @@ Result<void> bring_files(Sandbox& sandbox, const RunRequest& request) {
 Result<void> copy_all_out(Sandbox& sandbox, const RunRequest& request, CopiedOut& copied) {
   std::unique_ptr<View> view = COVE_TRY(sandbox.open_view(request.exec.user));
   uint64_t room = request.copy_out_limit;
-  for (const CopyOut& order : request.copy_out)
-    COVE_TRY(copy_out(*view, order, working_folder(request), room, copied));
+  for (const CopyOut& order : request.copy_out) COVE_TRY(copy_out(*view, order, working_folder(request), room, copied));
   return {};
 }
 

@@ -14,8 +14,8 @@ namespace cove {
 // Where a stream is passed on to.
 struct Target {
   int fd = -1;
-  UniqueFd own;         // what `fd` is, if it was opened here
-  size_t portion = 0;   // the most to write at once, so that it does not wait
+  UniqueFd own;        // what `fd` is, if it was opened here
+  size_t portion = 0;  // the most to write at once, so that it does not wait
 };
 
 // One output of a program: read as fast as the target takes it, so that a slow reader makes the program wait.

@@ -55,8 +55,8 @@ Result<void> add_program_folders(const HostSource& host, const TreeWriter& image
   return {};
 }
 
-// What is in /opt is shown entry by entry, read-only, in a folder of the image's own: cheaper than an overlay of it. Too
-// many entries are an overlay after all. Their names are kept in the file `opt`.
+// What is in /opt is shown entry by entry, read-only, in a folder of the image's own: cheaper than an overlay of it.
+// Too many entries are an overlay after all. Their names are kept in the file `opt`.
 Result<void> add_opt(const HostSource& host, const TreeWriter& image) {
   constexpr size_t kMostEntries = 16;
   auto names = sys::list_folder(host.root + "/opt");

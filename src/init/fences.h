@@ -21,8 +21,8 @@ struct Filters {
   Nesting nesting = Nesting::Forbidden;
   SetId set_id = SetId::Allowed;
 };
-// No new privileges, and the filters. Process 1 does it once, for itself and for all that it starts; only where it has to
-// make namespaces for them (single-id mode), each of them does it.
+// No new privileges, and the filters. Process 1 does it once, for itself and for all that it starts; only where it has
+// to make namespaces for them (single-id mode), each of them does it.
 int put_up_filters(const Filters& filters);
 
 // The second fence, for this process and all it starts: no device nodes, no mounting of any kind, no tracing, and (from

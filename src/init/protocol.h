@@ -12,7 +12,7 @@
 namespace cove::wire {
 
 inline constexpr uint32_t kVersion = 1;
-inline constexpr size_t kMaxMessage = 60 * 1024;      // larger exec requests travel in a memfd
+inline constexpr size_t kMaxMessage = 60 * 1024;        // larger exec requests travel in a memfd
 inline constexpr size_t kMaxRequest = 6 * 1024 * 1024;  // the most that process 1 reads from such a memfd
 inline constexpr size_t kMaxList = 1 << 20;
 
@@ -29,26 +29,26 @@ enum class Type : uint32_t {
   Shutdown = 8,
 
   // process 1 → Cove
-  Started = 32,   // id, pid inside; fds: the terminal's master. Only with a pty: nobody waits for the others
-  Failed = 33,    // id, Stage, errno
-  Exited = 34,    // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer, disk bytes read, written
-  Dialed = 35,    // token, errno; fds: the connection
-  Table = 36,     // count, then per exec: id, pid, state, wait status
+  Started = 32,  // id, pid inside; fds: the terminal's master. Only with a pty: nobody waits for the others
+  Failed = 33,   // id, Stage, errno
+  Exited = 34,   // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer, disk bytes read, written
+  Dialed = 35,   // token, errno; fds: the connection
+  Table = 36,    // count, then per exec: id, pid, state, wait status
   Attached = 37,  // id; fds
 
   // in a view
-  Open = 64,     // path, flags, mode → Done + fd
-  Stat = 65,     // path, follow → Done, Entry
-  List = 66,     // path → Entries… Done
-  Mkdir = 67,    // path, mode, parents
-  Remove = 68,   // path, recursive
-  Rename = 69,   // from, to
-  Chmod = 70,    // path, mode
-  Glob = 71,     // pattern, folder → Entries… Done
-  Readlink = 72, // path → Done, target
-  Symlink = 73,  // target, path
-  Entries = 80,  // count, entries
-  Done = 81,     // errno, then what the operation returns
+  Open = 64,      // path, flags, mode → Done + fd
+  Stat = 65,      // path, follow → Done, Entry
+  List = 66,      // path → Entries… Done
+  Mkdir = 67,     // path, mode, parents
+  Remove = 68,    // path, recursive
+  Rename = 69,    // from, to
+  Chmod = 70,     // path, mode
+  Glob = 71,      // pattern, folder → Entries… Done
+  Readlink = 72,  // path → Done, target
+  Symlink = 73,   // target, path
+  Entries = 80,   // count, entries
+  Done = 81,      // errno, then what the operation returns
 };
 
 // Where the start of an exec failed.
@@ -157,7 +157,8 @@ struct ExecRequest {
 
   std::string encode() const {
     Writer out;
-    out.text(id).text(user).text(cwd).text(group).texts(argv).texts(env).number(rows).number(columns).number(rlimits.size());
+    out.text(id).text(user).text(cwd).text(group).texts(argv).texts(env).number(rows).number(columns).number(
+        rlimits.size());
     for (const Rlimit& limit : rlimits) out.number(limit.resource).number(limit.soft).number(limit.hard);
     return out.data();
   }
@@ -207,7 +208,7 @@ inline constexpr int kListenFd = 5;   // only where a next server may come: new 
 // Process 1's arguments: cove-init VERSION MODE, with letters of MODE:
 inline constexpr char kModeOneRun = 'o';    // ends when the channel closes
 inline constexpr char kModeOneExec = 'x';   // ends with its first program
-inline constexpr char kModeNesting = 'n';  // namespaces may be made inside
+inline constexpr char kModeNesting = 'n';   // namespaces may be made inside
 inline constexpr char kModeSingleId = 's';  // only one user id is mapped: root is played in a namespace of its own
 inline constexpr char kModeLandlock = 'l';
 inline constexpr char kModeNoSetId = 'w';  // a folder of the host's can be written to: no set-id files

@@ -1,4 +1,6 @@
 // sudo inside a sandbox: asks process 1 to start the command as another user of the sandbox.
+#include "init/sudo_client.h"
+
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -20,7 +22,6 @@
 #include "base/unique_fd.h"
 #include "init/passwd.h"
 #include "init/protocol.h"
-#include "init/sudo_client.h"
 #include "sys/socket.h"
 
 namespace cove::init {
@@ -135,36 +136,77 @@ bool take_letter(char letter, const char* rest, char**& argument, Options& optio
     return *argument;
   };
   switch (letter) {
-    case 'u': options.user = value(); return true;
-    case 'g': options.group = value(); return true;
-    case 'i': options.login = true; return false;
-    case 's': options.shell = true; return false;
-    case 'E': options.keep_environment = true; return false;
-    case 'H': case 'n': case 'S': case 'k': case 'b': case 'P': return false;
-    case 'V': std::printf("sudo of Cove %s\n", COVE_VERSION); std::exit(0);
-    case 'h': std::fputs(kUsage, stdout); std::exit(0);
-    case 'l': case 'v': std::printf("every user of this sandbox may run any command as root, without a password\n"); std::exit(0);
-    default: std::fputs(kUsage, stderr); die(std::string("unknown option -") + letter);
+    case 'u':
+      options.user = value();
+      return true;
+    case 'g':
+      options.group = value();
+      return true;
+    case 'i':
+      options.login = true;
+      return false;
+    case 's':
+      options.shell = true;
+      return false;
+    case 'E':
+      options.keep_environment = true;
+      return false;
+    case 'H':
+    case 'n':
+    case 'S':
+    case 'k':
+    case 'b':
+    case 'P':
+      return false;
+    case 'V':
+      std::printf("sudo of Cove %s\n", COVE_VERSION);
+      std::exit(0);
+    case 'h':
+      std::fputs(kUsage, stdout);
+      std::exit(0);
+    case 'l':
+    case 'v':
+      std::printf("every user of this sandbox may run any command as root, without a password\n");
+      std::exit(0);
+    default:
+      std::fputs(kUsage, stderr);
+      die(std::string("unknown option -") + letter);
   }
 }
 
 void take_long_option(std::string_view word, Options& options) {
-  if (word == "--preserve-env" || word.starts_with("--preserve-env=")) options.keep_environment = true;
-  else if (word == "--login") options.login = true;
-  else if (word == "--shell") options.shell = true;
-  else if (word.starts_with("--user=")) options.user = std::string(word.substr(7));
-  else if (word == "--non-interactive" || word == "--set-home") return;
-  else if (word == "--help") { std::fputs(kUsage, stdout); std::exit(0); }
-  else if (word == "--version") { std::printf("sudo of Cove %s\n", COVE_VERSION); std::exit(0); }
-  else die("unknown option " + std::string(word));
+  if (word == "--preserve-env" || word.starts_with("--preserve-env="))
+    options.keep_environment = true;
+  else if (word == "--login")
+    options.login = true;
+  else if (word == "--shell")
+    options.shell = true;
+  else if (word.starts_with("--user="))
+    options.user = std::string(word.substr(7));
+  else if (word == "--non-interactive" || word == "--set-home")
+    return;
+  else if (word == "--help") {
+    std::fputs(kUsage, stdout);
+    std::exit(0);
+  } else if (word == "--version") {
+    std::printf("sudo of Cove %s\n", COVE_VERSION);
+    std::exit(0);
+  } else
+    die("unknown option " + std::string(word));
 }
 
 Options parse(char** argument) {
   Options options;
   for (++argument; *argument && (*argument)[0] == '-' && (*argument)[1]; ++argument) {
     std::string_view word = *argument;
-    if (word == "--") { ++argument; break; }
-    if (word.starts_with("--")) { take_long_option(word, options); continue; }
+    if (word == "--") {
+      ++argument;
+      break;
+    }
+    if (word.starts_with("--")) {
+      take_long_option(word, options);
+      continue;
+    }
     for (const char* letter = *argument + 1; *letter; ++letter)
       if (take_letter(*letter, letter + 1, argument, options)) break;
   }

@@ -32,7 +32,8 @@ bool reads_as_member(pid_t pid, const std::string& group) {
   UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
   char text[8192];
   ssize_t size = fd ? ::read(fd.get(), text, sizeof text) : -1;
-  return size > 0 && std::string_view(text, static_cast<size_t>(size)).find("/" + group + "\n") != std::string_view::npos;
+  return size > 0 &&
+         std::string_view(text, static_cast<size_t>(size)).find("/" + group + "\n") != std::string_view::npos;
 }
 
 }  // namespace
@@ -62,8 +63,8 @@ void Supervisor::accept_petitioner() {
   petitioners_.push_back(std::move(petitioner));
 }
 
-// Who has asked for nothing yet makes room for the next one, the longest waiting first: a request follows its connection
-// at once, and is read before the next connection is accepted.
+// Who has asked for nothing yet makes room for the next one, the longest waiting first: a request follows its
+// connection at once, and is read before the next connection is accepted.
 void Supervisor::turn_away_silent() {
   auto silent = [](const auto& petitioner) { return petitioner->pid < 0; };
   if (static_cast<size_t>(std::count_if(petitioners_.begin(), petitioners_.end(), silent)) < kMaxSilent) return;
@@ -73,11 +74,13 @@ void Supervisor::turn_away_silent() {
 void Supervisor::take_petition(Petitioner& petitioner) {
   sys::Message message;
   switch (receive(petitioner.socket.get(), message)) {
-    case Received::Nothing: return;
+    case Received::Nothing:
+      return;
     case Received::Closed:
       if (petitioner.pid > 0) ::kill(-petitioner.pid, SIGHUP);
       return petitioner.socket.reset();
-    case Received::Message: break;
+    case Received::Message:
+      break;
   }
   Reader in(message.data);
   Type type = in.type();

@@ -14,9 +14,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <ctime>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <utility>
 
 #include "init/channel.h"
@@ -61,7 +61,8 @@ DiskTraffic disk_traffic(pid_t pid) {
   DiskTraffic traffic;
   if (!fd || ::read(fd.get(), text, sizeof text - 1) <= 0) return traffic;
   if (const char* line = std::strstr(text, "read_bytes: ")) std::sscanf(line, "read_bytes: %llu", &traffic.read);
-  if (const char* line = std::strstr(text, "\nwrite_bytes: ")) std::sscanf(line, "\nwrite_bytes: %llu", &traffic.written);
+  if (const char* line = std::strstr(text, "\nwrite_bytes: "))
+    std::sscanf(line, "\nwrite_bytes: %llu", &traffic.written);
   return traffic;
 }
 
@@ -87,8 +88,10 @@ void Supervisor::run() {
                                   {open ? sudo_door_.get() : -1, POLLIN, 0}};
     for (const auto& petitioner : petitioners_) polled.push_back({open ? petitioner->socket.get() : -1, POLLIN, 0});
     int ready = ::poll(polled.data(), polled.size(), open ? -1 : kClosedMilliseconds);
-    if (ready > 0) serve(polled);
-    else if (ready < 0 && errno != EINTR) ::_exit(4);  // never a busy loop outside the limits
+    if (ready > 0)
+      serve(polled);
+    else if (ready < 0 && errno != EINTR)
+      ::_exit(4);  // never a busy loop outside the limits
   }
 }
 
@@ -119,9 +122,12 @@ void Supervisor::take_control_messages() {
   for (int i = 0; i < kMessagesPerTurn && control_; ++i) {
     sys::Message message;
     switch (receive(control_.get(), message)) {
-      case Received::Nothing: return;
-      case Received::Closed: return control_closed();
-      case Received::Message: handle(message);
+      case Received::Nothing:
+        return;
+      case Received::Closed:
+        return control_closed();
+      case Received::Message:
+        handle(message);
     }
   }
 }
@@ -140,15 +146,24 @@ void Supervisor::handle(const sys::Message& message) {
   Reader in(message.data);
   auto& fds = const_cast<std::vector<UniqueFd>&>(message.fds);
   switch (in.type()) {
-    case Type::Exec: return handle_exec(in, std::move(fds));
-    case Type::Signal: return handle_signal(in);
-    case Type::Resize: return handle_resize(in);
-    case Type::View: return handle_view(in, std::move(fds));
-    case Type::Dial: return handle_dial(in);
-    case Type::Hello: return send_table();
-    case Type::Attach: return handle_attach(in);
-    case Type::Shutdown: ::_exit(0);
-    default: return;
+    case Type::Exec:
+      return handle_exec(in, std::move(fds));
+    case Type::Signal:
+      return handle_signal(in);
+    case Type::Resize:
+      return handle_resize(in);
+    case Type::View:
+      return handle_view(in, std::move(fds));
+    case Type::Dial:
+      return handle_dial(in);
+    case Type::Hello:
+      return send_table();
+    case Type::Attach:
+      return handle_attach(in);
+    case Type::Shutdown:
+      ::_exit(0);
+    default:
+      return;
   }
 }
 
@@ -185,7 +200,8 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   if (program->pid < 0) return failed(program->id, Stage::Fork, errno);
   for (size_t i = stdio; i < fds.size(); ++i) program->join_fds.push_back(std::move(fds[i]));
   if (pty)
-    tell(Writer(Type::Started).text(program->id).number(static_cast<uint64_t>(program->pid)), {program->terminal.get()});
+    tell(Writer(Type::Started).text(program->id).number(static_cast<uint64_t>(program->pid)),
+         {program->terminal.get()});
   programs_.push_back(std::move(program));
 }
 

@@ -75,7 +75,8 @@ class Supervisor {
   void failed(const std::string& id, wire::Stage stage, int errnum);
 
   void reap();
-  void program_ended(Program& program, int status, const struct rusage& usage, uint64_t disk_read, uint64_t disk_written);
+  void program_ended(Program& program, int status, const struct rusage& usage, uint64_t disk_read,
+                     uint64_t disk_written);
   void petition_ended(Petitioner& petitioner, int status);
 
   void accept_petitioner();
@@ -95,7 +96,7 @@ class Supervisor {
   UniqueFd sudo_door_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<std::unique_ptr<Petitioner>> petitioners_;
-  int patience_left_ = 0;       // messages from inside that are still taken; grows with time
+  int patience_left_ = 0;        // messages from inside that are still taken; grows with time
   uint64_t patience_since_ = 0;  // milliseconds of the monotonic clock
 };
 

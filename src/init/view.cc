@@ -72,17 +72,28 @@ class View {
   void handle(const sys::Message& message) {
     Reader in(message.data);
     switch (in.type()) {
-      case Type::Open: return open(in);
-      case Type::Stat: return stat(in);
-      case Type::List: return list(in);
-      case Type::Mkdir: return mkdir(in);
-      case Type::Remove: return remove(in);
-      case Type::Rename: return rename(in);
-      case Type::Chmod: return chmod(in);
-      case Type::Glob: return glob(in);
-      case Type::Readlink: return readlink(in);
-      case Type::Symlink: return symlink(in);
-      default: return done(EINVAL);
+      case Type::Open:
+        return open(in);
+      case Type::Stat:
+        return stat(in);
+      case Type::List:
+        return list(in);
+      case Type::Mkdir:
+        return mkdir(in);
+      case Type::Remove:
+        return remove(in);
+      case Type::Rename:
+        return rename(in);
+      case Type::Chmod:
+        return chmod(in);
+      case Type::Glob:
+        return glob(in);
+      case Type::Readlink:
+        return readlink(in);
+      case Type::Symlink:
+        return symlink(in);
+      default:
+        return done(EINVAL);
     }
   }
 

@@ -22,16 +22,16 @@ struct LayerWish {
 // What the machine offers.
 struct LayerFacts {
   uint64_t machine_memory = 0;
-  uint64_t free_disk = 0;       // where layers are kept
-  std::string no_pool;          // why there can be no pool; empty where there can
-  std::string no_pool_remedy;   // what to do about it
+  uint64_t free_disk = 0;      // where layers are kept
+  std::string no_pool;         // why there can be no pool; empty where there can
+  std::string no_pool_remedy;  // what to do about it
 };
 
 struct LayerChoice {
   LayerKind kind = LayerKind::Memory;
   uint64_t bytes = 0;
-  uint64_t inodes = 0;   // Memory only
-  std::string warning;   // a default that fell back to a lesser means
+  uint64_t inodes = 0;  // Memory only
+  std::string warning;  // a default that fell back to a lesser means
 };
 
 // False where the wish alone decides: the facts are not looked at then, and need not be found out.

@@ -42,7 +42,7 @@ void sweep(int layers) {
 }  // namespace
 
 Result<std::unique_ptr<FolderLayer>> FolderLayer::create(const std::string& state, const std::string& id,
-                                                          Lifetime lifetime) {
+                                                         Lifetime lifetime) {
   std::string layers = COVE_TRY(layers_folder(state));
   std::unique_ptr<FolderLayer> layer(new FolderLayer());
   layer->parent_ = COVE_TRY(sys::open(layers, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));

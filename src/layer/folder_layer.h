@@ -16,7 +16,7 @@ namespace cove {
 class FolderLayer : public Layer {
  public:
   static Result<std::unique_ptr<FolderLayer>> create(const std::string& state, const std::string& id,
-                                                      Lifetime lifetime);
+                                                     Lifetime lifetime);
   // A layer that was kept.
   static Result<std::unique_ptr<FolderLayer>> find(const std::string& state, const std::string& id);
   ~FolderLayer() override;

@@ -74,9 +74,12 @@ LayerFacts find_layer_facts(const std::string& state) {
 Result<std::unique_ptr<Layer>> make_layer(const LayerChoice& choice, const std::string& state, const std::string& id,
                                           Lifetime lifetime) {
   switch (choice.kind) {
-    case LayerKind::Memory: return std::make_unique<MemoryLayer>(choice);
-    case LayerKind::Folder: return COVE_TRY(FolderLayer::create(state, id, lifetime));
-    case LayerKind::Pool: break;
+    case LayerKind::Memory:
+      return std::make_unique<MemoryLayer>(choice);
+    case LayerKind::Folder:
+      return COVE_TRY(FolderLayer::create(state, id, lifetime));
+    case LayerKind::Pool:
+      break;
   }
   std::shared_ptr<Pool> pool = COVE_TRY(Pool::open(state, choice.bytes));
   return pool->create(id, lifetime, choice.bytes);

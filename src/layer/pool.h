@@ -29,8 +29,8 @@ struct PoolEntry {
 // next who opens the pool), and `long/ID`, layers that stay until they are removed.
 //
 // Nothing is mounted anywhere that others can see: each user of the pool has a detached mount of his own of the one
-// file system, and the kernel takes these down, and lets go of the loop device, with their last holder, however that ends.
-// Processes may use a pool at once. The last one to close an empty pool removes the image. Not thread-safe.
+// file system, and the kernel takes these down, and lets go of the loop device, with their last holder, however that
+// ends. Processes may use a pool at once. The last one to close an empty pool removes the image. Not thread-safe.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
   // An image that has to be made is given room for layers of `room` bytes at once.

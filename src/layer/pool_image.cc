@@ -46,8 +46,9 @@ Result<void> run_mkfs(int file) {
   for (int fd : {1, 2}) ::posix_spawn_file_actions_adddup2(actions.get(), output.write.get(), fd);
   ::posix_spawn_file_actions_adddup2(actions.get(), file, kTarget);
   // No discards: they would give the image's blocks back.
-  std::string words[] = {program, "--quiet", "--force", "--nodiscard", "--metadata", "single", "--data", "single",
-                         concat("/proc/self/fd/", kTarget)};
+  std::string words[] = {program,       "--quiet",    "--force",
+                         "--nodiscard", "--metadata", "single",
+                         "--data",      "single",     concat("/proc/self/fd/", kTarget)};
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -95,9 +96,9 @@ Result<void> check_host_room(int image, uint64_t more) {
   uint64_t available = disk.f_bavail * disk.f_frsize;
   uint64_t reserve = host_reserve(disk.f_blocks * disk.f_frsize);
   if (available >= more + reserve) return {};
-  return fail(Error(Code::Exhausted, concat("the pool needs ", format_bytes(more), " more, and of the ",
-                                            format_bytes(available), " that are free on the host's disk ",
-                                            format_bytes(reserve), " stay free"))
+  return fail(Error(Code::Exhausted,
+                    concat("the pool needs ", format_bytes(more), " more, and of the ", format_bytes(available),
+                           " that are free on the host's disk ", format_bytes(reserve), " stay free"))
                   .hint("make room on that disk, or ask for a smaller disk limit"));
 }
 

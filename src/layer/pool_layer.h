@@ -13,7 +13,10 @@ class PoolLayer : public Layer {
  public:
   // `folder` is the subvolume, `parent` the folder that it lies in; `mount` a detached mount of it.
   PoolLayer(std::shared_ptr<Pool> pool, Lifetime lifetime, std::string id, UniqueFd folder, UniqueFd mount)
-      : pool_(std::move(pool)), lifetime_(lifetime), id_(std::move(id)), folder_(std::move(folder)),
+      : pool_(std::move(pool)),
+        lifetime_(lifetime),
+        id_(std::move(id)),
+        folder_(std::move(folder)),
         mount_(std::move(mount)) {}
   ~PoolLayer() override;
 

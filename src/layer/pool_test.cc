@@ -55,12 +55,12 @@ std::string why_not() {
   return facts.no_pool;
 }
 
-#define SKIP_WITHOUT_POOL()                                                                              \
-  do {                                                                                                   \
-    std::string reason = why_not();                                                                      \
-    const char* strict = ::getenv("COVE_TEST_STRICT");                                                   \
+#define SKIP_WITHOUT_POOL()                                                                                       \
+  do {                                                                                                            \
+    std::string reason = why_not();                                                                               \
+    const char* strict = ::getenv("COVE_TEST_STRICT");                                                            \
     if (!reason.empty() && strict != nullptr && std::string_view(strict) == "1") FAIL() << "no pool: " << reason; \
-    if (!reason.empty()) GTEST_SKIP() << "no pool: " << reason;                                          \
+    if (!reason.empty()) GTEST_SKIP() << "no pool: " << reason;                                                   \
   } while (false)
 
 #define ASSERT_OK(...)                                                 \

@@ -20,10 +20,10 @@ struct WindowSize {
 struct ExecSpec {
   std::string id;
   std::vector<std::string> argv;
-  Environment env;                 // on top of the sandbox's
-  std::string cwd;                 // absolute; empty: the workspace if there is one, else the home
-  std::string user;                // empty: the sandbox's
-  std::optional<WindowSize> pty;   // a terminal of the sandbox's own, instead of pipes
+  Environment env;                // on top of the sandbox's
+  std::string cwd;                // absolute; empty: the workspace if there is one, else the home
+  std::string user;               // empty: the sandbox's
+  std::optional<WindowSize> pty;  // a terminal of the sandbox's own, instead of pipes
 };
 
 // What the kernel measured, never estimated.

@@ -33,18 +33,18 @@ inline constexpr uint64_t kDefaultMemoryLayer = 1 * kGiB;
 // What a sandbox, or one exec in it, may use. Zero or empty means: no limit of this kind.
 struct Limits {
   Limit<double> cpus = 1.0;
-  Limit<uint64_t> memory = 2 * kGiB;             // bytes; no swap beyond it
-  Limit<uint64_t> disk = 0;                      // bytes of the writable layer; 0: what suits the layer
-  Limit<uint64_t> inodes = 0;                    // 0: in proportion to disk
-  Limit<uint64_t> processes = 1024;              // tasks: processes and threads
-  Limit<uint64_t> open_files = 1024;             // soft; the hard one is kOpenFilesHard or this, whichever is larger
-  Limit<uint64_t> file_size = 0;                 // bytes of any one file
-  Limit<uint64_t> io_read = 0;                   // bytes per second from disk
-  Limit<uint64_t> io_write = 0;                  // bytes per second to disk
-  Limit<std::chrono::milliseconds> timeout{};    // wall clock of an exec: TERM, then KILL after `grace`
+  Limit<uint64_t> memory = 2 * kGiB;           // bytes; no swap beyond it
+  Limit<uint64_t> disk = 0;                    // bytes of the writable layer; 0: what suits the layer
+  Limit<uint64_t> inodes = 0;                  // 0: in proportion to disk
+  Limit<uint64_t> processes = 1024;            // tasks: processes and threads
+  Limit<uint64_t> open_files = 1024;           // soft; the hard one is kOpenFilesHard or this, whichever is larger
+  Limit<uint64_t> file_size = 0;               // bytes of any one file
+  Limit<uint64_t> io_read = 0;                 // bytes per second from disk
+  Limit<uint64_t> io_write = 0;                // bytes per second to disk
+  Limit<std::chrono::milliseconds> timeout{};  // wall clock of an exec: TERM, then KILL after `grace`
   std::chrono::milliseconds grace{2000};
-  Limit<uint64_t> output = 0;                    // bytes of stdout and stderr together, then it is killed
-  uint64_t retained = 1 * kMiB;                  // bytes of each stream kept in the result
+  Limit<uint64_t> output = 0;    // bytes of stdout and stderr together, then it is killed
+  uint64_t retained = 1 * kMiB;  // bytes of each stream kept in the result
 };
 
 inline constexpr uint64_t kOpenFilesHard = 65536;

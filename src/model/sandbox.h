@@ -43,7 +43,7 @@ struct SandboxSpec {
   NetworkPolicy network;
   Workspace workspace;
   Lifetime lifetime = Lifetime::OneRun;
-  bool nesting = false;      // user namespaces may be used inside
+  bool nesting = false;         // user namespaces may be used inside
   bool ends_with_exec = false;  // the end of its first exec is the sandbox's own
   bool single_exec = false;  // there will be one exec and no pause: it needs no control group apart from the sandbox's
 };

@@ -61,8 +61,10 @@ Result<void> create_snapshot(int source, int parent, const std::string& name, Wr
 Result<void> set_writes(int subvolume, Writes writes) {
   uint64_t flags = 0;
   COVE_TRY(call(subvolume, BTRFS_IOC_SUBVOL_GETFLAGS, &flags, "get the flags of a subvolume"));
-  if (writes == Writes::Refused) flags |= BTRFS_SUBVOL_RDONLY;
-  else flags &= ~static_cast<uint64_t>(BTRFS_SUBVOL_RDONLY);
+  if (writes == Writes::Refused)
+    flags |= BTRFS_SUBVOL_RDONLY;
+  else
+    flags &= ~static_cast<uint64_t>(BTRFS_SUBVOL_RDONLY);
   return call(subvolume, BTRFS_IOC_SUBVOL_SETFLAGS, &flags, "set the flags of a subvolume");
 }
 

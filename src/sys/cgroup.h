@@ -67,8 +67,8 @@ class Cgroup {
   virtual Result<CgroupUsage> usage() const = 0;
   // Removes it and the groups below it. Unavailable while something lives in it: then try later, or `destroy`.
   virtual Result<void> remove() = 0;
-  // A group below this one, with limits and counters of its own, frozen and killed with this one. On v2 a group that has children can hold no processes of
-  // its own: they join the leaves.
+  // A group below this one, with limits and counters of its own, frozen and killed with this one. On v2 a group that
+  // has children can hold no processes of its own: they join the leaves.
   virtual Result<std::unique_ptr<Cgroup>> create_child(const std::string& name) = 0;
 };
 

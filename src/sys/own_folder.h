@@ -11,11 +11,11 @@ namespace cove::sys {
 
 // Where things of a kind are kept.
 struct FolderKind {
-  const char* name;         // "cache": for messages
-  const char* variable;     // "COVE_CACHE": names another one
-  const char* of_root;      // "/var/cache/cove"
-  const char* xdg;          // "XDG_CACHE_HOME"
-  const char* below_home;   // ".cache"
+  const char* name;        // "cache": for messages
+  const char* variable;    // "COVE_CACHE": names another one
+  const char* of_root;     // "/var/cache/cove"
+  const char* xdg;         // "XDG_CACHE_HOME"
+  const char* below_home;  // ".cache"
 };
 inline constexpr FolderKind kCacheFolder = {"cache", "COVE_CACHE", "/var/cache/cove", "XDG_CACHE_HOME", ".cache"};
 inline constexpr FolderKind kStateFolder = {"state", "COVE_STATE", "/var/lib/cove", "XDG_STATE_HOME", ".local/state"};

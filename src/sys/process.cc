@@ -53,8 +53,7 @@ Result<int> wait_for(pid_t pid) {
 
 std::string id_map_text(const IdMap& map) {
   std::string text;
-  for (const IdMapEntry& entry : map)
-    text += concat(entry.inside, " ", entry.outside, " ", entry.count, "\n");
+  for (const IdMapEntry& entry : map) text += concat(entry.inside, " ", entry.outside, " ", entry.count, "\n");
   return text;
 }
 

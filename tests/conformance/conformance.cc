@@ -18,8 +18,10 @@ using Clock = std::chrono::steady_clock;
 void read_some(UniqueFd& fd, std::string& data) {
   char buffer[65536];
   ssize_t count = ::read(fd.get(), buffer, sizeof buffer);
-  if (count > 0) data.append(buffer, static_cast<size_t>(count));
-  else if (count == 0 || (errno != EAGAIN && errno != EINTR)) fd.reset();
+  if (count > 0)
+    data.append(buffer, static_cast<size_t>(count));
+  else if (count == 0 || (errno != EAGAIN && errno != EINTR))
+    fd.reset();
 }
 
 }  // namespace
@@ -92,7 +94,8 @@ Ran Conformance::finish(Sandbox& sandbox, const std::string& exec_id, Attachment
     Result<std::optional<Event>> event = sandbox.next_event();
     if (!event || !*event) continue;
     if (auto* end = std::get_if<ExecEnded>(&**event); end && end->exec_id == exec_id) ran.ended = *end;
-    if (auto* failure = std::get_if<ExecFailed>(&**event); failure && failure->exec_id == exec_id) ran.failed = *failure;
+    if (auto* failure = std::get_if<ExecFailed>(&**event); failure && failure->exec_id == exec_id)
+      ran.failed = *failure;
     if (auto* gone = std::get_if<SandboxEnded>(&**event)) ran.gone = *gone;
   }
   for (size_t before = SIZE_MAX; out && ran.out.size() != before;) before = ran.out.size(), read_some(out, ran.out);

@@ -4,9 +4,7 @@
 namespace cove::test {
 namespace {
 
-Result<std::unique_ptr<Runtime>> make_native() {
-  return native::make_native_runtime(COVE_TRY(native::find_places()));
-}
+Result<std::unique_ptr<Runtime>> make_native() { return native::make_native_runtime(COVE_TRY(native::find_places())); }
 
 // As on a kernel that cannot map the ids of layers; only root has ranges to share.
 Result<std::unique_ptr<Runtime>> make_sharing() {

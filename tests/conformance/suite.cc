@@ -132,8 +132,9 @@ TEST_P(Conformance, KillTakesWhatSetsidAndSudoStarted) {
   Result<Attachment> streams = box.exec(exec);
   ASSERT_TRUE(streams);
   expect_line(streams->out, "up\n");
-  ExecSpec look = shell("for i in 1 2 3 4 5 6 7 8 9 10; do n=$(grep -lzx '98[7]' /proc/[0-9]*/cmdline 2>/dev/null | wc -l);"
-                        " [ $n -ge 2 ] && break; sleep 0.1; done; echo $n");
+  ExecSpec look = shell(
+      "for i in 1 2 3 4 5 6 7 8 9 10; do n=$(grep -lzx '98[7]' /proc/[0-9]*/cmdline 2>/dev/null | wc -l);"
+      " [ $n -ge 2 ] && break; sleep 0.1; done; echo $n");
   EXPECT_NE(run(box, look).out, "0\n");
   ASSERT_TRUE(box.kill(exec.id));
   Ran ran = finish(box, exec.id, std::move(*streams));
@@ -252,7 +253,8 @@ time.sleep(60)
 TEST_P(Conformance, HoldsTheDiskLimit) {
   SandboxSpec small = spec();
   small.limits.disk.name(32 * kMiB);
-  Ran ran = run(sandbox(small), shell("head -c 100000000 /dev/zero > ~/big; echo $?; rm ~/big && echo ok > ~/small && cat ~/small"));
+  Ran ran = run(sandbox(small),
+                shell("head -c 100000000 /dev/zero > ~/big; echo $?; rm ~/big && echo ok > ~/small && cat ~/small"));
   EXPECT_EQ(ran.out, "1\nok\n");
 }
 

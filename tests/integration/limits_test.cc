@@ -72,7 +72,8 @@ TEST_P(Limits, CpuIsHeld) {
 }
 
 TEST_P(Limits, DiskIsHeld) {
-  Outcome outcome = cove({"run", "--disk", "20m", "--", "sh", "-c", "head -c 50m /dev/zero > a; ls -s a | cut -d' ' -f1"});
+  Outcome outcome =
+      cove({"run", "--disk", "20m", "--", "sh", "-c", "head -c 50m /dev/zero > a; ls -s a | cut -d' ' -f1"});
   EXPECT_LE(std::stoi(outcome.out), 20 * 1024);
   EXPECT_NE(outcome.err.find("No space left"), std::string::npos) << outcome.err;
 }
@@ -116,7 +117,8 @@ TEST_P(Limits, TimeIsHeld) {
 }
 
 TEST_P(Limits, TimeIsHeldAgainstWhoIgnoresTheRequest) {
-  Outcome outcome = cove({"run", "--timeout", "200ms", "--", "sh", "-c", "trap '' TERM; setsid sleep 61 & while :; do sleep 1; done"});
+  Outcome outcome = cove(
+      {"run", "--timeout", "200ms", "--", "sh", "-c", "trap '' TERM; setsid sleep 61 & while :; do sleep 1; done"});
   EXPECT_EQ(outcome.exit_code, 124);
 }
 
@@ -163,10 +165,16 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         std::pair{"ForkBomb", "import os\nwhile True:\n  try: os.fork()\n  except OSError: pass"},
         std::pair{"MemoryBomb", "x=[]\nwhile True: x.append(bytearray(b'x')*(1<<20))"},
-        std::pair{"DiskFiller", "import itertools\nfor i in itertools.count():\n  try: open(f'f{i}','wb').write(b'x'*(1<<20))\n  except OSError: pass"},
-        std::pair{"InodeFiller", "import itertools\nfor i in itertools.count():\n  try: open(f'f{i}','w').close()\n  except OSError: pass"},
+        std::pair{"DiskFiller",
+                  "import itertools\nfor i in itertools.count():\n  try: open(f'f{i}','wb').write(b'x'*(1<<20))\n  "
+                  "except OSError: pass"},
+        std::pair{
+            "InodeFiller",
+            "import itertools\nfor i in itertools.count():\n  try: open(f'f{i}','w').close()\n  except OSError: pass"},
         std::pair{"OutputFlood", "import sys\nwhile True: sys.stdout.write('x'*65536)"},
-        std::pair{"DescriptorFlood", "import os,socket\nheld=[]\nwhile True:\n  try: held.append(socket.socketpair())\n  except OSError:\n    try: os.fork()\n    except OSError: pass"},
+        std::pair{"DescriptorFlood",
+                  "import os,socket\nheld=[]\nwhile True:\n  try: held.append(socket.socketpair())\n  except "
+                  "OSError:\n    try: os.fork()\n    except OSError: pass"},
         std::pair{"CpuHog", "import os\nfor i in range(50): os.fork() or exec('while True: pass')\nwhile True: pass"}),
     [](const auto& test) { return test.param.first; });
 

@@ -17,7 +17,8 @@ struct Program {
 
 const Program kPrograms[] = {
     {"PythonThreads", "python3",
-     "python3 -c 'import threading; t=[threading.Thread(target=print,args=(\"t\",)) for _ in range(3)]; [x.start() for x in t]; [x.join() for x in t]'",
+     "python3 -c 'import threading; t=[threading.Thread(target=print,args=(\"t\",)) for _ in range(3)]; [x.start() for "
+     "x in t]; [x.join() for x in t]'",
      "t\nt\nt\n"},
     {"PythonMultiprocessing", "python3",
      "python3 -c 'from multiprocessing import Pool; print(Pool(2).map(abs,[-1,-2,-3]))'", "[1, 2, 3]\n"},
@@ -26,37 +27,45 @@ const Program kPrograms[] = {
     {"PythonVenv", "python3", "python3 -m venv --without-pip v && v/bin/python -c 'import sys; print(sys.prefix)'",
      "/home/user/v\n"},
     {"Sqlite", "python3",
-     "python3 -c 'import sqlite3; c=sqlite3.connect(\"d.db\"); c.execute(\"create table t(a)\"); c.execute(\"insert into t values(5)\"); c.commit(); print(c.execute(\"select a from t\").fetchone())'",
+     "python3 -c 'import sqlite3; c=sqlite3.connect(\"d.db\"); c.execute(\"create table t(a)\"); c.execute(\"insert "
+     "into t values(5)\"); c.commit(); print(c.execute(\"select a from t\").fetchone())'",
      "(5,)\n"},
     {"Node", "node", "node -e 'console.log(require(\"os\").networkInterfaces().lo.length > 0, [1,2].map(x=>x*2))'",
      "true [ 2, 4 ]\n"},
     {"NodeWorkers", "node",
      "node -e 'const {Worker}=require(\"worker_threads\"); new Worker(\"console.log(7)\",{eval:true})'", "7\n"},
     {"Git", "git",
-     "git init -q r && cd r && git config user.email a@b && git config user.name n && echo x > f && git add f && git commit -qm m && git log --format=%s",
+     "git init -q r && cd r && git config user.email a@b && git config user.name n && echo x > f && git add f && git "
+     "commit -qm m && git log --format=%s",
      "m\n"},
     {"GccAndMake", "gcc",
-     "printf '#include <stdio.h>\\nint main(){puts(\"built\");}' > a.c && printf 'a: a.c\\n\\tgcc -o a a.c\\n' > Makefile && make -s a && ./a",
+     "printf '#include <stdio.h>\\nint main(){puts(\"built\");}' > a.c && printf 'a: a.c\\n\\tgcc -o a a.c\\n' > "
+     "Makefile && make -s a && ./a",
      "built\n"},
     {"Cxx", "g++", "printf '#include <iostream>\\nint main(){std::cout<<20+22;}' > a.cc && g++ -o a a.cc && ./a", "42"},
-    {"Java", "java", "printf 'class A{public static void main(String[] a){System.out.println(6*7);}}' > A.java && java A.java",
-     "42\n"},
+    {"Java", "java",
+     "printf 'class A{public static void main(String[] a){System.out.println(6*7);}}' > A.java && java A.java", "42\n"},
     {"Perl", "perl", "perl -e 'print 6*7'", "42"},
     {"StraceOnAChild", "strace", "strace -f -o t sh -c 'true' && grep -c execve t", "1\n"},
-    {"GdbOnAChild", "gdb", "gdb -q -batch -ex run -ex 'info inferiors' --args true 2>/dev/null | grep -c 'exited normally'",
-     "1\n"},
+    {"GdbOnAChild", "gdb",
+     "gdb -q -batch -ex run -ex 'info inferiors' --args true 2>/dev/null | grep -c 'exited normally'", "1\n"},
     {"DpkgQuery", "dpkg", "dpkg -s dpkg | head -1", "Package: dpkg\n"},
     {"PackagesUnpackAsRoot", "dpkg",
-     "mkdir -p p/DEBIAN p/usr/bin && printf 'Package: tiny\\nVersion: 1\\nArchitecture: all\\nMaintainer: m\\nDescription: d\\n' > p/DEBIAN/control && "
-     "printf '#!/bin/sh\\necho tiny\\n' > p/usr/bin/tiny && chmod 755 p/usr/bin/tiny && dpkg-deb -b p tiny.deb >/dev/null && "
+     "mkdir -p p/DEBIAN p/usr/bin && printf 'Package: tiny\\nVersion: 1\\nArchitecture: all\\nMaintainer: "
+     "m\\nDescription: d\\n' > p/DEBIAN/control && "
+     "printf '#!/bin/sh\\necho tiny\\n' > p/usr/bin/tiny && chmod 755 p/usr/bin/tiny && dpkg-deb -b p tiny.deb "
+     ">/dev/null && "
      "sudo dpkg -i tiny.deb >/dev/null && tiny",
      "tiny\n"},
     {"Tmux", "tmux", "tmux -L x new-session -d 'echo in tmux > f' && sleep 0.5 && cat f", "in tmux\n"},
     {"Unicode", "python3", "python3 -c 'print(\"žluťoučký 🐎\")'", "žluťoučký 🐎\n"},
     {"LocalServer", "python3",
-     "python3 -m http.server 8000 >/dev/null 2>&1 & for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; python3 -c 'import urllib.request as u; print(u.urlopen(\"http://localhost:8000\").status)' 2>/dev/null && break; done",
+     "python3 -m http.server 8000 >/dev/null 2>&1 & for i in 1 2 3 4 5 6 7 8 9; do sleep 0.2; python3 -c 'import "
+     "urllib.request as u; print(u.urlopen(\"http://localhost:8000\").status)' 2>/dev/null && break; done",
      "200\n"},
-    {"DevShm", "python3", "python3 -c 'from multiprocessing import shared_memory as s; m=s.SharedMemory(create=True,size=99); m.unlink(); print(1)'",
+    {"DevShm", "python3",
+     "python3 -c 'from multiprocessing import shared_memory as s; m=s.SharedMemory(create=True,size=99); m.unlink(); "
+     "print(1)'",
      "1\n"},
     {"PrivateTmp", "sh", "echo x > /tmp/f && cat /tmp/f && ls /tmp", "x\nf\n"},
 };

@@ -74,7 +74,8 @@ TEST_P(Run, GivesAStructuredResult) {
 }
 
 TEST_P(Run, KeepsHeadAndTailOfALargeOutput) {
-  nlohmann::json result = json({"--", "sh", "-c", "echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo last"});
+  nlohmann::json result =
+      json({"--", "sh", "-c", "echo first; head -c 5000000 /dev/zero | tr '\\0' x; echo; echo last"});
   EXPECT_EQ(result["stdout"]["bytes"], 5000012);
   EXPECT_EQ(result["stdout"]["truncated"], true);
   std::string text = result["stdout"]["text"];
@@ -93,8 +94,9 @@ TEST_P(Run, ScrubsTheEnvironment) {
   ::setenv("SECRET_TOKEN", "leak", 1);
   std::string env = cove({"run", "-e", "GIVEN=1", "--", "env"}).out;
   EXPECT_EQ(env.find("SECRET_TOKEN"), std::string::npos);
-  for (const char* line : {"GIVEN=1\n", "IS_SANDBOX=true\n", "HOME=/home/user\n", "PYTHONUNBUFFERED=1\n",
-                           "PIP_NO_INPUT=1\n", "NPM_CONFIG_YES=true\n", "DEBIAN_FRONTEND=noninteractive\n", "USER=user\n"})
+  for (const char* line :
+       {"GIVEN=1\n", "IS_SANDBOX=true\n", "HOME=/home/user\n", "PYTHONUNBUFFERED=1\n", "PIP_NO_INPUT=1\n",
+        "NPM_CONFIG_YES=true\n", "DEBIAN_FRONTEND=noninteractive\n", "USER=user\n"})
     EXPECT_NE(env.find(line), std::string::npos) << line;
   EXPECT_EQ(cove({"run", "-e", "SECRET_TOKEN", "--", "sh", "-c", "echo $SECRET_TOKEN"}).out, "leak\n");
   std::string file = folder() + "/env";
@@ -110,8 +112,9 @@ TEST_P(Run, CopiesFilesInAndOut) {
     for (const char* name : {"/in", "/in/deep", "/in/deep/data.txt"})
       ASSERT_EQ(::chown((here + name).c_str(), *GetParam().options.uid, *GetParam().options.uid), 0);
   }
-  Outcome outcome = cove({"run", "--copy-in", here + "/in:/home/user/in", "--copy-out", "result*:" + here + "/out", "--",
-                          "sh", "-c", "mkdir -p results/sub; cp in/deep/data.txt results/sub/; echo x > result.txt; ln -s /etc/passwd resultlink"});
+  Outcome outcome = cove(
+      {"run", "--copy-in", here + "/in:/home/user/in", "--copy-out", "result*:" + here + "/out", "--", "sh", "-c",
+       "mkdir -p results/sub; cp in/deep/data.txt results/sub/; echo x > result.txt; ln -s /etc/passwd resultlink"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
   EXPECT_EQ(read(here + "/out/results/sub/data.txt"), "42");
   EXPECT_EQ(read(here + "/out/result.txt"), "x\n");
@@ -183,9 +186,7 @@ TEST_P(Run, GivesATerminal) {
   EXPECT_EQ(outcome.out, "a terminal\r\n");
 }
 
-TEST_P(Run, NamesTheSandbox) {
-  EXPECT_EQ(cove({"run", "--name", "box-7", "--", "hostname"}).out, "box-7\n");
-}
+TEST_P(Run, NamesTheSandbox) { EXPECT_EQ(cove({"run", "--name", "box-7", "--", "hostname"}).out, "box-7\n"); }
 
 TEST_P(Run, RefusesWhatMakesNoSense) {
   struct Case {

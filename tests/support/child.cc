@@ -42,8 +42,10 @@ void read_some(pollfd& polled, std::string& data) {
   if (polled.fd < 0 || polled.revents == 0) return;
   char buffer[65536];
   ssize_t count = ::read(polled.fd, buffer, sizeof buffer);
-  if (count > 0) data.append(buffer, static_cast<size_t>(count));
-  else ::close(std::exchange(polled.fd, -1));
+  if (count > 0)
+    data.append(buffer, static_cast<size_t>(count));
+  else
+    ::close(std::exchange(polled.fd, -1));
 }
 
 void write_some(pollfd& polled, std::string& rest) {
@@ -66,8 +68,10 @@ void find_groups(const std::string& folder, int depth, std::vector<std::string>&
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
     if (!entry.is_directory(error) || entry.is_symlink(error)) continue;
     std::string name = entry.path().filename();
-    if (name.starts_with("cove-")) found.push_back(entry.path());
-    else if (depth < 6) find_groups(entry.path(), depth + 1, found);
+    if (name.starts_with("cove-"))
+      found.push_back(entry.path());
+    else if (depth < 6)
+      find_groups(entry.path(), depth + 1, found);
   }
 }
 

@@ -10,8 +10,8 @@ namespace cove::test {
 // A program run by a test, from its start to its end.
 struct ChildOptions {
   std::string input;
-  std::vector<std::string> env;      // KEY=VALUE on top of this process's
-  std::optional<unsigned> uid;       // run as this user and group, without further groups
+  std::vector<std::string> env;  // KEY=VALUE on top of this process's
+  std::optional<unsigned> uid;   // run as this user and group, without further groups
   std::string cwd;
   std::chrono::milliseconds patience{60'000};  // then it is killed and the test fails
 };

@@ -30,7 +30,7 @@ class ForEverybody : public testing::TestWithParam<Person> {
   std::vector<std::string> folders_;
 };
 
-#define COVE_FOR_EVERYBODY(suite)                                                        \
+#define COVE_FOR_EVERYBODY(suite)                                                \
   INSTANTIATE_TEST_SUITE_P(As, suite, testing::ValuesIn(::cove::test::people()), \
                            [](const auto& test) { return test.param.name; })
 

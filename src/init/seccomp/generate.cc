@@ -1,7 +1,7 @@
 // Writes the compiled seccomp filters as C++ arrays, so that a sandbox's start needs no libseccomp.
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/socket.h>
@@ -27,8 +27,8 @@ constexpr uint32_t kEperm = SCMP_ACT_ERRNO(EPERM);
 constexpr uint32_t kEnosys = SCMP_ACT_ERRNO(ENOSYS);
 constexpr uint64_t kLow32 = 0xffffffff;
 // CLONE_NEWTIME shares its bit with the exit signal of clone(2): only unshare and clone3 know it.
-constexpr uint64_t kCloneNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER |
-                                      CLONE_NEWPID | CLONE_NEWNET;
+constexpr uint64_t kCloneNamespaces =
+    CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 constexpr uint64_t kUnshareNamespaces = kCloneNamespaces | 0x80;
 constexpr uint32_t kTioclinux = 0x541c;
 constexpr uint32_t kTiocsti = 0x5412;
@@ -168,8 +168,8 @@ void print_filter(uint32_t arch, Nesting nesting, const char* name) {
   filter.print_with_terminal_guard(name);
 }
 
-// Where a folder of the host's can be written to, no file there may become set-user-id or set-group-id: outside it would
-// run with its owner's rights. The bits come with a mode; openat2 hides its own in memory.
+// Where a folder of the host's can be written to, no file there may become set-user-id or set-group-id: outside it
+// would run with its owner's rights. The bits come with a mode; openat2 hides its own in memory.
 void print_set_id_filter(uint32_t arch, const char* name) {
   Filter filter(arch, SCMP_ACT_ALLOW);
   auto forbid = [&](const char* call, unsigned argument) {

@@ -49,9 +49,10 @@ Result<void> become_namespace_root(const SpawnPlan& plan, int status) {
   if (!plan.ids.rootless) return {};
   Result<void> unshared = sys::unshare(CLONE_NEWUSER);
   if (!unshared)
-    return fail(std::move(unshared.error())
-                    .note("make a user namespace")
-                    .hint("this machine forbids user namespaces to ordinary users; `cove doctor` says how to allow them"));
+    return fail(
+        std::move(unshared.error())
+            .note("make a user namespace")
+            .hint("this machine forbids user namespaces to ordinary users; `cove doctor` says how to allow them"));
   if (plan.ids.single_id) {
     COVE_TRY(sys::write_id_maps(::getpid(), plan.ids.outer_users, plan.ids.outer_groups, sys::Setgroups::Deny));
   } else {
@@ -80,8 +81,10 @@ Result<void> pin_to_cpus(unsigned count) {
   if (::sched_getaffinity(0, sizeof allowed, &allowed) < 0) return fail_errno("sched_getaffinity");
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &allowed)) continue;
-    if (count == 0) CPU_CLR(cpu, &allowed);
-    else --count;
+    if (count == 0)
+      CPU_CLR(cpu, &allowed);
+    else
+      --count;
   }
   if (::sched_setaffinity(0, sizeof allowed, &allowed) < 0) return fail_errno("sched_setaffinity");
   return {};

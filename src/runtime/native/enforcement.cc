@@ -89,8 +89,10 @@ class Planner {
     for (auto [name, limit] : {std::pair{"io_read", &limits_.io_read}, std::pair{"io_write", &limits_.io_write}}) {
       if (limit->value == 0) continue;
       std::string value = format_bytes(limit->value) + "/s";
-      if (means_.io) hold(name, value, "cgroup");
-      else COVE_TRY(fall_back(name, value, limit->named, "nothing"));
+      if (means_.io)
+        hold(name, value, "cgroup");
+      else
+        COVE_TRY(fall_back(name, value, limit->named, "nothing"));
     }
     return {};
   }

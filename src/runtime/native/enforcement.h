@@ -18,8 +18,8 @@ struct Means {
   bool io = false;
   bool nested_ids = false;  // rootless: RLIMIT_NPROC between two namespaces is exact
   LayerKind layer = LayerKind::Memory;
-  bool quota = false;      // the layer's folder has a quota
-  std::string why_not;     // why there are no control groups
+  bool quota = false;   // the layer's folder has a quota
+  std::string why_not;  // why there are no control groups
   std::string hint;
 };
 

@@ -28,7 +28,8 @@ ExecFailed execute_failure(const wire::ExecRequest& request, int errnum) {
 
 ExecFailed explain_failure(const wire::ExecRequest& request, wire::Stage stage, int errnum) {
   switch (stage) {
-    case wire::Stage::Execute: return execute_failure(request, errnum);
+    case wire::Stage::Execute:
+      return execute_failure(request, errnum);
     case wire::Stage::User:
       return {request.id,
               Error(Code::NotFound, concat("user '", request.user, "' does not exist in the sandbox"))
@@ -41,13 +42,18 @@ ExecFailed explain_failure(const wire::ExecRequest& request, wire::Stage stage, 
               kOurs};
     case wire::Stage::JoinGroup:
       return {request.id, Error::from_errno(errnum, "move the program into its control group"), kOurs};
-    case wire::Stage::Terminal: return {request.id, Error::from_errno(errnum, "connect the program's streams"), kOurs};
-    case wire::Stage::Rlimit: return {request.id, Error::from_errno(errnum, "set the program's rlimits"), kOurs};
+    case wire::Stage::Terminal:
+      return {request.id, Error::from_errno(errnum, "connect the program's streams"), kOurs};
+    case wire::Stage::Rlimit:
+      return {request.id, Error::from_errno(errnum, "set the program's rlimits"), kOurs};
     case wire::Stage::Identity:
       return {request.id, Error::from_errno(errnum, concat("become user '", request.user, "' in the sandbox")), kOurs};
-    case wire::Stage::Fence: return {request.id, Error::from_errno(errnum, "put up the program's fences"), kOurs};
-    case wire::Stage::Fork: return {request.id, Error::from_errno(errnum, "fork in the sandbox"), kOurs};
-    case wire::Stage::Request: break;
+    case wire::Stage::Fence:
+      return {request.id, Error::from_errno(errnum, "put up the program's fences"), kOurs};
+    case wire::Stage::Fork:
+      return {request.id, Error::from_errno(errnum, "fork in the sandbox"), kOurs};
+    case wire::Stage::Request:
+      break;
   }
   return {request.id, Error(Code::Internal, "process 1 did not understand the request"), kOurs};
 }

@@ -146,8 +146,8 @@ Result<IdPlan> plan_rootless_ids(uint32_t main_id) {
   }
   plan.outer_users.push_back({1, users, kIdsPerSandbox - 1});
   plan.outer_groups.push_back({1, groups, kIdsPerSandbox - 1});
-  plan.users = plan.groups = {
-      {0, 1, kUserId}, {kUserId, 0, 1}, {kUserId + 1, kUserId + 1, kIdsPerSandbox - kUserId - 1}};
+  plan.users =
+      plan.groups = {{0, 1, kUserId}, {kUserId, 0, 1}, {kUserId + 1, kUserId + 1, kIdsPerSandbox - kUserId - 1}};
   return plan;
 }
 

@@ -20,10 +20,10 @@ inline constexpr uint32_t kUserId = 1000;  // `user` inside
 struct IdPlan {
   bool rootless = false;
   bool single_id = false;
-  bool shared = false;  // as root: one range for all sandboxes, because this kernel cannot map the ids of layers
-  sys::IdMap outer_users;   // rootless: the builder's namespace, in host ids
+  bool shared = false;     // as root: one range for all sandboxes, because this kernel cannot map the ids of layers
+  sys::IdMap outer_users;  // rootless: the builder's namespace, in host ids
   sys::IdMap outer_groups;
-  sys::IdMap users;         // the sandbox's namespace, in the builder's ids
+  sys::IdMap users;  // the sandbox's namespace, in the builder's ids
   sys::IdMap groups;
   UniqueFd lock;  // as root: holds the range for as long as anyone has this open
 

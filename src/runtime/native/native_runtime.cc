@@ -129,8 +129,14 @@ class NativeRuntime : public Runtime {
 
   Capabilities capabilities() const override {
     bool groups = groups_.has_value();
-    return {.name = "native", .pause = groups, .update_limits = groups, .adopt = true, .dial = true, .nesting = true,
-            .pty = true, .review_layer = true};
+    return {.name = "native",
+            .pause = groups,
+            .update_limits = groups,
+            .adopt = true,
+            .dial = true,
+            .nesting = true,
+            .pty = true,
+            .review_layer = true};
   }
 
   Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override;
@@ -159,9 +165,8 @@ Result<ImageRoot> NativeRuntime::find_image(const std::string& reference, const 
   if (reference != "host" && !reference.starts_with("host@"))
     return fail(Error(Code::NotFound, concat("image '", reference, "' is not known"))
                     .hint("`host`, this machine's own userland, is the image that needs no download"));
-  ImageRoot image = COVE_TRY_NOTE(
-      "prepare image host",
-      host_image(places_.cache, places_.programs + "/cove-sudo", ids.shared ? ids.builder_id(0) : 0));
+  ImageRoot image = COVE_TRY_NOTE("prepare image host", host_image(places_.cache, places_.programs + "/cove-sudo",
+                                                                   ids.shared ? ids.builder_id(0) : 0));
   if (reference != "host" && reference != image.reference)
     return fail(Error(Code::NotFound, concat("image '", reference, "' is not what this machine has now"))
                     .hint(concat("the packages have changed; it is ", image.reference, " now")));

@@ -244,8 +244,10 @@ Result<std::optional<Event>> NativeSandbox::sandbox_ended() {
   SandboxEnded end;
   for (bool more = parts_.builder.has_value(); more;) {
     Result<BuilderWord> word = read_word(*parts_.builder);
-    if (!word) end.error = word.error();
-    else if (*word == BuilderWord::OutOfMemory) end.out_of_memory = true;
+    if (!word)
+      end.error = word.error();
+    else if (*word == BuilderWord::OutOfMemory)
+      end.out_of_memory = true;
     more = word && *word != BuilderWord::Gone && *word != BuilderWord::Ended;
   }
   return Event(std::move(end));
@@ -254,9 +256,12 @@ Result<std::optional<Event>> NativeSandbox::sandbox_ended() {
 Result<std::optional<Event>> NativeSandbox::event_of(Reply reply) {
   Reader in(reply.body);
   switch (reply.type) {
-    case Type::Exited: return exec_ended(in);
-    case Type::Failed: return exec_failed(in);
-    default: return std::optional<Event>();
+    case Type::Exited:
+      return exec_ended(in);
+    case Type::Failed:
+      return exec_failed(in);
+    default:
+      return std::optional<Event>();
   }
 }
 
@@ -314,10 +319,8 @@ Result<void> NativeSandbox::signal(const std::string& exec_id, int number, Signa
   if (!execs_.contains(exec_id)) return fail(Code::NotFound, concat("no exec ", exec_id, " is running"));
   if (number < 1 || number >= NSIG) return fail(Code::Invalid, concat(number, " is not a signal"));
   auto target = reach == SignalReach::Group ? wire::Target::Group : wire::Target::Process;
-  return send(Writer(Type::Signal)
-                  .text(exec_id)
-                  .number(static_cast<uint64_t>(number))
-                  .number(static_cast<uint64_t>(target)));
+  return send(
+      Writer(Type::Signal).text(exec_id).number(static_cast<uint64_t>(number)).number(static_cast<uint64_t>(target)));
 }
 
 Result<void> NativeSandbox::resize(const std::string& exec_id, WindowSize size) {
@@ -386,8 +389,10 @@ Result<void> NativeSandbox::take_over() {
     bool ended = in.number() != 0;
     auto status = static_cast<int>(in.number());
     exec.adopted = true;
-    if (ended) pending_.push_back(ExecEnded{exec.spec.id, status});
-    else execs_.emplace(exec.spec.id, std::move(exec));
+    if (ended)
+      pending_.push_back(ExecEnded{exec.spec.id, status});
+    else
+      execs_.emplace(exec.spec.id, std::move(exec));
   }
   return {};
 }
@@ -421,8 +426,10 @@ Result<void> NativeSandbox::remove_layer() {
 
 Result<void> NativeSandbox::destroy() {
   ended_ = true;
-  if (parts_.builder && parts_.spec.lifetime == Lifetime::OneRun) kill_sandbox(*parts_.builder);
-  else if (parts_.control) static_cast<void>(send(Writer(Type::Shutdown)));
+  if (parts_.builder && parts_.spec.lifetime == Lifetime::OneRun)
+    kill_sandbox(*parts_.builder);
+  else if (parts_.control)
+    static_cast<void>(send(Writer(Type::Shutdown)));
   parts_.control.reset();
   // A subvolume can go while it is in use, and does so here: if this process is killed now, the builder goes on.
   Result<void> unlayered;

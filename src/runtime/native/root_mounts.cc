@@ -30,8 +30,8 @@ constexpr uint32_t kTtyGroup = 5;
 
 // What shows or changes the machine as a whole; where the kernel has it.
 constexpr const char* kReadOnlyProc[] = {"bus", "fs", "irq", "sys"};
-constexpr const char* kMaskedProcFiles[] = {"kcore", "keys", "kmsg", "latency_stats", "sched_debug",
-                                            "sysrq-trigger", "timer_list"};
+constexpr const char* kMaskedProcFiles[] = {"kcore",       "keys",          "kmsg",      "latency_stats",
+                                            "sched_debug", "sysrq-trigger", "timer_list"};
 constexpr const char* kMaskedProcFolders[] = {"acpi", "asound", "scsi"};
 
 std::string part_name(const ImageMount& mount) {
@@ -118,8 +118,7 @@ Result<void> RootMounts::open_workspace() {
   if (plan_.workspace.access == Access::None) return {};
   // What is mounted below the folder stays out; an ordinary user cannot take it apart and gets all of it.
   Result<UniqueFd> tree = sys::open_tree_clone(AT_FDCWD, plan_.workspace.path, Subtree::One);
-  if (!tree && plan_.ids.rootless)
-    tree = sys::open_tree_clone(AT_FDCWD, plan_.workspace.path, Subtree::Recursive);
+  if (!tree && plan_.ids.rootless) tree = sys::open_tree_clone(AT_FDCWD, plan_.workspace.path, Subtree::Recursive);
   if (!tree) return fail(std::move(tree.error()).note(concat("open workspace ", plan_.workspace.path)));
   workspace_ = std::move(*tree);
   return {};
@@ -179,12 +178,13 @@ Result<void> RootMounts::write_hosts() {
   Result<void> made = sys::mkdir(folder, 0755);
   if (!made && made.error().code() != Code::Exists) return made;
   return sys::write_file(folder + "/hosts", concat("127.0.0.1\tlocalhost\n127.0.1.1\t", plan_.hostname,
-                                                  "\n::1\tlocalhost ip6-localhost ip6-loopback\n"));
+                                                   "\n::1\tlocalhost ip6-localhost ip6-loopback\n"));
 }
 
 Result<void> RootMounts::stage_lowers(int user_namespace) {
   int map = maps_ids() ? user_namespace : -1;
-  COVE_TRY(sys::mount_setattr(dev_.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, Subtree::One, map));
+  COVE_TRY(
+      sys::mount_setattr(dev_.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, Subtree::One, map));
   int number = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
     const bool shielded = shields(parts_[i]);
@@ -227,8 +227,10 @@ Result<UniqueFd> RootMounts::mount_overlay(const Part& part, const std::string& 
   MountOptions options = {{"lowerdir", lowers},
                           {"upperdir", concat(layer_path_, "/", name, ".upper")},
                           {"workdir", concat(layer_path_, "/", name, ".work")}};
-  if (plan_.ids.rootless) options.emplace_back("userxattr", "");
-  else options.emplace_back("redirect_dir", "on");
+  if (plan_.ids.rootless)
+    options.emplace_back("userxattr", "");
+  else
+    options.emplace_back("redirect_dir", "on");
   if (plan_.lifetime == Lifetime::OneRun) options.emplace_back("volatile", "");
   // Files in the layer belong to the sandbox's root, whoever makes the mount.
   uint32_t owner = plan_.ids.builder_id(0);
@@ -270,15 +272,22 @@ Result<void> RootMounts::mount_dev() {
   if (!plan_.ids.single_id) pts_options.emplace_back("gid", std::to_string(plan_.ids.builder_id(kTtyGroup)));
   UniqueFd pts = COVE_TRY(sys::make_mount("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
   COVE_TRY(sys::attach_mount(pts.get(), root_.get(), "dev/pts"));
-  MountOptions shm_options = {
-      {"size", std::to_string(plan_.shm_bytes)}, {"nr_inodes", "65536"}, {"mode", "1777"}};
+  MountOptions shm_options = {{"size", std::to_string(plan_.shm_bytes)}, {"nr_inodes", "65536"}, {"mode", "1777"}};
   UniqueFd shm = COVE_TRY(sys::make_mount("tmpfs", shm_options, kSafe | MOUNT_ATTR_NOEXEC));
   return sys::attach_mount(shm.get(), root_.get(), "dev/shm");
 }
 
-// The kernel shows the processes of whoever mounts it: a short-lived child in the sandbox's process namespace does.
-// There is no way back from there for an ordinary user; the builder forks nothing afterwards.
 Result<void> RootMounts::mount_proc(int pid_namespace) {
+  constexpr uint64_t kAttributes = kSafe | MOUNT_ATTR_NOEXEC;
+  // From Linux 6.17 on it takes the namespace whose processes it is to show.
+  Result<UniqueFd> proc = sys::make_mount("proc", {{"pidns", sys::fd_path(pid_namespace)}}, kAttributes);
+  if (proc) return sys::attach_mount(proc->get(), root_.get(), "proc");
+  return mount_proc_from_inside(pid_namespace);
+}
+
+// Before, it shows the processes of whoever mounts it: a short-lived child in the sandbox's process namespace does.
+// There is no way back from there for an ordinary user; the builder forks nothing afterwards.
+Result<void> RootMounts::mount_proc_from_inside(int pid_namespace) {
   COVE_TRY(sys::setns(pid_namespace, CLONE_NEWPID));
   Result<void> outcome;
   pid_t pid = ::vfork();
@@ -325,7 +334,8 @@ Result<void> RootMounts::map_workspace() {
   }
   uint32_t shown = plan_.ids.builder_id(plan_.workspace_owner);
   Result<void> mapped = [&]() -> Result<void> {
-    COVE_TRY(sys::write_id_maps(holder.pid, {{info.st_uid, shown, 1}}, {{info.st_gid, shown, 1}}, sys::Setgroups::Keep));
+    COVE_TRY(
+        sys::write_id_maps(holder.pid, {{info.st_uid, shown, 1}}, {{info.st_gid, shown, 1}}, sys::Setgroups::Keep));
     UniqueFd map = COVE_TRY(sys::open(concat("/proc/", holder.pid, "/ns/user"), O_RDONLY));
     return sys::mount_setattr(workspace_.get(), 0, Subtree::One, map.get());
   }();

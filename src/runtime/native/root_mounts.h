@@ -47,6 +47,7 @@ class RootMounts {
   Result<UniqueFd> mount_overlay(const Part& part, const std::string& name);
   Result<void> mount_dev();
   Result<void> mount_proc(int pid_namespace);
+  Result<void> mount_proc_from_inside(int pid_namespace);
   Result<void> mask_proc();
   Result<void> cover(const std::string& source, const std::string& path, uint64_t attributes);
   Result<void> attach_workspace();
@@ -61,7 +62,7 @@ class RootMounts {
   std::vector<std::pair<UniqueFd, std::string>> binds_;
   UniqueFd dev_;
   std::vector<UniqueFd> devices_;  // placeholders' sources, in the order of kDevices
-  UniqueFd layer_;  // where the layer is a folder or a subvolume
+  UniqueFd layer_;                 // where the layer is a folder or a subvolume
   UniqueFd workspace_;
   UniqueFd stage_;
   std::string layer_path_;

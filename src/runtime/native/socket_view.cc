@@ -100,7 +100,8 @@ Result<void> SocketView::symlink(const std::string& target, const std::string& p
 }
 
 Result<std::vector<FileEntry>> SocketView::glob(const std::string& pattern, const std::string& folder) {
-  Answer answer = COVE_TRY(ask(Writer(Type::Glob).text(pattern).text(folder), concat("match ", pattern, " in the sandbox")));
+  Answer answer =
+      COVE_TRY(ask(Writer(Type::Glob).text(pattern).text(folder), concat("match ", pattern, " in the sandbox")));
   return std::move(answer.entries);
 }
 

@@ -23,10 +23,32 @@ std::string own_groups() { return sys::read_file("/proc/self/cgroup").value_or(s
 
 // The call that systemd-run makes, but for a process that runs already.
 std::vector<std::string> request(const std::string& pid) {
-  return {"busctl", "--user", "--quiet", "call", "org.freedesktop.systemd1", "/org/freedesktop/systemd1",
-          "org.freedesktop.systemd1.Manager", "StartTransientUnit", "ssa(sv)a(sa(sv))", concat("cove-", pid, ".scope"),
-          "fail", "4", "PIDs", "au", "1", pid, "Delegate", "b", "true", "CollectMode", "s", "inactive-or-failed",
-          "Description", "s", "Cove sandboxes", "0"};
+  return {"busctl",
+          "--user",
+          "--quiet",
+          "call",
+          "org.freedesktop.systemd1",
+          "/org/freedesktop/systemd1",
+          "org.freedesktop.systemd1.Manager",
+          "StartTransientUnit",
+          "ssa(sv)a(sa(sv))",
+          concat("cove-", pid, ".scope"),
+          "fail",
+          "4",
+          "PIDs",
+          "au",
+          "1",
+          pid,
+          "Delegate",
+          "b",
+          "true",
+          "CollectMode",
+          "s",
+          "inactive-or-failed",
+          "Description",
+          "s",
+          "Cove sandboxes",
+          "0"};
 }
 
 bool ask_systemd() {
