@@ -428,7 +428,7 @@ TEST_F(CgroupTest, KillsWhatIsFrozen) {
   auto group = make();
   auto inner = group->create_child("inner").value();
   pid_t pid = run_counter_in(*inner);
-  ASSERT_OK(inner->freeze());
+  ASSERT_OK(group->freeze());
   ASSERT_OK(group->kill());
   EXPECT_EQ(outcome(pid), kKilled);
 }
@@ -507,7 +507,8 @@ TEST_F(CgroupTest, GivesChildrenLimitsOfTheirOwn) {
   auto group = make();
   auto small = group->create_child("small").value();
   auto large = group->create_child("large").value();
-  for (Controller controller : kAll) EXPECT_EQ(small->has(controller), group->has(controller));
+  for (Controller controller : {Controller::Cpu, Controller::Memory, Controller::Pids})
+    EXPECT_EQ(small->has(controller), group->has(controller));
   ASSERT_OK(small->set_memory(16 * kMiB));
   EXPECT_EQ(outcome(run_in(*large, [] { return touch_memory(48 * kMiB); })), 0);
   EXPECT_EQ(outcome(run_in(*small, [] { return touch_memory(48 * kMiB); })), kKilled);

@@ -188,12 +188,12 @@ std::string Host::own_file(const std::string& path, const std::string& text, uns
   return path;
 }
 
-std::string Host::hide(const std::string& name, const std::string& text) {
-  return own_file("/opt/" + name_ + "-" + name, text, 0600);
+std::string Host::hide(const std::string& folder, const std::string& name, const std::string& text) {
+  return own_file(folder + "/" + name_ + "-" + name, text, 0600);
 }
 
 void Host::hide_files() {
-  settings_["HOST_FILE_OPT"] = hide("secret", "top secret");
+  settings_["HOST_FILE_OPT"] = hide("/opt", "secret", "top secret");
   settings_["HOST_FILE_LOCAL"] = own_file("/usr/local/" + name_, "top secret", 0600);
   std::string closed = "/opt/" + name_ + "-closed";
   if (::mkdir(closed.c_str(), 0700) < 0) ::abort();

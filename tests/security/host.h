@@ -27,7 +27,7 @@ class Host {
   // Variables by which testees are told where the secrets are.
   const std::map<std::string, std::string>& settings() const { return settings_; }
   // A file of root's in /opt with mode 0600, removed at the end; returns its path.
-  std::string hide(const std::string& name, const std::string& text);
+  std::string hide(const std::string& folder, const std::string& name, const std::string& text);
 
   // A folder that belongs to whoever runs Cove, with traps in it.
   std::string workspace(Outside outside) const;
