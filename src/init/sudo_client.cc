@@ -5,14 +5,11 @@
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/signalfd.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
-#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -41,14 +38,9 @@ constexpr const char* kUsage =
 }
 
 UniqueFd connect_door() {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, wire::kSudoAddress.data(), wire::kSudoAddress.size());
-  auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + wire::kSudoAddress.size());
-  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (!socket || ::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), size) < 0)
-    die(std::string("cannot reach process 1 of the sandbox: ") + std::strerror(errno));
-  return socket;
+  Result<UniqueFd> socket = sys::connect_unix(wire::kSudoAddress);
+  if (!socket) die(std::string("cannot reach process 1 of the sandbox: ") + std::strerror(socket.error().errnum()));
+  return std::move(*socket);
 }
 
 void send_request(int socket, const wire::ExecRequest& request) {

@@ -1,7 +1,6 @@
 // The part of process 1 that answers sudo: anyone inside may ask, and gets a program started as the sandbox's root.
 #include <fcntl.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,7 +8,6 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
 
 #include "init/channel.h"
 #include "init/request.h"
@@ -39,13 +37,8 @@ bool reads_as_member(pid_t pid, const std::string& group) {
 }  // namespace
 
 void Supervisor::open_sudo_door() {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path, wire::kSudoAddress.data(), wire::kSudoAddress.size());
-  auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + wire::kSudoAddress.size());
-  UniqueFd door(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!door || ::bind(door.get(), reinterpret_cast<sockaddr*>(&address), size) < 0) return;
-  if (::listen(door.get(), 16) == 0) sudo_door_ = std::move(door);
+  Result<UniqueFd> door = sys::listen_unix(wire::kSudoAddress, 16, SOCK_NONBLOCK);
+  if (door) sudo_door_ = std::move(*door);
 }
 
 void Supervisor::accept_petitioner() {

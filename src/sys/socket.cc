@@ -1,7 +1,10 @@
 #include "sys/socket.h"
 
+#include <sys/un.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 
 #include "base/text.h"
@@ -21,7 +24,45 @@ void collect_fds(msghdr& header, std::vector<UniqueFd>& fds) {
   }
 }
 
+struct Address {
+  sockaddr_un value = {};
+  socklen_t size = 0;
+};
+
+Result<Address> unix_address(std::string_view name) {
+  Address address;
+  if (name.size() >= sizeof address.value.sun_path)
+    return fail(Code::Invalid, concat("the socket's name ", name, " is too long"));
+  address.value.sun_family = AF_UNIX;
+  std::memcpy(address.value.sun_path, name.data(), name.size());
+  address.size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + name.size());
+  return address;
+}
+
+Result<UniqueFd> make_socket(int flags) {
+  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | flags, 0));
+  if (!socket) return fail_errno("socket");
+  return socket;
+}
+
 }  // namespace
+
+Result<UniqueFd> listen_unix(std::string_view name, int backlog, int flags) {
+  Address address = COVE_TRY(unix_address(name));
+  UniqueFd socket = COVE_TRY(make_socket(flags));
+  if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address.value), address.size) < 0)
+    return fail_errno(concat("bind ", name));
+  if (::listen(socket.get(), backlog) < 0) return fail_errno(concat("listen ", name));
+  return socket;
+}
+
+Result<UniqueFd> connect_unix(std::string_view name) {
+  Address address = COVE_TRY(unix_address(name));
+  UniqueFd socket = COVE_TRY(make_socket(0));
+  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address.value), address.size) < 0)
+    return fail_errno(concat("connect to ", name));
+  return socket;
+}
 
 Result<SocketPair> socketpair(int type) {
   int ends[2];

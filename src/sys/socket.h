@@ -19,6 +19,10 @@ struct SocketPair {
 };
 Result<SocketPair> socketpair(int type);
 
+// SEQPACKET sockets by name: a path, or (beginning with a NUL) an abstract name.
+Result<UniqueFd> listen_unix(std::string_view name, int backlog, int flags = 0);
+Result<UniqueFd> connect_unix(std::string_view name);
+
 struct Message {
   std::string data;           // empty: the other side has closed
   std::vector<UniqueFd> fds;  // at most kMaxFds

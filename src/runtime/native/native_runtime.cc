@@ -1,15 +1,12 @@
 #include "runtime/native/native_runtime.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/sysmacros.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 
 #include "base/text.h"
 #include "image/host_image.h"
@@ -67,31 +64,6 @@ Result<void> set_limits(sys::Cgroup& group, const Limits& limits) {
   std::string disk = disk_of("/usr");
   if (disk.empty()) return fail(Code::Unsupported, "limit i/o: the image is not on a disk of this machine");
   return group.set_io(disk, limits.io_read.value, limits.io_write.value);
-}
-
-Result<UniqueFd> listen_at(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return fail(Code::Invalid, concat("the path ", path, " is too long"));
-  std::memcpy(address.sun_path, path.data(), path.size());
-  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (!socket) return fail_errno("socket");
-  if (::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) < 0)
-    return fail_errno(concat("bind ", path));
-  if (::listen(socket.get(), 4) < 0) return fail_errno(concat("listen ", path));
-  return socket;
-}
-
-Result<UniqueFd> connect_to(const std::string& path) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return fail(Code::Invalid, concat("the path ", path, " is too long"));
-  std::memcpy(address.sun_path, path.data(), path.size());
-  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
-  if (!socket) return fail_errno("socket");
-  if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) < 0)
-    return fail_errno(concat("connect to ", path));
-  return socket;
 }
 
 Result<LayerChoice> choose_layer_for(const SandboxSpec& spec) {
@@ -260,7 +232,7 @@ Result<std::unique_ptr<Sandbox>> NativeRuntime::create(const SandboxSpec& wanted
   if (spec.lifetime == Lifetime::Long) {
     COVE_TRY(sys::make_folders(places_.run_folder, 0700));
     parts.socket_path = socket_path(spec);
-    listener = COVE_TRY(listen_at(parts.socket_path));
+    listener = COVE_TRY(sys::listen_unix(parts.socket_path, 4));
     plan.listener = listener.get();
   }
   auto clean_up = [this, &layer, name = group_name(spec)] {
@@ -293,7 +265,7 @@ Result<std::unique_ptr<Sandbox>> NativeRuntime::adopt(const SandboxSpec& spec) {
   NativeSandbox::Parts parts;
   parts.spec = spec;
   parts.socket_path = socket_path(spec);
-  parts.control = COVE_TRY_NOTE(concat("adopt sandbox ", spec.id), connect_to(parts.socket_path));
+  parts.control = COVE_TRY_NOTE(concat("adopt sandbox ", spec.id), sys::connect_unix(parts.socket_path));
   parts.layer = COVE_TRY(find_layer(COVE_TRY(sys::find_folder(sys::kStateFolder)), spec.id));
   if (spec.limits.disk.value == 0) parts.spec.limits.disk.value = kDefaultDisk;
   LayerKind kind = parts.layer->mount().kind;
