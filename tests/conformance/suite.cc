@@ -376,6 +376,7 @@ TEST_P(Conformance, IsAdoptedByANextServer) {
   if (!runtime().capabilities().adopt) GTEST_SKIP() << "this runtime cannot adopt";
   SandboxSpec lasting = spec();
   lasting.lifetime = Lifetime::Long;
+  lasting.limits.disk.value = 256 * kMiB;
   Sandbox& box = sandbox(lasting);
   ExecSpec exec = shell("echo before; sleep 0.3; echo after; exit 9");
   ASSERT_TRUE(box.exec(exec));
