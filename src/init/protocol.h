@@ -11,7 +11,6 @@
 // reads past its end and never trusts a length.
 namespace cove::wire {
 
-inline constexpr uint32_t kVersion = 1;
 inline constexpr size_t kMaxMessage = 60 * 1024;        // larger exec requests travel in a memfd
 inline constexpr size_t kMaxRequest = 6 * 1024 * 1024;  // the most that process 1 reads from such a memfd
 inline constexpr size_t kMaxList = 1 << 20;

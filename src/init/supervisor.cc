@@ -127,7 +127,7 @@ void Supervisor::take_control_messages() {
       case Received::Closed:
         return control_closed();
       case Received::Message:
-        handle(message);
+        handle(std::move(message));
     }
   }
 }
@@ -142,18 +142,17 @@ void Supervisor::accept_server() {
   if (next) control_ = std::move(next);
 }
 
-void Supervisor::handle(const sys::Message& message) {
+void Supervisor::handle(sys::Message message) {
   Reader in(message.data);
-  auto& fds = const_cast<std::vector<UniqueFd>&>(message.fds);
   switch (in.type()) {
     case Type::Exec:
-      return handle_exec(in, std::move(fds));
+      return handle_exec(in, std::move(message.fds));
     case Type::Signal:
       return handle_signal(in);
     case Type::Resize:
       return handle_resize(in);
     case Type::View:
-      return handle_view(in, std::move(fds));
+      return handle_view(in, std::move(message.fds));
     case Type::Dial:
       return handle_dial(in);
     case Type::Hello:

@@ -59,7 +59,7 @@ class Supervisor {
   bool door_is_open();
 
   void take_control_messages();
-  void handle(const sys::Message& message);
+  void handle(sys::Message message);
   void handle_exec(wire::Reader& in, std::vector<UniqueFd> fds);
   void handle_signal(wire::Reader& in);
   void handle_resize(wire::Reader& in);

@@ -41,6 +41,13 @@ std::string part_name(const ImageMount& mount) {
   return name;
 }
 
+// A change of file ids takes the capabilities over files away; they are still permitted.
+Result<void> raise_capabilities() {
+  sys::Capabilities sets = COVE_TRY(sys::capget());
+  sets.effective = sets.permitted;
+  return sys::capset(sets);
+}
+
 // An overlay can come up read-only without an error; then it is no layer to write to.
 Result<void> check_writable(int mount, const std::string& name) {
   struct statvfs info;
@@ -69,9 +76,7 @@ Result<void> RootMounts::file_rights_of(uint32_t inside) {
 
 Result<void> RootMounts::own_file_rights() {
   COVE_TRY(sys::set_fs_ids(0, 0));
-  sys::Capabilities sets = COVE_TRY(sys::capget());
-  sets.effective = sets.permitted;
-  return sys::capset(sets);
+  return raise_capabilities();
 }
 
 Result<void> RootMounts::open_sources() {
@@ -201,13 +206,17 @@ Result<void> RootMounts::stage_lowers(int user_namespace) {
   return {};
 }
 
+std::string RootMounts::lower_paths(const Part& part) {
+  std::string paths;
+  for (const Lower& lower : part.lowers) paths += concat(paths.empty() ? "" : ":", lower.path);
+  return paths;
+}
+
 // The host's own files, seen through an overlay that was mounted with a stranger's rights: the kernel checks every
 // access against these as well, so what an unprivileged user of this machine cannot read stays closed, also for root
 // inside, and also if it appears after the sandbox has started.
 Result<void> RootMounts::stage_shielded(Part& part, size_t index) {
-  std::string lowers;
-  for (const Lower& lower : part.lowers) lowers += concat(lowers.empty() ? "" : ":", lower.path);
-  MountOptions options = {{"lowerdir", lowers}};
+  MountOptions options = {{"lowerdir", lower_paths(part)}};
   if (plan_.ids.rootless) options.emplace_back("userxattr", "");
   COVE_TRY(file_rights_of(kStranger));
   Result<UniqueFd> shielded = sys::make_mount("overlay", options, kSafe | MOUNT_ATTR_RDONLY);
@@ -222,9 +231,7 @@ Result<void> RootMounts::stage_shielded(Part& part, size_t index) {
 }
 
 Result<UniqueFd> RootMounts::mount_overlay(const Part& part, const std::string& name) {
-  std::string lowers;
-  for (const Lower& lower : part.lowers) lowers += concat(lowers.empty() ? "" : ":", lower.path);
-  MountOptions options = {{"lowerdir", lowers},
+  MountOptions options = {{"lowerdir", lower_paths(part)},
                           {"upperdir", concat(layer_path_, "/", name, ".upper")},
                           {"workdir", concat(layer_path_, "/", name, ".work")}};
   if (plan_.ids.rootless)
@@ -235,9 +242,7 @@ Result<UniqueFd> RootMounts::mount_overlay(const Part& part, const std::string& 
   // Files in the layer belong to the sandbox's root, whoever makes the mount.
   uint32_t owner = plan_.ids.builder_id(0);
   COVE_TRY(sys::set_fs_ids(owner, owner));
-  sys::Capabilities sets = COVE_TRY(sys::capget());
-  sets.effective = sets.permitted;
-  COVE_TRY(sys::capset(sets));
+  COVE_TRY(raise_capabilities());
   Result<UniqueFd> mount = sys::make_mount("overlay", options, kSafe);
   COVE_TRY(own_file_rights());
   return mount;
