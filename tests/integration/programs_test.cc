@@ -17,9 +17,9 @@ struct Program {
 
 const Program kPrograms[] = {
     {"PythonThreads", "python3",
-     "python3 -c 'import threading; t=[threading.Thread(target=print,args=(\"t\",)) for _ in range(3)]; [x.start() for "
-     "x in t]; [x.join() for x in t]'",
-     "t\nt\nt\n"},
+     "python3 -c 'import threading; n=[]; t=[threading.Thread(target=n.append,args=(1,)) for _ in range(3)]; [x.start() for "
+     "x in t]; [x.join() for x in t]; print(len(n))'",
+     "3\n"},
     {"PythonMultiprocessing", "python3",
      "python3 -c 'from multiprocessing import Pool; print(Pool(2).map(abs,[-1,-2,-3]))'", "[1, 2, 3]\n"},
     {"PythonSubprocess", "python3", "python3 -c 'import subprocess; print(subprocess.check_output([\"echo\",\"hi\"]))'",

@@ -23,6 +23,8 @@ using Clock = std::chrono::steady_clock;
 
 [[noreturn]] void child_main(const std::vector<std::string>& argv, const ChildOptions& options, int in, int out,
                              int err) {
+  // Whoever started the tests may have had some ignored, as a shell does for its background.
+  for (int number : {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE}) ::signal(number, SIG_DFL);
   ::dup2(in, 0);
   ::dup2(out, 1);
   ::dup2(err, 2);
