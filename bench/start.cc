@@ -114,13 +114,13 @@ void bench_cold(Runtime& runtime, int rounds) {
   Samples teardown("runtime: destroy");
   Samples bwrap("bwrap");
   in_process.work();
-  must(last->destroy());
+  must(last->destroy(Files::Remove));
   const std::function<void()> turns[] = {
       [&] { whole.add(milliseconds([] { spawn_and_wait(cove_command()); })); },
       [&] { bwrap.add(milliseconds([] { spawn_and_wait(kBwrap); })); },
       [&] {
         call.add(milliseconds(in_process.work));
-        teardown.add(milliseconds([&] { must(last->destroy()); }));
+        teardown.add(milliseconds([&] { must(last->destroy(Files::Remove)); }));
       },
   };
   // Each one follows each other one equally often: what the last one left to the kernel slows the next one down.
@@ -178,7 +178,7 @@ void bench_exec(Runtime& runtime, int rounds) {
                                           }},
                                          {"posix_spawn true", [] { spawn_and_wait({"true"}); }}},
                                         rounds);
-  must(sandbox->destroy());
+  must(sandbox->destroy(Files::Remove));
   print_table(rows);
   print_ratio("exec_vs_spawn", rows[0].median() / rows[1].median());
 }
@@ -201,7 +201,7 @@ void bench_idle(Runtime& runtime, int count) {
   std::this_thread::sleep_for(std::chrono::seconds(1));
   double each = (before - available_mib()) / count;
   std::printf("%d idle sandboxes: %.2f MiB of MemAvailable each\n", count, each);
-  for (auto& sandbox : sandboxes) must(sandbox->destroy());
+  for (auto& sandbox : sandboxes) must(sandbox->destroy(Files::Remove));
 }
 
 }  // namespace

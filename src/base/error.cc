@@ -72,6 +72,8 @@ std::string_view code_name(Code code) {
       return "not_found";
     case Code::Exists:
       return "exists";
+    case Code::Conflict:
+      return "conflict";
     case Code::Denied:
       return "denied";
     case Code::Unsupported:

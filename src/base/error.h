@@ -11,6 +11,7 @@ enum class Code {
   Invalid,      // the caller asked for something that makes no sense
   NotFound,     // the thing named does not exist
   Exists,       // the thing to be made is there already
+  Conflict,     // its state does not allow it
   Denied,       // the caller, or Cove itself, may not
   Unsupported,  // this machine or this runtime cannot do it
   Exhausted,    // no room: a limit of the machine or of the configuration

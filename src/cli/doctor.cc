@@ -61,7 +61,15 @@ std::string describe(const Diagnosis& diagnosis) {
                        std::string_view(level_meaning(diagnosis.level)), "\n");
 }
 
-}  // namespace
+std::string doctor_help() {
+  return "Usage: cove doctor [--json]\n\n"
+         "Tries out what this machine can enforce, names the isolation level it reaches (full, reduced or none), and "
+         "for\n"
+         "each thing that is missing what would mend it. Exits with 1 where no sandbox can be started.\n" +
+         options_help(option_infos(std::span<const Option<DoctorOrder>>(kOptions)));
+}
+
+std::vector<OptionInfo> doctor_options() { return option_infos(std::span<const Option<DoctorOrder>>(kOptions)); }
 
 int doctor(const Arguments& args) {
   DoctorOrder order;
@@ -76,12 +84,10 @@ int doctor(const Arguments& args) {
   return diagnosis.level == IsolationLevel::None ? kNoSandboxes : 0;
 }
 
-std::string doctor_help() {
-  return "Usage: cove doctor [--json]\n\n"
-         "Tries out what this machine can enforce, names the isolation level it reaches (full, reduced or none), and "
-         "for\n"
-         "each thing that is missing what would mend it. Exits with 1 where no sandbox can be started.\n" +
-         options_help(option_infos(std::span<const Option<DoctorOrder>>(kOptions)));
+}  // namespace
+
+Verb doctor_verb() {
+  return {"doctor", "tell what this machine can enforce, and how to get the rest", doctor, doctor_help, doctor_options};
 }
 
 }  // namespace cove::cli

@@ -5,29 +5,58 @@
 #include "cli/verbs.h"
 
 namespace cove::cli {
-
-int help(const Arguments& args) {
-  if (args.empty()) return print(cove_help()) ? 0 : kOwnFailure;
-  auto all = verbs();
-  auto verb = std::find_if(all.begin(), all.end(), [&](const Verb& each) { return each.name == args[0]; });
-  if (verb == all.end())
-    return complain(Error(Code::Invalid, concat("there is no help on '", args[0], "'")).hint("see cove help"));
-  return print(verb->help()) ? 0 : kOwnFailure;
-}
-
-std::string help_help() { return "Usage: cove help [VERB]\n\nExplains Cove, or one of its verbs.\n"; }
+namespace {
 
 std::string cove_help() {
   std::string text =
       "Cove runs code that you do not trust, in a sandbox of its own.\n\n"
-      "Usage: cove VERB [OPTIONS] [ARGUMENTS]\n\nVerbs:\n";
-  for (const Verb& verb : verbs())
-    text += concat("  ", verb.name, std::string(10 - verb.name.size(), ' '), verb.summary, "\n");
+      "Usage: cove VERB [OPTIONS] [ARGUMENTS]\n";
+  for (const VerbGroup& group : verb_groups()) {
+    text += concat("\n", group.heading, ":\n");
+    for (const Verb& verb : group.verbs)
+      text += concat("  ", verb.name, std::string(12 - verb.name.size(), ' '), verb.summary, "\n");
+  }
   return text +
          "\nExamples:\n"
          "  cove run -- python3 -c 'print(6*7)'\n"
-         "  cove run -it -- bash\n"
-         "  cove help run\n";
+         "  cove create --name box && cove exec box -- sh -c 'echo hi > file' && cove cp box:file .\n"
+         "  cove shell box\n"
+         "  cove help exec\n"
+         "\nVerbs that need a server start one of your own where none runs, at a socket that nobody else can use.\n"
+         "COVE_HOST=unix:PATH or tcp:HOST:PORT names another one, COVE_API_KEY a key for it.\n";
 }
+
+std::string help_help() { return "Usage: cove help [VERB]\n\nExplains Cove, or one of its verbs.\n"; }
+
+Error no_help_on(const std::string& word) {
+  std::vector<std::string> names;
+  for (const VerbGroup& group : verb_groups())
+    for (const Verb& verb : group.verbs) names.emplace_back(verb.name);
+  std::string near = closest(word, names);
+  Error error(Code::Invalid, concat("there is no help on '", word, "'"));
+  return std::move(error).hint(near.empty() ? "see cove help" : concat("did you mean cove help ", near, "?"));
+}
+
+const Verb* find_part(const Verb& verb, const std::string& name) {
+  if (verb.parts == nullptr) return nullptr;
+  auto parts = verb.parts();
+  auto part = std::find_if(parts.begin(), parts.end(), [&](const Verb& each) { return each.name == name; });
+  return part == parts.end() ? nullptr : &*part;
+}
+
+int help(const Arguments& args) {
+  if (args.empty()) return print(cove_help()) ? 0 : kOwnFailure;
+  const Verb* verb = find_verb(args[0]);
+  if (verb == nullptr) return complain(no_help_on(args[0]));
+  if (args.size() > 1)
+    if (const Verb* part = find_part(*verb, args[1])) verb = part;
+  return print(verb->help()) ? 0 : kOwnFailure;
+}
+
+std::vector<OptionInfo> no_options() { return {}; }
+
+}  // namespace
+
+Verb help_verb() { return {"help", "explain a verb", help, help_help, no_options, Completes::Verbs}; }
 
 }  // namespace cove::cli

@@ -10,21 +10,26 @@ constexpr size_t kHelpColumn = 30;
 // Reads the words one after the other.
 class OptionReader {
  public:
-  OptionReader(const std::vector<OptionInfo>& table, const std::vector<std::string>& args)
-      : table_(table), args_(args) {}
+  OptionReader(const std::vector<OptionInfo>& table, const std::vector<std::string>& args, Operands operands)
+      : table_(table), args_(args), operands_(operands) {}
 
   Result<ParsedOptions> read() {
     while (at_ < args_.size()) {
       const std::string& word = args_[at_];
-      if (word.size() < 2 || word[0] != '-') break;  // "-" alone is a word: standard input
+      bool operand = word.size() < 2 || word[0] != '-';  // "-" alone is a word: standard input
+      if (operand && operands_ == Operands::EndOptions) break;
       ++at_;
+      if (operand) {
+        parsed_.rest.push_back(word);
+        continue;
+      }
       if (word == "--") break;
       if (word[1] == '-')
         COVE_TRY(read_long(word));
       else
         COVE_TRY(read_letters(word));
     }
-    parsed_.rest.assign(args_.begin() + static_cast<ptrdiff_t>(at_), args_.end());
+    parsed_.rest.insert(parsed_.rest.end(), args_.begin() + static_cast<ptrdiff_t>(at_), args_.end());
     return std::move(parsed_);
   }
 
@@ -88,6 +93,7 @@ class OptionReader {
 
   const std::vector<OptionInfo>& table_;
   const std::vector<std::string>& args_;
+  Operands operands_;
   size_t at_ = 0;
   ParsedOptions parsed_;
 };
@@ -104,8 +110,9 @@ std::string help_line(const OptionInfo& option) {
 
 }  // namespace
 
-Result<ParsedOptions> parse_options(const std::vector<OptionInfo>& table, const std::vector<std::string>& args) {
-  return OptionReader(table, args).read();
+Result<ParsedOptions> parse_options(const std::vector<OptionInfo>& table, const std::vector<std::string>& args,
+                                    Operands operands) {
+  return OptionReader(table, args, operands).read();
 }
 
 std::string options_help(const std::vector<OptionInfo>& table) {

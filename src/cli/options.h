@@ -35,10 +35,15 @@ struct GivenOption {
 
 struct ParsedOptions {
   std::vector<GivenOption> given;
-  std::vector<std::string> rest;  // the first word that is no option, and all behind it
+  std::vector<std::string> rest;  // the words that are no options
 };
 
-Result<ParsedOptions> parse_options(const std::vector<OptionInfo>& table, const std::vector<std::string>& args);
+// Whether options may stand behind the first word that is none. Where that word begins a command of the user's, they
+// may not: they are the command's own.
+enum class Operands { EndOptions, Anywhere };
+
+Result<ParsedOptions> parse_options(const std::vector<OptionInfo>& table, const std::vector<std::string>& args,
+                                    Operands operands = Operands::EndOptions);
 
 // The lines of help for the options, under their headings.
 std::string options_help(const std::vector<OptionInfo>& table);
@@ -48,11 +53,16 @@ std::vector<OptionInfo> option_infos(std::span<const Option<T>> table) {
   return {table.begin(), table.end()};
 }
 
+template <typename T, size_t N>
+std::vector<OptionInfo> option_infos(const Option<T> (&table)[N]) {
+  return {table, table + N};
+}
+
 // Applies the options in the order given to `target`; what is left over is the command and its arguments.
 template <typename T>
 Result<std::vector<std::string>> apply_options(std::span<const Option<T>> table, const std::vector<std::string>& args,
-                                               T& target) {
-  ParsedOptions parsed = COVE_TRY(parse_options(option_infos(table), args));
+                                               T& target, Operands operands = Operands::EndOptions) {
+  ParsedOptions parsed = COVE_TRY(parse_options(option_infos(table), args, operands));
   for (const GivenOption& option : parsed.given)
     COVE_TRY_NOTE(option.spelling, table[option.index].set(target, option.value));
   return std::move(parsed.rest);

@@ -1,10 +1,15 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cstdlib>
+
+#include "cli/exec_result.h"
 #include "cli/exit_code.h"
 #include "cli/run_order.h"
+#include "cli/run_remote.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "client/server.h"
 #include "engine/maxima.h"
 #include "model/json.h"
 #include "sys/file.h"
@@ -33,39 +38,13 @@ Result<void> complete(RunOrder& order) {
   return {};
 }
 
-bool print_json(const ExecResult& result) {
-  JsonLayout layout = ::isatty(STDOUT_FILENO) == 1 ? JsonLayout::Indented : JsonLayout::Line;
-  return print(to_json(result, layout) + "\n");
-}
-
-// An exit code alone does not tell that a limit was hit, or that the program could not be started.
-void explain(const ExecResult& result) {
-  bool at_limit = result.status == ExecStatus::Timeout || result.status == ExecStatus::OomKilled ||
-                  result.status == ExecStatus::LimitExceeded;
-  if (at_limit || !result.started) tell(result.why);
-}
-
-}  // namespace
-
-int run(const Arguments& args) {
-  auto order = parse_run(args, machine_maxima);
-  if (!order) return complain(order.error());
-  if (order->help) return print(run_help()) ? 0 : kOwnFailure;
-  if (auto completed = complete(*order); !completed) return complain(completed.error());
-  auto result = run_once(order->request, [](const std::string& line) { tell(line); });
-  if (!result) return complain(result.error());
-  if (order->output == Output::Plain)
-    explain(*result);
-  else if (!print_json(*result))
-    return complain(Error(Code::Unavailable, "the result cannot be written to standard output"));
-  return exit_code_of(*result);
-}
-
 std::string run_help() {
   return "Usage: cove run [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
          "       cove run [OPTIONS] --lang LANGUAGE FILE|- [ARGUMENTS]\n\n"
          "Runs a command in a fresh sandbox that is gone afterwards. It sees this machine's programs, no network, and\n"
-         "none of your files but those you name.\n" +
+         "none of your files but those you name. Where a server of yours is running, the sandbox is one of the "
+         "server's;\n"
+         "else it is made without one.\n" +
          options_help(option_infos(run_options())) +
          "\nExit codes: the program's own; 128+N after signal N; 124 after a time-out; 125 when Cove itself failed; "
          "126\n"
@@ -77,6 +56,81 @@ std::string run_help() {
          "  cove run --workspace .:rw -m 512m --timeout 60s -- make test\n"
          "  cove run --copy-in plot.py --copy-in data.csv --copy-out '*.png:plots' -- python3 plot.py\n"
          "  cove run --json -- ls | jq .usage\n";
+}
+
+bool print_result(const ExecResult& result) {
+  JsonLayout layout = ::isatty(STDOUT_FILENO) == 1 ? JsonLayout::Indented : JsonLayout::Line;
+  return print(to_json(result, layout) + "\n");
+}
+
+// An exit code alone does not tell that a limit was hit, or that the program could not be started.
+void explain_result(const ExecResult& result) {
+  bool at_limit = result.status == ExecStatus::Timeout || result.status == ExecStatus::OomKilled ||
+                  result.status == ExecStatus::LimitExceeded;
+  if (at_limit || !result.started) tell(result.why);
+}
+
+int unwritable() { return complain(Error(Code::Unavailable, "the result cannot be written to standard output")); }
+
+int run_direct(const RunOrder& order) {
+  auto result = run_once(order.request, [](const std::string& line) { tell(line); });
+  if (!result) return complain(result.error());
+  if (order.output == Output::Plain)
+    explain_result(*result);
+  else if (!print_result(*result))
+    return unwritable();
+  return exit_code_of(*result);
+}
+
+Result<Json> ask_server(const RunOrder& order) {
+  client::WhenAbsent when_absent = order.route == Route::Server ? client::WhenAbsent::Start : client::WhenAbsent::Fail;
+  Api api = COVE_TRY(open_server({}, when_absent));
+  return run_remote(api, order.request, [](const std::string& line) { tell(line); });
+}
+
+int run_through_server(const RunOrder& order) {
+  if (!fits_json(order.request))
+    return complain(Error(Code::Invalid, "a word of the command or the environment is not UTF-8").hint("use --direct"));
+  Result<Json> result = ask_server(order);
+  if (!result) return complain(result.error());
+  if (order.output == Output::Plain)
+    explain(*result);
+  else if (!print_json(*result))
+    return unwritable();
+  return exit_code_of(*result);
+}
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && value[0] != '\0' && std::string_view(value) != "0";
+}
+
+// Where nothing was said: through the server if it is running, or if COVE_HOST names one.
+Route route_of(const RunOrder& order) {
+  if (order.route != Route::Either) return order.route;
+  if (is_set("COVE_DIRECT")) return Route::Direct;
+  if (is_set("COVE_HOST")) return Route::Server;
+  bool running = client::is_listening({client::Address::Kind::Unix, client::own_socket(), "", 0});
+  return running && fits_json(order.request) ? Route::Server : Route::Direct;
+}
+
+int run(const Arguments& args) {
+  auto order = parse_run(args, machine_maxima);
+  if (!order) return complain(order.error());
+  if (order->help) return print(run_help()) ? 0 : kOwnFailure;
+  if (auto completed = complete(*order); !completed) return complain(completed.error());
+  return route_of(*order) == Route::Server ? run_through_server(*order) : run_direct(*order);
+}
+
+}  // namespace
+
+Verb run_verb() {
+  return {"run",
+          "run a command, or a snippet of code, in a fresh sandbox",
+          run,
+          run_help,
+          [] { return option_infos(run_options()); },
+          Completes::Command};
 }
 
 }  // namespace cove::cli

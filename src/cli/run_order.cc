@@ -96,7 +96,7 @@ void merge_environment(RunOrder& order) {
 }
 
 Result<void> check_output(const RunOrder& order) {
-  if (order.output == Output::Json && order.request.exec.pty)
+  if (order.output == Output::AsJson && order.request.exec.pty)
     return fail(Error(Code::Invalid, "--json and --tty exclude each other").hint("a terminal's output is not kept"));
   return {};
 }
@@ -112,7 +112,7 @@ Result<RunOrder> parse_run(const std::vector<std::string>& args, Maxima (*maxima
   COVE_TRY(check_output(order));
   COVE_TRY(check_limits(order.request.sandbox.limits, maxima));
   COVE_TRY(check_size(order.request));
-  if (order.output == Output::Json) order.request.stdio = Stdio::Capture;
+  if (order.output == Output::AsJson) order.request.stdio = Stdio::Capture;
   return order;
 }
 

@@ -11,18 +11,24 @@
 
 namespace cove::cli {
 
-enum class Output { Plain, Json };
+enum class Output { Plain, AsJson };
+
+// Who makes the sandbox: this process, or a server; Either where it was not said.
+enum class Route { Either, Direct, Server };
 
 // What the words after `cove run` ask for.
 struct RunOrder {
   RunRequest request;
   Output output = Output::Plain;
+  Route route = Route::Either;
   bool help = false;
   std::optional<std::string> language;  // of --lang
   Environment file_environment;         // of --env-file; --env goes before it
   // Inside: where the code goes that comes on standard input ("cove run --lang python -"); empty: none does.
   std::string code_from_stdin;
 };
+
+inline SandboxSpec& sandbox_of(RunOrder& order) { return order.request.sandbox; }
 
 // `maxima` is asked only where a limit is named. Whatever is wrong with the words, or with the files that they name,
 // is told here, before anything starts.

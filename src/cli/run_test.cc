@@ -271,7 +271,7 @@ TEST(Run, RefusesCommandLinesThatTheKernelRefuses) {
 
 TEST(Run, CapturesForJson) {
   RunOrder order = with({"--json"});
-  EXPECT_EQ(order.output, Output::Json);
+  EXPECT_EQ(order.output, Output::AsJson);
   EXPECT_EQ(order.request.stdio, Stdio::Capture);
   EXPECT_THAT(refusal_with({"--json", "-t"}), HasSubstr("exclude each other"));
 }

@@ -8,38 +8,76 @@
 namespace cove::cli {
 namespace {
 
-constexpr Verb kVerbs[] = {
-    {"run", "run a command, or a snippet of code, in a fresh sandbox", run, run_help},
-    {"doctor", "tell what this machine can enforce, and how to get the rest", doctor, doctor_help},
-    {"version", "tell the version", version, version_help},
-    {"help", "explain a verb", help, help_help},
-};
-
-// The words that other programs use for two of the verbs.
+// The words that other programs use for some of the verbs.
 std::string verb_name(const std::string& word) {
   if (word == "--help" || word == "-h") return "help";
   if (word == "--version" || word == "-v" || word == "-V") return "version";
+  if (word == "list") return "ls";
+  if (word == "remove" || word == "delete") return "rm";
+  if (word == "unpause") return "resume";
   return word;
 }
 
 Error unknown_verb(const std::string& word) {
   std::vector<std::string> names;
-  for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
+  for (const VerbGroup& group : verb_groups())
+    for (const Verb& verb : group.verbs) names.emplace_back(verb.name);
   std::string near = closest(word, names);
   Error error(Code::Invalid, concat("unknown verb '", word, "'"));
   if (near.empty()) return std::move(error).hint(concat("see cove help; to run it in a sandbox: cove run -- ", word));
   return std::move(error).hint(concat("did you mean cove ", near, "?"));
 }
 
+Error unknown_part(const Verb& verb, const std::string& word) {
+  std::vector<std::string> names;
+  for (const Verb& part : verb.parts()) names.emplace_back(part.name);
+  std::string near = closest(word, names);
+  std::string advice = near.empty() ? concat("there are: ", join(names, ", ")) : concat("did you mean ", near, "?");
+  return Error(Code::Invalid, concat("cove ", verb.name, " has no '", word, "'")).hint(advice);
+}
+
 }  // namespace
 
-std::span<const Verb> verbs() { return kVerbs; }
+const std::vector<VerbGroup>& verb_groups() {
+  static const std::vector<VerbGroup> kGroups = {
+      {"One command", {run_verb()}},
+      {"Sandboxes",
+       {create_verb(), ls_verb(), inspect_verb(), start_verb(), stop_verb(), pause_verb(), resume_verb(), renew_verb(),
+        update_verb(), rm_verb(), stats_verb(), top_verb()}},
+      {"Commands in a sandbox", {exec_verb(), shell_verb(), ps_verb(), logs_verb(), attach_verb(), kill_verb()}},
+      {"Files in a sandbox", {cp_verb(), fs_verb()}},
+      {"The server", {serve_verb(), events_verb(), key_verb(), config_verb()}},
+      {"Other", {doctor_verb(), completion_verb(), version_verb(), help_verb()}},
+  };
+  return kGroups;
+}
+
+const Verb* find_verb(std::string_view name) {
+  for (const VerbGroup& group : verb_groups())
+    for (const Verb& verb : group.verbs)
+      if (verb.name == name) return &verb;
+  return nullptr;
+}
+
+int act_on_part(const Verb& verb, const Arguments& args) {
+  if (args.empty() || args[0] == "--help" || args[0] == "-h") return print(verb.help()) ? 0 : kOwnFailure;
+  std::span<const Verb> parts = verb.parts();
+  auto part = std::find_if(parts.begin(), parts.end(), [&](const Verb& each) { return each.name == args[0]; });
+  if (part == parts.end()) return complain(unknown_part(verb, args[0]));
+  return part->act(Arguments(args.begin() + 1, args.end()));
+}
+
+std::string parts_help(const Verb& verb, std::string_view text) {
+  std::string help = concat("Usage: cove ", verb.name, " VERB …\n\n", text, "\n\nVerbs:\n");
+  for (const Verb& part : verb.parts())
+    help += concat("  ", part.name, std::string(10 - part.name.size(), ' '), part.summary, "\n");
+  return help + concat("\ncove ", verb.name, " VERB --help explains one of them.\n");
+}
 
 int cove(const Arguments& args) {
-  if (args.empty()) return help({});
-  std::string name = verb_name(args[0]);
-  auto verb = std::find_if(std::begin(kVerbs), std::end(kVerbs), [&](const Verb& each) { return each.name == name; });
-  if (verb == std::end(kVerbs)) return complain(unknown_verb(args[0]));
+  if (args.empty()) return help_verb().act({});
+  const Verb* verb = find_verb(verb_name(args[0]));
+  if (verb == nullptr) return complain(unknown_verb(args[0]));
   return verb->act(Arguments(args.begin() + 1, args.end()));
 }
 

@@ -5,31 +5,71 @@
 #include <string_view>
 #include <vector>
 
+#include "cli/options.h"
+
 // The verbs of `cove`, each in a file of its own; what follows the verb goes in, the exit code comes out.
 namespace cove::cli {
 
 using Arguments = std::vector<std::string>;
 
-int run(const Arguments& args);
-int doctor(const Arguments& args);
-int version(const Arguments& args);
-int help(const Arguments& args);
+// What the words after the options are, for a shell that completes them.
+enum class Completes { Nothing, Sandboxes, SandboxCommand, SandboxPaths, Files, Command, Verbs, Shells };
 
 struct Verb {
   std::string_view name;
   std::string_view summary;
   int (*act)(const Arguments& args);
   std::string (*help)();
+  std::vector<OptionInfo> (*options)();
+  Completes completes = Completes::Nothing;
+  std::span<const Verb> (*parts)() = nullptr;  // `cove fs ls`: the verbs behind the verb
 };
-std::span<const Verb> verbs();
+
+// Verbs that belong together, under a heading of the help.
+struct VerbGroup {
+  std::string_view heading;
+  std::vector<Verb> verbs;
+};
+const std::vector<VerbGroup>& verb_groups();
+// Nothing where there is no such verb.
+const Verb* find_verb(std::string_view name);
 
 // All of the command line, without the program's own name.
 int cove(const Arguments& args);
 
-std::string run_help();
-std::string doctor_help();
-std::string version_help();
-std::string help_help();
-std::string cove_help();
+// `cove fs ls …`: goes on with the part that the first word names.
+int act_on_part(const Verb& verb, const Arguments& args);
+// The help of a verb with parts.
+std::string parts_help(const Verb& verb, std::string_view text);
+
+Verb run_verb();
+Verb create_verb();
+Verb start_verb();
+Verb stop_verb();
+Verb pause_verb();
+Verb resume_verb();
+Verb renew_verb();
+Verb update_verb();
+Verb rm_verb();
+Verb ls_verb();
+Verb inspect_verb();
+Verb exec_verb();
+Verb shell_verb();
+Verb attach_verb();
+Verb logs_verb();
+Verb ps_verb();
+Verb kill_verb();
+Verb stats_verb();
+Verb top_verb();
+Verb cp_verb();
+Verb fs_verb();
+Verb events_verb();
+Verb key_verb();
+Verb config_verb();
+Verb serve_verb();
+Verb doctor_verb();
+Verb completion_verb();
+Verb version_verb();
+Verb help_verb();
 
 }  // namespace cove::cli

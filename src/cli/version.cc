@@ -2,6 +2,7 @@
 #include "cli/verbs.h"
 
 namespace cove::cli {
+namespace {
 
 int version(const Arguments& args) {
   if (!args.empty()) return complain(Error(Code::Invalid, "cove version takes no arguments"));
@@ -9,5 +10,10 @@ int version(const Arguments& args) {
 }
 
 std::string version_help() { return "Usage: cove version\n\nPrints the version.\n"; }
+std::vector<OptionInfo> no_options() { return {}; }
+
+}  // namespace
+
+Verb version_verb() { return {"version", "tell the version", version, version_help, no_options}; }
 
 }  // namespace cove::cli

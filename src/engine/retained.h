@@ -13,6 +13,10 @@ class Retained {
  public:
   explicit Retained(uint64_t most) : head_most_(most - most / 2), tail_most_(most / 2) {}
   void add(std::string_view data);
+  // Bytes that would be kept by neither half: only their number is added.
+  void skip(uint64_t bytes) { total_ += bytes; }
+  // Whether more bytes, followed by `rest` others, would be kept by neither half.
+  bool can_skip(uint64_t rest) const { return head_.size() >= head_most_ && rest >= tail_most_; }
   CapturedStream take();
 
  private:

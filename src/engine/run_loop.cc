@@ -1,13 +1,11 @@
 #include "engine/run_loop.h"
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 
 #include "base/text.h"
 #include "sys/file.h"
@@ -101,11 +99,7 @@ Result<void> RunLoop::on_event(Event event) {
   } else if (auto* failure = std::get_if<ExecFailed>(&event)) {
     if (failure->exit_code == 125) return fail(failure->error);
     ended_ = true;
-    result_.status = ExecStatus::Error;
-    result_.exit_code = failure->exit_code;
-    result_.started = false;
-    result_.why = failure->error.message();
-    if (!failure->error.hint().empty()) result_.why += concat(" (", failure->error.hint(), ")");
+    judge(result_, *failure);
   } else if (auto* gone = std::get_if<SandboxEnded>(&event)) {
     if (gone->error) return fail(*gone->error);
     ended_ = true;
@@ -151,38 +145,7 @@ void RunLoop::finish_streams() {
 
 void RunLoop::conclude(const ExecEnded& end) {
   result_.duration_ms = std::chrono::duration<double, std::milli>(Clock::now() - started_).count();
-  result_.usage = end.usage;
-  if (WIFSIGNALED(end.wait_status))
-    result_.signal = WTERMSIG(end.wait_status);
-  else
-    result_.exit_code = WEXITSTATUS(end.wait_status);
-  explain(end);
-}
-
-void RunLoop::explain(const ExecEnded& end) {
-  if (end.refused_forks > 0)
-    result_.denials.push_back({concat(end.refused_forks, " times a process or thread could not be started"),
-                               concat("the limit is ", request_.sandbox.limits.processes.value)});
-  bool killed = result_.signal == SIGKILL || result_.exit_code == 128 + SIGKILL;
-  if (cause_ == Cause::Timeout) {
-    result_.status = ExecStatus::Timeout;
-    result_.why = concat("it ran longer than ", request_.sandbox.limits.timeout.value.count(), " ms");
-  } else if (cause_ == Cause::Output) {
-    result_.status = ExecStatus::LimitExceeded;
-    result_.why = concat("it wrote more than ", format_bytes(request_.sandbox.limits.output.value));
-  } else if (end.oom_kills > 0 && killed) {
-    result_.status = ExecStatus::OomKilled;
-    result_.why = concat("it used more than ", format_bytes(request_.sandbox.limits.memory.value), " of memory");
-  } else if (result_.signal) {
-    result_.status = ExecStatus::Killed;
-    result_.why = concat("signal ", *result_.signal, " (", ::strsignal(*result_.signal), ") ended it");
-  } else if (*result_.exit_code != 0) {
-    result_.status = ExecStatus::Error;
-    result_.why = concat("it ended with exit code ", *result_.exit_code);
-  } else {
-    result_.status = ExecStatus::Success;
-    result_.why = "it ended with exit code 0";
-  }
+  judge(result_, end, cause_, request_.sandbox.limits);
 }
 
 }  // namespace cove

@@ -6,6 +6,7 @@
 #include "engine/caller.h"
 #include "engine/run_once.h"
 #include "engine/stream.h"
+#include "engine/verdict.h"
 #include "runtime/runtime.h"
 
 namespace cove {
@@ -19,7 +20,6 @@ class RunLoop {
 
  private:
   using Clock = std::chrono::steady_clock;
-  enum class Cause { None, Timeout, Output };
 
   Result<void> turn();
   int patience() const;
@@ -31,7 +31,6 @@ class RunLoop {
   void end_by_force(Cause cause);
   void finish_streams();
   void conclude(const ExecEnded& end);
-  void explain(const ExecEnded& end);
 
   Sandbox& sandbox_;
   const RunRequest& request_;

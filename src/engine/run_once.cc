@@ -78,7 +78,7 @@ Result<ExecResult> run_once(const RunRequest& wanted, const Warn& warn) {
   std::unique_ptr<Sandbox> sandbox = COVE_TRY(runtime->create(request.sandbox));
   for (const std::string& warning : sandbox->warnings()) warn(warning);
   Result<ExecResult> result = run_in(*sandbox, request, caller, warn);
-  Result<void> gone = sandbox->destroy();
+  Result<void> gone = sandbox->destroy(Files::Remove);
   if (!result) return result;
   if (!gone) warn(concat("clean up: ", gone.error().message()));
   return result;

@@ -17,7 +17,7 @@ inline constexpr size_t kMaxList = 1 << 20;
 
 enum class Type : uint32_t {
   // Cove → process 1
-  Exec = 1,    // flags, ExecRequest; fds: [memfd if large] stdin stdout stderr [our three ends, to keep] (none of
+  Exec = 1,    // flags, ExecRequest; fds: [memfd if large] [stdin] stdout stderr [our ends, to keep] (none of
                // these with a pty), then join fds
   Signal = 2,  // id, number, Target
   Resize = 3,  // id, rows, columns
@@ -26,14 +26,18 @@ enum class Type : uint32_t {
   Hello = 6,   // a new server took over: asks for the table of execs
   Attach = 7,  // id: asks for duplicates of the exec's output descriptors
   Shutdown = 8,
+  CloseInput = 9,  // id: no more input will come, now or from a later server
+  Forget = 10,     // id: how it ended is known and its output taken; nothing of it need be kept
+  Who = 11,        // asks for process 1's own pidfd
 
   // process 1 → Cove
   Started = 32,  // id, pid inside; fds: the terminal's master. Only with a pty: nobody waits for the others
   Failed = 33,   // id, Stage, errno
   Exited = 34,   // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer, disk bytes read, written
   Dialed = 35,   // token, errno; fds: the connection
-  Table = 36,    // count, then per exec: id, pid, state, wait status
-  Attached = 37,  // id; fds
+  Table = 36,    // last (0: more follow), count, then per exec: id, group, flags. Then Exited or Failed of each that has ended
+  Attached = 37,  // id, flags; fds: the terminal, or [stdin] stdout stderr
+  Me = 38,        // fds: a pidfd of process 1
 
   // in a view
   Open = 64,      // path, flags, mode → Done + fd
@@ -46,6 +50,8 @@ enum class Type : uint32_t {
   Glob = 71,      // pattern, folder → Entries… Done
   Readlink = 72,  // path → Done, target
   Symlink = 73,   // target, path
+  Watch = 74,     // path, mask → Done, watch descriptor; the first also with fd: the inotify descriptor of this view
+  Unwatch = 75,   // watch descriptor
   Entries = 80,   // count, entries
   Done = 81,      // errno, then what the operation returns
 };
@@ -142,6 +148,7 @@ struct Rlimit {
 inline constexpr uint64_t kExecPty = 1;        // rows and columns are valid; no stdio descriptors
 inline constexpr uint64_t kExecKeepPipes = 2;  // process 1 keeps our ends of the pipes for a next server
 inline constexpr uint64_t kExecInMemfd = 4;    // the request is in the first descriptor
+inline constexpr uint64_t kExecNoInput = 8;    // no stdin descriptors: it reads from /dev/null
 
 struct ExecRequest {
   std::string id;
@@ -203,6 +210,7 @@ struct Entry {
 inline constexpr int kControlFd = 3;  // the channel
 inline constexpr int kGoFd = 4;       // a byte arrives when the walls stand; end of file: give up
 inline constexpr int kListenFd = 5;   // only where a next server may come: new channels are accepted here
+inline constexpr int kLockFd = 6;     // there too: holds the sandbox's range of user ids by being open
 
 // Process 1's arguments: cove-init VERSION MODE, with letters of MODE:
 inline constexpr char kModeOneRun = 'o';    // ends when the channel closes

@@ -33,6 +33,7 @@ using wire::Writer;
 
 constexpr int kMessagesPerTurn = 16;
 constexpr size_t kRememberedPrograms = 4096;
+constexpr size_t kProgramsPerTable = 300;
 constexpr int kMostPatience = 64;  // messages from inside in a burst; then one a millisecond
 constexpr int kClosedMilliseconds = 5;
 
@@ -66,6 +67,12 @@ DiskTraffic disk_traffic(pid_t pid) {
   return traffic;
 }
 
+Writer failure_of(const std::string& id, Stage stage, int errnum) {
+  Writer message(Type::Failed);
+  message.text(id).number(static_cast<uint64_t>(stage)).number(static_cast<uint64_t>(errnum));
+  return message;
+}
+
 uint64_t layer_bytes() {
   struct statfs info;
   if (::statfs("/", &info) < 0) return 0;
@@ -87,6 +94,7 @@ void Supervisor::run() {
                                   {listener_.get(), POLLIN, 0},
                                   {open ? sudo_door_.get() : -1, POLLIN, 0}};
     for (const auto& petitioner : petitioners_) polled.push_back({open ? petitioner->socket.get() : -1, POLLIN, 0});
+    if (untold_) polled[1].events |= POLLOUT;
     int ready = ::poll(polled.data(), polled.size(), open ? -1 : kClosedMilliseconds);
     if (ready > 0)
       serve(polled);
@@ -96,7 +104,8 @@ void Supervisor::run() {
 }
 
 void Supervisor::serve(const std::vector<pollfd>& polled) {
-  if (polled[1].revents) take_control_messages();
+  if (polled[1].revents & ~POLLOUT) take_control_messages();
+  if (polled[1].revents & POLLOUT) tell_of_ended();
   if (polled[0].revents) reap();
   if (polled[2].revents) accept_server();
   size_t known = petitioners_.size();
@@ -118,18 +127,19 @@ bool Supervisor::door_is_open() {
   return true;
 }
 
-void Supervisor::take_control_messages() {
+bool Supervisor::take_control_messages() {
   for (int i = 0; i < kMessagesPerTurn && control_; ++i) {
     sys::Message message;
     switch (receive(control_.get(), message)) {
       case Received::Nothing:
-        return;
+        return false;
       case Received::Closed:
-        return control_closed();
+        return control_closed(), false;
       case Received::Message:
         handle(std::move(message));
     }
   }
+  return true;
 }
 
 void Supervisor::control_closed() {
@@ -139,7 +149,11 @@ void Supervisor::control_closed() {
 
 void Supervisor::accept_server() {
   UniqueFd next(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (next) control_ = std::move(next);
+  if (!next) return;
+  // What the earlier server had asked for, it may have promised to somebody.
+  while (control_ && take_control_messages()) {
+  }
+  control_ = std::move(next);
 }
 
 void Supervisor::handle(sys::Message message) {
@@ -159,6 +173,12 @@ void Supervisor::handle(sys::Message message) {
       return send_table();
     case Type::Attach:
       return handle_attach(in);
+    case Type::CloseInput:
+      return close_input(in);
+    case Type::Forget:
+      return forget(in);
+    case Type::Who:
+      return send_own_pidfd();
     case Type::Shutdown:
       ::_exit(0);
     default:
@@ -176,18 +196,24 @@ void Supervisor::handle_exec(Reader& in, std::vector<UniqueFd> fds) {
 
 void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<UniqueFd> fds) {
   const bool pty = (flags & wire::kExecPty) != 0;
-  const size_t stdio = pty ? 0 : 3;
-  const size_t kept = !pty && (flags & wire::kExecKeepPipes) ? 3 : 0;
+  const size_t first = (flags & wire::kExecNoInput) != 0 ? 1 : 0;  // of the three that is given
+  const size_t stdio = pty ? 0 : 3 - first;
+  const size_t kept = !pty && (flags & wire::kExecKeepPipes) ? stdio : 0;
   if (fds.size() < stdio + kept) return failed(request.id, Stage::Request, EBADF);
   auto program = std::make_unique<Program>();
-  for (size_t i = 0; i < kept; ++i) program->kept.push_back(std::move(fds[stdio + i]));
+  for (size_t i = 0; i < kept; ++i) {
+    UniqueFd& end = fds[stdio + i];
+    first + i == 0 ? program->kept_input = std::move(end) : program->kept.emplace_back(std::move(end));
+  }
   fds.erase(fds.begin() + static_cast<std::ptrdiff_t>(stdio), fds.begin() + static_cast<std::ptrdiff_t>(stdio + kept));
   ChildPlan plan;
   if (!find_user(request.user, plan.user)) return failed(request.id, Stage::User, ENOENT);
   UniqueFd slave;
   if (pty && !open_terminal(request, plan.user, *program, slave)) return failed(request.id, Stage::Terminal, errno);
   plan.terminal = slave.get();
-  for (size_t i = 0; i < stdio; ++i) plan.stdio[i] = fds[i].get();
+  // Where no input is given, process 1's own descriptor 0 is /dev/null.
+  if (!pty) plan.stdio[0] = 0;
+  for (size_t i = 0; i < stdio; ++i) plan.stdio[first + i] = fds[i].get();
   for (size_t i = stdio; i < fds.size(); ++i) plan.join_fds.push_back(fds[i].get());
   plan.filters = mode_.filters;
   plan.single_id = mode_.single_id;
@@ -217,9 +243,7 @@ bool Supervisor::open_terminal(const wire::ExecRequest& request, const User& use
   return ::fchown(slave.get(), user.uid, static_cast<gid_t>(-1)) == 0;
 }
 
-void Supervisor::failed(const std::string& id, Stage stage, int errnum) {
-  tell(Writer(Type::Failed).text(id).number(static_cast<uint64_t>(stage)).number(static_cast<uint64_t>(errnum)));
-}
+void Supervisor::failed(const std::string& id, Stage stage, int errnum) { tell(failure_of(id, stage, errnum)); }
 
 void Supervisor::handle_signal(Reader& in) {
   std::string id = in.text();
@@ -282,21 +306,54 @@ void Supervisor::handle_attach(Reader& in) {
   std::string id = in.text();
   Program* program = find(id);
   std::vector<int> fds;
-  if (program && program->terminal) fds.push_back(program->terminal.get());
-  if (program)
+  uint64_t flags = 0;
+  if (program && program->terminal) {
+    flags |= wire::kExecPty;
+    fds.push_back(program->terminal.get());
+  } else if (program) {
+    if (!program->kept_input) flags |= wire::kExecNoInput;
+    if (program->kept_input) fds.push_back(program->kept_input.get());
     for (const UniqueFd& fd : program->kept) fds.push_back(fd.get());
-  tell(Writer(Type::Attached).text(id), fds);
+  }
+  tell(Writer(Type::Attached).text(id).number(flags), fds);
+}
+
+void Supervisor::close_input(Reader& in) {
+  Program* program = find(in.text());
+  if (in.done() && program) program->kept_input.reset();
+}
+
+void Supervisor::forget(Reader& in) {
+  std::string id = in.text();
+  if (in.done()) std::erase_if(programs_, [&](const auto& program) { return program->id == id && program->ended; });
+}
+
+void Supervisor::send_own_pidfd() {
+  UniqueFd me(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
+  tell(Writer(Type::Me), me ? std::vector<int>{me.get()} : std::vector<int>{});
 }
 
 void Supervisor::send_table() {
-  Writer message(Type::Table);
-  message.number(programs_.size());
-  for (const auto& program : programs_)
-    message.text(program->id)
-        .number(static_cast<uint64_t>(program->pid))
-        .number(program->ended ? 1 : 0)
-        .number(static_cast<uint64_t>(program->status));
-  tell(message);
+  for (size_t from = 0; from == 0 || from < programs_.size(); from += kProgramsPerTable) {
+    size_t count = std::min(kProgramsPerTable, programs_.size() - from);
+    Writer message(Type::Table);
+    message.number(from + count >= programs_.size() ? 1 : 0).number(count);
+    for (size_t i = from; i < from + count; ++i)
+      message.text(programs_[i]->id).text(programs_[i]->group).number(programs_[i]->terminal ? wire::kExecPty : 0);
+    tell(message);
+  }
+  for (const auto& program : programs_) program->told = false;
+  tell_of_ended();
+}
+
+// A server that does not read for a while misses nothing.
+void Supervisor::tell_of_ended() {
+  untold_ = false;
+  for (const auto& program : programs_) {
+    if (!program->ended || program->told) continue;
+    program->told = control_ && sys::send_message(control_.get(), program->last_word, {}, MSG_DONTWAIT);
+    if (control_ && !program->told) untold_ = true;
+  }
 }
 
 void Supervisor::reap() {
@@ -323,23 +380,28 @@ void Supervisor::reap() {
 
 void Supervisor::program_ended(Program& program, int status, const struct rusage& usage, uint64_t disk_read,
                                uint64_t disk_written) {
-  program.ended = true;
-  program.status = status;
   StartFailure failure;
   if (::read(program.report.get(), &failure, sizeof failure) == sizeof failure) {
-    failed(program.id, failure.stage, failure.errnum);
+    end_with(program, failure_of(program.id, failure.stage, failure.errnum));
   } else {
-    tell(Writer(Type::Exited)
-             .text(program.id)
-             .number(static_cast<uint64_t>(status))
-             .number(microseconds(usage.ru_utime))
-             .number(microseconds(usage.ru_stime))
-             .number(static_cast<uint64_t>(usage.ru_maxrss))
-             .number(layer_bytes())
-             .number(disk_read)
-             .number(disk_written));
+    end_with(program, Writer(Type::Exited)
+                          .text(program.id)
+                          .number(static_cast<uint64_t>(status))
+                          .number(microseconds(usage.ru_utime))
+                          .number(microseconds(usage.ru_stime))
+                          .number(static_cast<uint64_t>(usage.ru_maxrss))
+                          .number(layer_bytes())
+                          .number(disk_read)
+                          .number(disk_written));
   }
   if (mode_.one_exec) ::_exit(0);
+}
+
+void Supervisor::end_with(Program& program, const Writer& word) {
+  program.ended = true;
+  program.last_word = word.data();
+  program.told = control_ && send(control_.get(), word);
+  untold_ = untold_ || (control_ && !program.told);
   program.report.reset();
   program.join_fds.clear();
 }

@@ -40,10 +40,12 @@ class Supervisor {
     UniqueFd report;  // open until the program runs or has failed to start
     UniqueFd terminal;
     std::vector<UniqueFd> join_fds;
-    std::vector<UniqueFd> kept;  // output ends for a next server
+    UniqueFd kept_input;         // our ends of its pipes, for a next server
+    std::vector<UniqueFd> kept;  // of stdout and stderr
     std::vector<wire::Rlimit> rlimits;
     bool ended = false;
-    int status = 0;
+    std::string last_word;  // how it ended
+    bool told = false;      // to the present server
   };
   // Someone inside who asked for sudo.
   struct Petitioner {
@@ -58,7 +60,7 @@ class Supervisor {
   // Whether those inside may be listened to now. Process 1 is outside the limits: whoever talks too much waits.
   bool door_is_open();
 
-  void take_control_messages();
+  bool take_control_messages();  // whether there may be more
   void handle(sys::Message message);
   void handle_exec(wire::Reader& in, std::vector<UniqueFd> fds);
   void handle_signal(wire::Reader& in);
@@ -66,6 +68,9 @@ class Supervisor {
   void handle_view(wire::Reader& in, std::vector<UniqueFd> fds);
   void handle_dial(wire::Reader& in);
   void handle_attach(wire::Reader& in);
+  void close_input(wire::Reader& in);
+  void forget(wire::Reader& in);
+  void send_own_pidfd();
   void send_table();
   void accept_server();
   void control_closed();
@@ -73,6 +78,8 @@ class Supervisor {
   void start(wire::ExecRequest request, uint64_t flags, std::vector<UniqueFd> fds);
   bool open_terminal(const wire::ExecRequest& request, const User& user, Program& program, UniqueFd& slave);
   void failed(const std::string& id, wire::Stage stage, int errnum);
+  void end_with(Program& program, const wire::Writer& word);
+  void tell_of_ended();
 
   void reap();
   void program_ended(Program& program, int status, const struct rusage& usage, uint64_t disk_read,
@@ -96,6 +103,7 @@ class Supervisor {
   UniqueFd sudo_door_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<std::unique_ptr<Petitioner>> petitioners_;
+  bool untold_ = false;          // some ended program could not be told of yet
   int patience_left_ = 0;        // messages from inside that are still taken; grows with time
   uint64_t patience_since_ = 0;  // milliseconds of the monotonic clock
 };

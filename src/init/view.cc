@@ -6,6 +6,7 @@
 #include <ftw.h>
 #include <glob.h>
 #include <poll.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +25,12 @@ using wire::Type;
 using wire::Writer;
 
 constexpr size_t kEntriesPerMessage = 100;
+constexpr std::string_view kUploadPrefix = ".cove-upload-";  // as in api/files.cc
+
+bool is_upload(const std::string& path, int flags) {
+  std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  return (flags & O_EXCL) != 0 && name.starts_with(kUploadPrefix);
+}
 
 wire::Entry describe(std::string name, const struct stat& info) {
   return {std::move(name),
@@ -69,6 +76,11 @@ class View {
  public:
   explicit View(int socket) : socket_(socket) {}
 
+  // The caller is gone: what it had not finished goes, too.
+  void end() {
+    if (!upload_.empty()) ::unlink(upload_.c_str());
+  }
+
   void handle(const sys::Message& message) {
     Reader in(message.data);
     switch (in.type()) {
@@ -92,6 +104,10 @@ class View {
         return readlink(in);
       case Type::Symlink:
         return symlink(in);
+      case Type::Watch:
+        return watch(in);
+      case Type::Unwatch:
+        return unwatch(in);
       default:
         return done(EINVAL);
     }
@@ -112,6 +128,7 @@ class View {
     // Without waiting: the path may be a fifo.
     UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode));
     if (!fd) return done(errno);
+    if (is_upload(path, flags)) upload_ = path;
     reply(Writer(Type::Done).number(0), {fd.get()});
   }
 
@@ -158,7 +175,7 @@ class View {
     std::string path = in.text();
     bool recursive = in.number() != 0;
     if (!in.done()) return done(EINVAL);
-    outcome(recursive ? ::nftw(path.c_str(), remove_one, 32, FTW_DEPTH | FTW_PHYS | FTW_MOUNT)
+    outcome(recursive ? ::nftw(path.c_str(), remove_one, 32, FTW_DEPTH | FTW_PHYS)
                       : ::remove(path.c_str()));
   }
 
@@ -166,7 +183,9 @@ class View {
     std::string from = in.text();
     std::string to = in.text();
     if (!in.done()) return done(EINVAL);
-    outcome(::rename(from.c_str(), to.c_str()));
+    int status = ::rename(from.c_str(), to.c_str());
+    if (status == 0 && from == upload_) upload_.clear();
+    outcome(status);
   }
 
   void chmod(Reader& in) {
@@ -209,7 +228,33 @@ class View {
     outcome(::symlink(target.c_str(), path.c_str()));
   }
 
+  // The host reads the events itself, from the descriptor that it is given once.
+  void watch(Reader& in) {
+    std::string path = in.text();
+    auto mask = static_cast<uint32_t>(in.number());
+    if (!in.done()) return done(EINVAL);
+    bool first = !inotify_.valid();
+    if (first) inotify_.reset(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+    if (!inotify_) return done(errno);
+    int watched = ::inotify_add_watch(inotify_.get(), path.c_str(), mask);
+    if (watched < 0) {
+      int errnum = errno;
+      if (first) inotify_.reset();
+      return done(errnum);
+    }
+    reply(Writer(Type::Done).number(0).number(static_cast<uint64_t>(watched)),
+          first ? std::vector<int>{inotify_.get()} : std::vector<int>{});
+  }
+
+  void unwatch(Reader& in) {
+    auto watched = static_cast<int>(in.number());
+    if (!in.done() || !inotify_) return done(EINVAL);
+    outcome(::inotify_rm_watch(inotify_.get(), watched));
+  }
+
   int socket_;
+  UniqueFd inotify_;
+  std::string upload_;  // the file that is being written, under the name it has until it is whole
 };
 
 }  // namespace
@@ -225,9 +270,11 @@ void serve_view(UniqueFd socket, const User& user, const Filters& filters, bool 
   View view(socket.get());
   while (true) {
     Result<sys::Message> message = sys::receive_message(socket.get(), wire::kMaxMessage);
-    if (!message || message->data.empty()) ::_exit(0);
+    if (!message || message->data.empty()) break;
     view.handle(*message);
   }
+  view.end();
+  ::_exit(0);
 }
 
 }  // namespace cove::init

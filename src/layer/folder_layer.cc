@@ -18,11 +18,18 @@ namespace {
 constexpr uint64_t kBlock = 512;  // of st_blocks, whatever the file system's is
 constexpr std::string_view kOneRun = "run-";
 
-Result<std::string> layers_folder(const std::string& state) {
+Result<std::string> make_layers_folder(const std::string& state) {
   if (!sys::exists(state)) COVE_TRY_NOTE("make the state folder", sys::make_folders(state));
   COVE_TRY(sys::stat_own_folder(state, sys::kStateFolder));
   std::string layers = state + "/layers";
   if (::mkdir(layers.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno(concat("mkdir ", layers));
+  COVE_TRY(sys::stat_own_folder(layers, sys::kStateFolder));
+  return layers;
+}
+
+Result<std::string> find_layers_folder(const std::string& state) {
+  COVE_TRY(sys::stat_own_folder(state, sys::kStateFolder));
+  std::string layers = state + "/layers";
   COVE_TRY(sys::stat_own_folder(layers, sys::kStateFolder));
   return layers;
 }
@@ -43,7 +50,7 @@ void sweep(int layers) {
 
 Result<std::unique_ptr<FolderLayer>> FolderLayer::create(const std::string& state, const std::string& id,
                                                          Lifetime lifetime) {
-  std::string layers = COVE_TRY(layers_folder(state));
+  std::string layers = COVE_TRY(make_layers_folder(state));
   std::unique_ptr<FolderLayer> layer(new FolderLayer());
   layer->parent_ = COVE_TRY(sys::open(layers, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   // One at a time, so that none is swept before its owner holds it.
@@ -61,7 +68,7 @@ Result<std::unique_ptr<FolderLayer>> FolderLayer::create(const std::string& stat
 }
 
 Result<std::unique_ptr<FolderLayer>> FolderLayer::find(const std::string& state, const std::string& id) {
-  std::string layers = COVE_TRY(layers_folder(state));
+  std::string layers = COVE_TRY_NOTE(concat("open layer ", id), find_layers_folder(state));
   std::unique_ptr<FolderLayer> layer(new FolderLayer());
   layer->kept_ = true;
   layer->parent_ = COVE_TRY(sys::open(layers, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
@@ -69,6 +76,14 @@ Result<std::unique_ptr<FolderLayer>> FolderLayer::find(const std::string& state,
   layer->name_ = id;
   layer->path_ = concat(layers, "/", id);
   return layer;
+}
+
+Result<std::vector<std::string>> FolderLayer::list(const std::string& state) {
+  Result<std::string> layers = find_layers_folder(state);
+  if (!layers && layers.error().code() == Code::NotFound) return std::vector<std::string>();
+  std::vector<std::string> names = COVE_TRY(sys::list_folder(COVE_TRY(std::move(layers))));
+  std::erase_if(names, [](const std::string& name) { return name.starts_with(kOneRun); });
+  return names;
 }
 
 FolderLayer::~FolderLayer() {

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -19,6 +20,8 @@ class FolderLayer : public Layer {
                                                      Lifetime lifetime);
   // A layer that was kept.
   static Result<std::unique_ptr<FolderLayer>> find(const std::string& state, const std::string& id);
+  // The ids of long-lived layers.
+  static Result<std::vector<std::string>> list(const std::string& state);
   ~FolderLayer() override;
 
   LayerMount mount() const override;

@@ -36,6 +36,8 @@ class Layer {
   virtual LayerMount mount() const = 0;
   // Bytes that lie in it. Unsupported for Memory: whoever has it mounted knows.
   virtual Result<uint64_t> usage() const = 0;
+  // Pool: where anybody can read that (sys::btrfs::quota_used). Empty for the others.
+  virtual std::string usage_folder() const { return {}; }
   // Nothing that uses it may be left. Does nothing the second time.
   virtual Result<void> remove() = 0;
   // From now on it outlives this object, and the process.

@@ -61,6 +61,12 @@ void find_pool(LayerFacts& facts) {
   }
 }
 
+// An id is the name of one folder, and not of one that someone else gave a meaning to.
+Result<void> check_id(const std::string& id) {
+  bool plain = !id.empty() && id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789") == std::string::npos;
+  return plain ? Result<void>() : fail(Code::Invalid, concat("'", id, "' cannot be the id of a layer"));
+}
+
 }  // namespace
 
 LayerFacts find_layer_facts(const std::string& state) {
@@ -71,27 +77,61 @@ LayerFacts find_layer_facts(const std::string& state) {
   return facts;
 }
 
-Result<std::unique_ptr<Layer>> make_layer(const LayerChoice& choice, const std::string& state, const std::string& id,
-                                          Lifetime lifetime) {
+Result<bool> Layers::find_pool() {
+  if (!pool_ && (::geteuid() != 0 || !sys::exists(state_ + "/pool.img"))) return false;
+  if (!pool_) pool_ = COVE_TRY(Pool::open(state_, {}));
+  return true;
+}
+
+Result<std::unique_ptr<Layer>> Layers::make(const LayerChoice& choice, const std::string& id, Lifetime lifetime) {
+  COVE_TRY(check_id(id));
   switch (choice.kind) {
     case LayerKind::Memory:
       return std::make_unique<MemoryLayer>(choice);
     case LayerKind::Folder:
-      return COVE_TRY(FolderLayer::create(state, id, lifetime));
+      return COVE_TRY(FolderLayer::create(state_, id, lifetime));
     case LayerKind::Pool:
       break;
   }
-  std::shared_ptr<Pool> pool = COVE_TRY(Pool::open(state, choice.bytes));
-  return pool->create(id, lifetime, choice.bytes);
+  if (!pool_) pool_ = COVE_TRY(Pool::open(state_, {lifetime, choice.bytes}));
+  return pool_->create(id, lifetime, choice.bytes);
+}
+
+Result<std::unique_ptr<Layer>> Layers::find(const std::string& id) {
+  COVE_TRY(check_id(id));
+  if (COVE_TRY(find_pool())) {
+    Result<std::unique_ptr<Layer>> layer = pool_->find(id);
+    if (layer || layer.error().code() != Code::NotFound) return layer;
+  }
+  return COVE_TRY(FolderLayer::find(state_, id));
+}
+
+Result<std::vector<std::string>> Layers::list_long() {
+  std::vector<std::string> ids = COVE_TRY(FolderLayer::list(state_));
+  if (!COVE_TRY(find_pool())) return ids;
+  for (PoolEntry& entry : COVE_TRY(pool_->list()))
+    if (entry.lifetime == Lifetime::Long) ids.push_back(std::move(entry.id));
+  return ids;
+}
+
+Result<void> Layers::remove(const std::string& id) {
+  COVE_TRY(check_id(id));
+  if (COVE_TRY(find_pool())) {
+    Result<void> removed = pool_->remove(id);
+    if (removed || removed.error().code() != Code::NotFound) return removed;
+  }
+  return COVE_TRY(FolderLayer::find(state_, id))->remove();
+}
+
+Result<void> Layers::tend() { return pool_ ? pool_->tend() : Result<void>(); }
+
+Result<std::unique_ptr<Layer>> make_layer(const LayerChoice& choice, const std::string& state, const std::string& id,
+                                          Lifetime lifetime) {
+  return Layers(state).make(choice, id, lifetime);
 }
 
 Result<std::unique_ptr<Layer>> find_layer(const std::string& state, const std::string& id) {
-  if (::geteuid() == 0 && sys::exists(state + "/pool.img")) {
-    std::shared_ptr<Pool> pool = COVE_TRY(Pool::open(state, 0));
-    Result<std::unique_ptr<Layer>> layer = pool->find(id);
-    if (layer || layer.error().code() != Code::NotFound) return layer;
-  }
-  return COVE_TRY(FolderLayer::find(state, id));
+  return Layers(state).find(id);
 }
 
 }  // namespace cove

@@ -1,9 +1,10 @@
 #include "layer/pool.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <sys/file.h>
-#include <sys/xattr.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,7 +12,6 @@
 #include "base/text.h"
 #include "layer/pool_image.h"
 #include "layer/pool_layer.h"
-#include "layer/pool_size.h"
 #include "sys/file.h"
 #include "sys/mount.h"
 #include "sys/own_folder.h"
@@ -22,10 +22,13 @@ namespace {
 namespace btrfs = sys::btrfs;
 
 constexpr uint64_t kAttributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOATIME;
+constexpr const char* kLockFile = "pool.lock";
 constexpr const char* kRun = "run";
 constexpr const char* kLong = "long";
-// On a kept layer: its limit, of which it may have been granted less so far.
-constexpr const char* kLimitName = "trusted.cove.limit";
+// Beyond this number of long-lived layers, what each has left is not added up: the reserve is held in full.
+constexpr size_t kFewLayers = 8;
+// A pool that stays open is swept once for so many layers that it makes: that looks at all there are.
+constexpr uint64_t kSweepEvery = 1000;
 
 // The bytes of pool.lock that are locked: one by whoever changes the pool, the other, shared, by all who have it open.
 enum class Byte : off_t { Change = 0, Use = 1 };
@@ -56,18 +59,22 @@ Result<UniqueFd> make_folder(int parent, const std::string& name) {
 
 bool take(int layer) { return ::flock(layer, LOCK_EX | LOCK_NB) == 0; }
 
-Result<void> write_limit(int layer, uint64_t bytes) {
-  std::string text = std::to_string(bytes);
-  if (::fsetxattr(layer, kLimitName, text.data(), text.size(), 0) < 0) return fail_errno("note the layer's limit");
-  return {};
+Result<uint64_t> disk_size(int folder) {
+  struct statvfs disk;
+  if (::fstatvfs(folder, &disk) < 0) return fail_errno("statvfs of the state folder");
+  return disk.f_blocks * disk.f_frsize;
 }
 
-Result<uint64_t> read_limit(int layer) {
-  char text[24];
-  ssize_t size = ::fgetxattr(layer, kLimitName, text, sizeof text);
-  if (size < 0) return fail_errno("read the layer's limit");
-  std::string_view digits(text, static_cast<size_t>(size));
-  return static_cast<uint64_t>(COVE_TRY(parse_integer(digits, 0, INT64_MAX)));
+// Up to `most` names; unlike with a full list, the others cost nothing.
+Result<std::vector<std::string>> list_some(int folder, size_t most) {
+  UniqueFd own = COVE_TRY(open_folder(folder, "."));
+  std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(own.get()), &::closedir);
+  if (!stream) return fail_errno("list the pool's layers");
+  static_cast<void>(own.release());
+  std::vector<std::string> names;
+  while (dirent* entry = names.size() < most ? ::readdir(stream.get()) : nullptr)
+    if (entry->d_name[0] != '.') names.emplace_back(entry->d_name);
+  return names;
 }
 
 }  // namespace
@@ -75,7 +82,7 @@ Result<uint64_t> read_limit(int layer) {
 // Held while the pool is changed.
 class Pool::Lock {
  public:
-  explicit Lock(const Pool& pool) : file_(pool.lock_.get()) { lock_byte(file_, Byte::Change, F_WRLCK, Wait::Yes); }
+  explicit Lock(const UniqueFd& file) : file_(file.get()) { lock_byte(file_, Byte::Change, F_WRLCK, Wait::Yes); }
   ~Lock() { lock_byte(file_, Byte::Change, F_UNLCK, Wait::No); }
   Lock(const Lock&) = delete;
   Lock& operator=(const Lock&) = delete;
@@ -84,19 +91,22 @@ class Pool::Lock {
   int file_;
 };
 
-Result<std::shared_ptr<Pool>> Pool::open(const std::string& state, uint64_t room) {
+Result<std::shared_ptr<Pool>> Pool::open(const std::string& state, LayerRoom first, uint64_t most_reserve) {
   if (!sys::exists(state)) COVE_TRY_NOTE("make the state folder", sys::make_folders(state));
   COVE_TRY(sys::stat_own_folder(state, sys::kStateFolder));
   std::shared_ptr<Pool> pool(new Pool());
   pool->state_ = COVE_TRY(sys::open(state, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  pool->lock_ = COVE_TRY(sys::openat(pool->state_.get(), "pool.lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
-  Lock lock(*pool);
+  pool->reserve_ = pool_reserve(COVE_TRY(disk_size(pool->state_.get())), most_reserve);
+  pool->lock_ = COVE_TRY(sys::openat(pool->state_.get(), kLockFile, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
+  Lock lock(pool->lock_);
   if (!lock_byte(pool->lock_.get(), Byte::Use, F_RDLCK, Wait::Yes)) return fail_errno("lock the pool");
   Result<UniqueFd> image = open_pool_image(pool->state_.get());
   bool made = !image && image.error().code() == Code::NotFound;
+  uint64_t room = first.lifetime == Lifetime::OneRun ? first.bytes : std::min(first.bytes, pool->reserve_);
   if (made) image = make_pool_image(pool->state_.get(), image_size(room + kLayerSlack));
   pool->image_ = COVE_TRY_NOTE("make the pool", std::move(image));
   COVE_TRY_NOTE(concat("open the pool ", state, "/pool.img"), pool->attach());
+  if (made) COVE_TRY_NOTE("make the pool", enlarge_metadata(pool->root_.get()));
   if (made) COVE_TRY(name_pool_image(pool->state_.get(), pool->image_.get()));
   pool->sweep();
   return pool;
@@ -133,12 +143,22 @@ Pool::~Pool() {
 }
 
 void Pool::close() {
-  Lock lock(*this);
+  UniqueFd own = std::move(lock_);
+  UniqueFd parents;
+  if (is_forked()) {
+    // The lock is the parent's, too: whether someone else is left is asked with another one.
+    parents = std::move(own);
+    own = sys::openat(state_.get(), kLockFile, O_RDWR | O_NOFOLLOW).value_or(UniqueFd());
+  }
+  Lock lock(own);
+  parents.reset();
+  bool alone = lock_byte(own.get(), Byte::Use, F_WRLCK, Wait::No);
   Result<std::vector<PoolEntry>> layers = list();
-  bool alone = lock_byte(lock_.get(), Byte::Use, F_WRLCK, Wait::No);
   if (layers && layers->empty() && alone) remove_pool_image(state_.get());
   // The file system goes before others may look for it.
   for (UniqueFd* fd : {&run_, &long_, &root_, &device_.fd, &image_}) fd->reset();
+  // Said aloud, because a child may have the lock open still.
+  lock_byte(own.get(), Byte::Use, F_UNLCK, Wait::No);
 }
 
 Result<std::vector<PoolEntry>> Pool::list() const {
@@ -148,35 +168,66 @@ Result<std::vector<PoolEntry>> Pool::list() const {
   return entries;
 }
 
-Result<uint64_t> Pool::granted() const {
+// What the layer may still write; nothing where someone has just removed it.
+Result<uint64_t> Pool::unused(Lifetime lifetime, const std::string& id) const {
+  auto measure = [&]() -> Result<uint64_t> {
+    UniqueFd layer = COVE_TRY(open_folder(folder_of(lifetime), id));
+    btrfs::QuotaGroup group = COVE_TRY(btrfs::quota_group(uuid_, COVE_TRY(btrfs::subvolume_id(layer.get()))));
+    return group.limit - std::min(group.limit, group.used);
+  };
+  Result<uint64_t> bytes = measure();
+  bool gone = !bytes && (bytes.error().code() == Code::NotFound || bytes.error().errnum() == ENODEV);
+  return gone ? 0 : bytes;
+}
+
+Result<uint64_t> Pool::unused_by_runs() const {
   uint64_t sum = 0;
-  for (const PoolEntry& entry : COVE_TRY(list())) {
-    UniqueFd layer = COVE_TRY(open_folder(folder_of(entry.lifetime), entry.id));
-    sum += COVE_TRY(btrfs::quota_group(uuid_, COVE_TRY(btrfs::subvolume_id(layer.get())))).limit;
-  }
+  for (const std::string& id : COVE_TRY(sys::list_folder(run_.get()))) sum += COVE_TRY(unused(Lifetime::OneRun, id));
   return sum;
 }
 
-Result<void> Pool::make_room(uint64_t granted) {
-  uint64_t wanted = image_size(granted);
-  if (wanted <= COVE_TRY(btrfs::size(root_.get()))) return {};
-  COVE_TRY(grow_pool_image(image_.get(), wanted));
+Result<uint64_t> Pool::unused_by_long() const {
+  std::vector<std::string> ids = COVE_TRY(list_some(long_.get(), kFewLayers + 1));
+  if (ids.size() > kFewLayers) return reserve_;
+  uint64_t sum = 0;
+  for (const std::string& id : ids) sum += COVE_TRY(unused(Lifetime::Long, id));
+  return sum;
+}
+
+Result<void> Pool::make_room(LayerRoom more) {
+  uint64_t runs = COVE_TRY(unused_by_runs());
+  uint64_t others = COVE_TRY(unused_by_long());
+  (more.lifetime == Lifetime::OneRun ? runs : others) += more.bytes;
+  PoolSpace space = COVE_TRY(measure_pool_space(root_.get(), uuid_));
+  uint64_t missing = missing_bytes(space, runs + std::min(reserve_, others));
+  return missing == 0 ? Result<void>() : grow(space.size, missing);
+}
+
+Result<void> Pool::grow(uint64_t size, uint64_t more) {
+  uint64_t wanted = size + round_up(more, kGrowStep);
+  Result<void> grown = grow_pool_image(image_.get(), wanted);
+  if (!grown && grown.error().code() == Code::Exhausted) {
+    wanted = size + round_up(more, kLeastStep);
+    grown = grow_pool_image(image_.get(), wanted);
+  }
+  COVE_TRY(grown);
   COVE_TRY(sys::refresh_loop_size(device_));
   return btrfs::resize(root_.get(), wanted);
 }
 
+Result<void> Pool::limit(Lifetime lifetime, const std::string& id, uint64_t bytes) {
+  UniqueFd layer = COVE_TRY(open_folder(folder_of(lifetime), id));
+  return btrfs::limit_quota(root_.get(), COVE_TRY(btrfs::subvolume_id(layer.get())), bytes);
+}
+
 Result<std::unique_ptr<Layer>> Pool::create(const std::string& id, Lifetime lifetime, uint64_t bytes) {
-  Lock lock(*this);
-  uint64_t grant = lifetime == Lifetime::OneRun ? bytes : std::min(bytes, kGrantStep);
-  COVE_TRY_NOTE("make room in the pool", make_room(COVE_TRY(granted()) + grant + kLayerSlack));
+  Lock lock(lock_);
+  if (++created_ % kSweepEvery == 0) sweep();
+  COVE_TRY_NOTE("make room in the pool", make_room({lifetime, bytes + kLayerSlack}));
   COVE_TRY(btrfs::create_subvolume(folder_of(lifetime), id));
-  Result<std::unique_ptr<Layer>> layer = open_layer(id, lifetime);
+  Result<void> limited = limit(lifetime, id, bytes + kLayerSlack);
+  Result<std::unique_ptr<Layer>> layer = limited ? open_layer(id, lifetime) : fail(std::move(limited.error()));
   if (!layer) static_cast<void>(btrfs::destroy_subvolume(folder_of(lifetime), id));
-  if (!layer) return layer;
-  // A layer that cannot be limited removes itself.
-  UniqueFd folder = COVE_TRY(open_folder(folder_of(lifetime), id));
-  COVE_TRY(btrfs::limit_quota(root_.get(), COVE_TRY(btrfs::subvolume_id(folder.get())), grant + kLayerSlack));
-  if (lifetime == Lifetime::Long) COVE_TRY(write_limit(folder.get(), bytes));
   return layer;
 }
 
@@ -194,43 +245,27 @@ Result<std::unique_ptr<Layer>> Pool::find(const std::string& id) {
 }
 
 Result<void> Pool::fork(const std::string& from, const std::string& id, btrfs::Writes writes) {
-  Lock lock(*this);
-  UniqueFd source = COVE_TRY(open_folder(long_.get(), from));
-  uint64_t limit = COVE_TRY(btrfs::quota_group(uuid_, COVE_TRY(btrfs::subvolume_id(source.get())))).limit;
-  COVE_TRY_NOTE("make room in the pool", make_room(COVE_TRY(granted()) + limit));
+  Lock lock(lock_);
+  UniqueFd source = COVE_TRY_NOTE(concat("open layer ", from), open_folder(long_.get(), from));
+  uint64_t bytes = COVE_TRY(btrfs::quota_group(uuid_, COVE_TRY(btrfs::subvolume_id(source.get())))).limit;
+  COVE_TRY_NOTE("make room in the pool", make_room({Lifetime::Long, bytes}));
   COVE_TRY(btrfs::create_snapshot(source.get(), long_.get(), id, writes));
-  UniqueFd copy = COVE_TRY(open_folder(long_.get(), id));
-  return btrfs::limit_quota(root_.get(), COVE_TRY(btrfs::subvolume_id(copy.get())), limit);
+  Result<void> limited = limit(Lifetime::Long, id, bytes);
+  if (!limited) static_cast<void>(btrfs::destroy_subvolume(long_.get(), id));
+  return limited;
 }
 
 Result<void> Pool::freeze(const std::string& id) {
-  Lock lock(*this);
-  UniqueFd layer = COVE_TRY(open_folder(long_.get(), id));
-  COVE_TRY(btrfs::set_writes(layer.get(), btrfs::Writes::Refused));
-  if (::syncfs(layer.get()) < 0) return fail_errno("sync the pool");
-  uint64_t subvolume = COVE_TRY(btrfs::subvolume_id(layer.get()));
-  uint64_t used = COVE_TRY(btrfs::quota_group(uuid_, subvolume)).used;
-  return btrfs::limit_quota(root_.get(), subvolume, used + kLayerSlack);
+  UniqueFd layer = COVE_TRY_NOTE(concat("open layer ", id), open_folder(long_.get(), id));
+  return btrfs::set_writes(layer.get(), btrfs::Writes::Refused);
 }
 
 Result<void> Pool::remove(const std::string& id) { return btrfs::destroy_subvolume(long_.get(), id); }
 
 Result<void> Pool::tend() {
-  Lock lock(*this);
-  for (const std::string& id : COVE_TRY(sys::list_folder(long_.get())))
-    COVE_TRY_NOTE(concat("grant layer ", id, " more"), tend_layer(id));
+  Lock lock(lock_);
+  COVE_TRY_NOTE("grow the pool", make_room({}));
   return {};
-}
-
-Result<void> Pool::tend_layer(const std::string& id) {
-  UniqueFd layer = COVE_TRY(open_folder(long_.get(), id));
-  uint64_t subvolume = COVE_TRY(btrfs::subvolume_id(layer.get()));
-  btrfs::QuotaGroup group = COVE_TRY(btrfs::quota_group(uuid_, subvolume));
-  uint64_t limit = COVE_TRY(read_limit(layer.get())) + kLayerSlack;
-  uint64_t grant = next_grant(group.used, group.limit, limit);
-  if (grant == group.limit) return {};
-  COVE_TRY(make_room(COVE_TRY(granted()) - group.limit + grant));
-  return btrfs::limit_quota(root_.get(), subvolume, grant);
 }
 
 }  // namespace cove

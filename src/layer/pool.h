@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -8,6 +10,7 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "layer/layer.h"
+#include "layer/pool_size.h"
 #include "model/sandbox.h"
 #include "sys/btrfs.h"
 #include "sys/loop_device.h"
@@ -19,9 +22,15 @@ struct PoolEntry {
   Lifetime lifetime = Lifetime::OneRun;
 };
 
+// What a layer may be filled with.
+struct LayerRoom {
+  Lifetime lifetime = Lifetime::OneRun;
+  uint64_t bytes = 0;
+};
+
 // A btrfs file system in a file that Cove makes, with a subvolume per layer. Needs root, btrfs and mkfs.btrfs.
 //
-//   std::shared_ptr<Pool> pool = COVE_TRY(Pool::open("/var/lib/cove", 5 * kGiB));
+//   std::shared_ptr<Pool> pool = COVE_TRY(Pool::open("/var/lib/cove", {Lifetime::OneRun, 5 * kGiB}));
 //   std::unique_ptr<Layer> layer = COVE_TRY(pool->create(id, Lifetime::OneRun, 5 * kGiB));
 //
 // In the state folder: `pool.img`, the file system, all of it allocated (see pool_size.h), and `pool.lock`. In the file
@@ -30,28 +39,32 @@ struct PoolEntry {
 //
 // Nothing is mounted anywhere that others can see: each user of the pool has a detached mount of his own of the one
 // file system, and the kernel takes these down, and lets go of the loop device, with their last holder, however that
-// ends. Processes may use a pool at once. The last one to close an empty pool removes the image. Not thread-safe.
+// ends. Processes may use a pool at once, each for as long as it likes. The last one to close an empty pool removes the
+// image. Not thread-safe.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
-  // An image that has to be made is given room for layers of `room` bytes at once.
-  static Result<std::shared_ptr<Pool>> open(const std::string& state, uint64_t room);
+  // An image that has to be made is given room for the first layer at once. `most_reserve`: see pool_size.h.
+  static Result<std::shared_ptr<Pool>> open(const std::string& state, LayerRoom first,
+                                            uint64_t most_reserve = kPoolReserve);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // A new layer that can be filled up to `bytes`; Exhausted where the host's disk has no room for it.
+  // A new layer that can be filled up to `bytes`; Exhausted where the host's disk has no room for it, or, if it is a
+  // long-lived one, for the reserve.
   Result<std::unique_ptr<Layer>> create(const std::string& id, Lifetime lifetime, uint64_t bytes);
   // A layer that was kept.
   Result<std::unique_ptr<Layer>> find(const std::string& id);
-  // A copy of a kept layer, as it is now, with the same limit; kept itself.
+  // A copy of a kept layer, as it is now, with the same limit; kept itself. Exhausted as `create`.
   Result<void> fork(const std::string& from, const std::string& id, sys::btrfs::Writes writes);
-  // Makes a kept layer read-only and gives back what it was granted and does not use.
+  // Makes a kept layer read-only.
   Result<void> freeze(const std::string& id);
+  // Removes a kept layer; NotFound where there is none.
   Result<void> remove(const std::string& id);
   Result<std::vector<PoolEntry>> list() const;
 
-  // Grants more to kept layers that come near what they were granted. To be called a few times a second while such
-  // layers are written to. A layer that the host's disk has no room for meets its quota.
+  // Grows the pool so that the reserve is there again. To be called a few times a second while long-lived layers are
+  // written to. Exhausted where the host's disk has no room for it: layers then meet the end of the pool (ENOSPC).
   Result<void> tend();
 
  private:
@@ -64,10 +77,14 @@ class Pool : public std::enable_shared_from_this<Pool> {
   Result<UniqueFd> mount(const std::string& subvolume) const;
   int folder_of(Lifetime lifetime) const { return lifetime == Lifetime::OneRun ? run_.get() : long_.get(); }
   Result<std::unique_ptr<Layer>> open_layer(const std::string& id, Lifetime lifetime);
-  Result<uint64_t> granted() const;
-  Result<void> make_room(uint64_t granted);
-  Result<void> tend_layer(const std::string& id);
+  Result<void> limit(Lifetime lifetime, const std::string& id, uint64_t bytes);
+  Result<uint64_t> unused(Lifetime lifetime, const std::string& id) const;
+  Result<uint64_t> unused_by_runs() const;
+  Result<uint64_t> unused_by_long() const;
+  Result<void> make_room(LayerRoom more);
+  Result<void> grow(uint64_t size, uint64_t more);
   void close();
+  bool is_forked() const { return ::getpid() != opener_; }
 
   UniqueFd state_;
   UniqueFd lock_;
@@ -77,6 +94,9 @@ class Pool : public std::enable_shared_from_this<Pool> {
   std::string uuid_;
   UniqueFd run_;
   UniqueFd long_;
+  uint64_t reserve_ = 0;
+  uint64_t created_ = 0;
+  pid_t opener_ = ::getpid();
 };
 
 }  // namespace cove

@@ -1,6 +1,7 @@
 #include "layer/pool_image.h"
 
 #include <fcntl.h>
+#include <linux/btrfs.h>
 #include <linux/fs.h>
 #include <spawn.h>
 #include <sys/ioctl.h>
@@ -13,7 +14,6 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "layer/pool_size.h"
 #include "sys/file.h"
 #include "sys/probe.h"
 #include "sys/process.h"
@@ -102,6 +102,20 @@ Result<void> check_host_room(int image, uint64_t more) {
                   .hint("make room on that disk, or ask for a smaller disk limit"));
 }
 
+// In the chunks of one kind: "data", "metadata".
+Result<uint64_t> free_bytes(const std::string& uuid, std::string_view kind) {
+  auto read = [&](std::string_view name) -> Result<uint64_t> {
+    std::string path = concat("/sys/fs/btrfs/", uuid, "/allocation/", kind, "/", name);
+    return static_cast<uint64_t>(COVE_TRY(parse_integer(trim(COVE_TRY(sys::read_file(path, 64))), 0, INT64_MAX)));
+  };
+  uint64_t taken = 0;
+  for (const char* name : {"bytes_used", "bytes_may_use", "bytes_reserved", "bytes_pinned", "bytes_readonly"})
+    taken += COVE_TRY(read(name));
+  // More can be promised than is there, against what is in no chunk yet.
+  uint64_t total = COVE_TRY(read("total_bytes"));
+  return total - std::min(total, taken);
+}
+
 }  // namespace
 
 Result<UniqueFd> open_pool_image(int state) { return sys::openat(state, kImage, O_RDWR | O_NOFOLLOW); }
@@ -133,5 +147,24 @@ Result<void> grow_pool_image(int image, uint64_t bytes) {
 }
 
 void remove_pool_image(int state) { ::unlinkat(state, kImage, 0); }
+
+Result<PoolSpace> measure_pool_space(int root, const std::string& uuid) {
+  struct btrfs_ioctl_dev_info_args device = {};
+  device.devid = 1;
+  if (::ioctl(root, BTRFS_IOC_DEV_INFO, &device) < 0) return fail_errno("read the size of the pool");
+  PoolSpace space;
+  space.size = device.total_bytes;
+  space.unallocated = device.total_bytes - std::min(device.total_bytes, device.bytes_used);
+  space.data_free = COVE_TRY(free_bytes(uuid, "data"));
+  space.metadata_free = COVE_TRY(free_bytes(uuid, "metadata"));
+  return space;
+}
+
+Result<void> enlarge_metadata(int root) {
+  struct btrfs_ioctl_balance_args args = {};
+  args.flags = BTRFS_BALANCE_METADATA;
+  if (::ioctl(root, BTRFS_IOC_BALANCE_V2, &args) < 0) return fail_errno("balance the metadata of the pool");
+  return {};
+}
 
 }  // namespace cove

@@ -22,6 +22,7 @@ class PoolLayer : public Layer {
 
   LayerMount mount() const override;
   Result<uint64_t> usage() const override;
+  std::string usage_folder() const override;
   Result<void> remove() override;
   void keep() override { kept_ = true; }
 

@@ -8,31 +8,50 @@
 // How large the pool is, in pure numbers.
 //
 // The kernel turns btrfs read-only when a write to its device fails. So every byte of the image that btrfs knows of is
-// allocated on the host's disk beforehand, and a full host disk can only keep the pool from growing. And btrfs itself
-// behaves badly when it runs out of room, so the sum of what all layers may fill (their grants) never exceeds what is
-// there: writers meet their quota (EDQUOT) first.
+// allocated on the host's disk beforehand, and a full host disk can only keep the pool from growing.
+//
+// A layer of one run has room for all of its limit from the start: it meets its quota (EDQUOT), never the pool's end.
+// Long-lived layers share a reserve, which is filled up again as they use it: however many are idle, they do not hold
+// the host's disk.
 namespace cove {
 
 // Beyond a layer's limit, for what overlay itself writes into its work folder.
 inline constexpr uint64_t kLayerSlack = 8 * kMiB;
 
-// The image's size for a sum of grants: chunks of metadata and the kernel's own reserve come first, and what is
+// What long-lived layers together can write between two calls of Pool::tend; less on a small disk.
+inline constexpr uint64_t kPoolReserve = 4 * kGiB;
+inline uint64_t pool_reserve(uint64_t disk_bytes, uint64_t most) {
+  return std::min(most, std::max(256 * kMiB, disk_bytes / 20));
+}
+
+// The pool grows in steps of the first size, or of the second where the host's disk has no room for that.
+inline constexpr uint64_t kGrowStep = 1 * kGiB;
+inline constexpr uint64_t kLeastStep = 256 * kMiB;
+
+inline uint64_t round_up(uint64_t bytes, uint64_t step) { return (bytes + step - 1) / step * step; }
+
+// A new image's size, if `room` bytes are to be written: metadata and the kernel's own reserve come first, and what is
 // accounted to no layer (checksums, the extent tree) grows with the rest.
-inline uint64_t image_size(uint64_t granted) {
-  constexpr uint64_t kBase = 640 * kMiB;
-  constexpr uint64_t kStep = 256 * kMiB;
-  return (kBase + granted + granted / 8 + kStep - 1) / kStep * kStep;
+inline uint64_t image_size(uint64_t room) { return round_up(640 * kMiB + room + room / 8, kLeastStep); }
+
+// The room in a btrfs. It gives itself out in chunks, each for data or for metadata only.
+struct PoolSpace {
+  uint64_t size = 0;
+  uint64_t unallocated = 0;  // in no chunk yet
+  uint64_t data_free = 0;
+  uint64_t metadata_free = 0;
+};
+
+// What the pool lacks for `room` bytes to be written. The next chunk of data can take more than is needed for data, and
+// must leave enough for metadata: btrfs without room for metadata cannot even use the room that it has for data.
+inline uint64_t missing_bytes(const PoolSpace& space, uint64_t room) {
+  auto beyond = [](uint64_t wanted, uint64_t there) { return wanted > there ? wanted - there : 0; };
+  uint64_t chunk = std::min(space.size / 10, kGiB);
+  uint64_t metadata = 512 * kMiB + std::max(room / 8, chunk);
+  return beyond(beyond(room, space.data_free) + beyond(metadata, space.metadata_free), space.unallocated);
 }
 
 // What growing leaves free on the host's disk.
 inline uint64_t host_reserve(uint64_t disk_bytes) { return std::clamp(disk_bytes / 20, 256 * kMiB, 4 * kGiB); }
-
-// A layer of one run is granted its whole limit at once. A long-lived one gets it in steps, each before it is needed,
-// so that idle sandboxes do not hold the host's disk.
-inline constexpr uint64_t kGrantStep = 1 * kGiB;
-inline uint64_t next_grant(uint64_t used, uint64_t granted, uint64_t limit) {
-  if (granted >= limit || used + kGrantStep / 2 <= granted) return granted;
-  return std::min(limit, granted + kGrantStep);
-}
 
 }  // namespace cove

@@ -24,6 +24,8 @@ struct ExecSpec {
   std::string cwd;                // absolute; empty: the workspace if there is one, else the home
   std::string user;               // empty: the sandbox's
   std::optional<WindowSize> pty;  // a terminal of the sandbox's own, instead of pipes
+  bool input = true;              // false: it reads from /dev/null
+  std::optional<std::string> whole_input;  // all that it will read; not with a pty
 };
 
 // What the kernel measured, never estimated.

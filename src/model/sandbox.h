@@ -22,6 +22,8 @@ enum class Access { None, ReadOnly, ReadWrite };
 struct Workspace {
   std::string path;  // absolute, on the host
   Access access = Access::None;
+  int mount = -1;   // a detached mount of the folder, where somebody has opened it already
+  int caller = -1;  // the connection of whoever asked for it: his rights decide; -1: the server's own rules do
 };
 inline constexpr const char* kWorkspacePath = "/workspace";
 
@@ -44,6 +46,7 @@ struct SandboxSpec {
   Workspace workspace;
   Lifetime lifetime = Lifetime::OneRun;
   bool nesting = false;         // user namespaces may be used inside
+  bool restarted = false;       // its writable layer is there already, from when it ran before
   bool ends_with_exec = false;  // the end of its first exec is the sandbox's own
   bool single_exec = false;  // there will be one exec and no pause: it needs no control group apart from the sandbox's
 };

@@ -58,6 +58,17 @@ using Event = std::variant<ExecEnded, ExecFailed, SandboxEnded>;
 // Whom a signal reaches: the program itself, or its process group as a terminal's Ctrl-C would.
 enum class SignalReach { Process, Group };
 
+// What a sandbox uses now, and has used since it started.
+struct Stats {
+  Usage total;
+  uint64_t memory_bytes = 0;
+  uint64_t processes = 0;
+  uint64_t layer_bytes = 0;
+};
+
+// What becomes of a sandbox's writable layer when it ends.
+enum class Files { Keep, Remove };
+
 // One sandbox of a runtime. Not thread-safe; the handle's end does not end a Lifetime::Long sandbox.
 //
 //   auto sandbox = COVE_TRY(runtime.create(spec));
@@ -79,6 +90,12 @@ class Sandbox {
   virtual Result<Attachment> exec(const ExecSpec& spec) = 0;
   // The streams of an exec that another server started.
   virtual Result<Attachment> attach(const std::string& exec_id) = 0;
+  // No more input will come, from this server or a later one. Our own end must be closed, too.
+  virtual Result<void> close_input(const std::string& exec_id) = 0;
+  // How the exec ended is on record and its output taken: nothing of it need be kept for a later server.
+  virtual void forget(const std::string& exec_id) = 0;
+  // The execs that an earlier server started, after adoption.
+  virtual std::vector<std::string> adopted_execs() const = 0;
   virtual Result<void> signal(const std::string& exec_id, int number, SignalReach reach) = 0;
   virtual Result<void> resize(const std::string& exec_id, WindowSize size) = 0;
   // Ends the exec with all that it started, whatever session or user that runs as.
@@ -87,7 +104,7 @@ class Sandbox {
   virtual Result<void> pause() = 0;
   virtual Result<void> resume() = 0;
   virtual Result<void> update_limits(const Limits& limits) = 0;
-  virtual Result<Usage> stats() = 0;
+  virtual Result<Stats> stats() = 0;
 
   // Files, in the sandbox's own view and with a user's rights; works at every limit.
   virtual Result<std::unique_ptr<View>> open_view(const std::string& user) = 0;
@@ -98,8 +115,8 @@ class Sandbox {
   virtual int events_fd() const = 0;
   virtual Result<std::optional<Event>> next_event() = 0;
 
-  // Ends everything and returns when no process, mount, control group or folder of it is left.
-  virtual Result<void> destroy() = 0;
+  // Ends everything and returns when no process, mount or control group of it is left, nor its files if so asked.
+  virtual Result<void> destroy(Files files) = 0;
 };
 
 // A kind of walls.
@@ -110,6 +127,11 @@ class Runtime {
   virtual Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) = 0;
   // A Lifetime::Long sandbox that an earlier process created.
   virtual Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) = 0;
+  // The kept files of a sandbox that does not run.
+  virtual Result<void> remove_files(const SandboxSpec& spec) = 0;
+  // Ends and removes every Lifetime::Long sandbox of this runtime that is not among `known`, and all that is left of
+  // half-made ones.
+  virtual Result<void> sweep(const std::vector<std::string>& known) = 0;
 };
 
 }  // namespace cove

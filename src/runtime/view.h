@@ -30,6 +30,10 @@ class View {
   virtual Result<void> chmod(const std::string& path, mode_t mode) = 0;
   virtual Result<std::string> readlink(const std::string& path) = 0;
   virtual Result<void> symlink(const std::string& target, const std::string& path) = 0;
+  // Changes of a file or a folder's entries, by inotify(7): the first call also makes events_fd() valid.
+  virtual Result<int> watch(const std::string& path, uint32_t mask) = 0;
+  virtual Result<void> unwatch(int watched) = 0;
+  virtual int events_fd() const = 0;
   // Paths that match, relative to `folder` where the pattern is.
   virtual Result<std::vector<FileEntry>> glob(const std::string& pattern, const std::string& folder) = 0;
 };

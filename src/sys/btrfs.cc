@@ -123,12 +123,22 @@ Result<void> limit_quota(int file_system, uint64_t subvolume, uint64_t bytes) {
 }
 
 Result<QuotaGroup> quota_group(const std::string& uuid, uint64_t subvolume) {
-  std::string folder = concat(groups_folder(uuid), "/0_", subvolume);
+  std::string folder = quota_folder(uuid, subvolume);
   QuotaGroup group;
-  // What is accounted at the last commit, and what has been promised to writers since.
-  for (const char* part : {"/referenced", "/rsv_data"}) group.used += COVE_TRY(read_number(folder + part));
+  group.used = COVE_TRY(quota_used(folder));
   group.limit = COVE_TRY(read_number(folder + "/max_referenced"));
   return group;
+}
+
+std::string quota_folder(const std::string& uuid, uint64_t subvolume) {
+  return concat(groups_folder(uuid), "/0_", subvolume);
+}
+
+Result<uint64_t> quota_used(const std::string& folder) {
+  uint64_t used = 0;
+  // What is accounted at the last commit, and what has been promised to writers since.
+  for (const char* part : {"/referenced", "/rsv_data"}) used += COVE_TRY(read_number(folder + part));
+  return used;
 }
 
 void remove_stale_quota_groups(int file_system, const std::string& uuid) {

@@ -33,6 +33,9 @@ struct QuotaGroup {
 Result<void> enable_quota(int file_system);
 Result<void> limit_quota(int file_system, uint64_t subvolume, uint64_t bytes);
 Result<QuotaGroup> quota_group(const std::string& uuid, uint64_t subvolume);
+// Where anybody can read of a quota group what is used, and how much that is.
+std::string quota_folder(const std::string& uuid, uint64_t subvolume);
+Result<uint64_t> quota_used(const std::string& folder);
 // Kernels before 6.11 keep the groups of destroyed subvolumes: removes these.
 void remove_stale_quota_groups(int file_system, const std::string& uuid);
 

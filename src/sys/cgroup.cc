@@ -8,7 +8,9 @@
 #include "base/text.h"
 #include "sys/cgroup_mounts.h"
 #include "sys/cgroup_v1.h"
+#include "sys/cgroup_v1_group.h"
 #include "sys/cgroup_v2.h"
+#include "sys/cgroup_v2_group.h"
 #include "sys/file.h"
 
 namespace cove::sys {
@@ -51,6 +53,16 @@ std::vector<CgroupMount> usual_mounts(const std::vector<CgroupMembership>& membe
 }
 
 }  // namespace
+
+Result<std::unique_ptr<Cgroup>> cgroup_from_parts(const std::string& name, int version,
+                                                  const std::vector<unsigned>& kinds, std::vector<UniqueFd> folders) {
+  if (kinds.size() != folders.size() || folders.empty() || (version == 2 && folders.size() != 1))
+    return fail(Code::Invalid, concat("the parts of cgroup ", name, " do not fit together"));
+  if (version == 2) return std::make_unique<V2Group>(name, std::move(folders[0]), ControllerSet(kinds[0]));
+  std::vector<V1Part> parts;
+  for (size_t i = 0; i < kinds.size(); ++i) parts.push_back({kinds[i], std::move(folders[i])});
+  return std::make_unique<V1Group>(name, std::move(parts));
+}
 
 Result<std::unique_ptr<CgroupTree>> CgroupTree::find() {
   std::vector<CgroupMembership> memberships = parse_cgroup_memberships(COVE_TRY(read_file("/proc/self/cgroup")));

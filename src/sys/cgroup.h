@@ -70,7 +70,21 @@ class Cgroup {
   // A group below this one, with limits and counters of its own, frozen and killed with this one. On v2 a group that
   // has children can hold no processes of its own: they join the leaves.
   virtual Result<std::unique_ptr<Cgroup>> create_child(const std::string& name) = 0;
+  // A child that an earlier process made.
+  virtual Result<std::unique_ptr<Cgroup>> adopt_child(const std::string& name) = 0;
+
+  // What another process needs to make a handle of its own of the same group; the descriptors stay this one's.
+  struct Parts {
+    int version = 2;
+    std::vector<unsigned> kinds;  // of each descriptor
+    std::vector<int> folders;
+  };
+  virtual Parts parts() const = 0;
 };
+
+// A handle of a group that another process holds. What its user may not do to the group, it cannot; reading it can.
+Result<std::unique_ptr<Cgroup>> cgroup_from_parts(const std::string& name, int version,
+                                                  const std::vector<unsigned>& kinds, std::vector<UniqueFd> folders);
 
 // Kills what is in the group, waits until it is gone and removes it; Unavailable where `patience` was not enough.
 Result<void> destroy(Cgroup& group, std::chrono::milliseconds patience = std::chrono::seconds(5));

@@ -23,7 +23,9 @@ class ControllerSet {
     for (Controller controller : controllers) add(controller);
   }
   void add(Controller controller) { bits_ |= bit(controller); }
+  explicit ControllerSet(unsigned bits) : bits_(bits) {}
   bool has(Controller controller) const { return (bits_ & bit(controller)) != 0; }
+  unsigned bits() const { return bits_; }
 
  private:
   static unsigned bit(Controller controller) { return 1u << static_cast<unsigned>(controller); }

@@ -9,6 +9,9 @@
 namespace cove::sys {
 namespace {
 
+// A child needs no group of its own for the others: what is in the parent's is frozen and throttled with it.
+const ControllerSet kOfChildren({Controller::Cpu, Controller::Memory, Controller::Pids});
+
 bool wanted_part(const V1Part& part, const ControllerSet& wanted) {
   return std::ranges::any_of(
       kSubsystems, [&](const SubsystemRow& row) { return part.serves(row.subsystem) && wanted.has(row.serves); });
@@ -211,12 +214,40 @@ Result<void> V1Group::remove() {
 
 Result<std::unique_ptr<Cgroup>> V1Group::create_child(const std::string& name) {
   COVE_TRY(check_group_name(name));
-  // The others need no group of their own below: what is in this one is frozen and throttled with it.
-  static const ControllerSet kOwn({Controller::Cpu, Controller::Memory, Controller::Pids});
-  std::unique_ptr<V1Group> child = COVE_TRY(make(parts_, name, kOwn));
-  for (const V1Part& part : parts_)
-    if (!wanted_part(part, kOwn)) child->around_.push_back({part.subsystems, COVE_TRY(dup(part.folder.get()))});
+  std::unique_ptr<V1Group> child = COVE_TRY(make(parts_, name, kOfChildren));
+  COVE_TRY(join_around(*child));
   return child;
+}
+
+Result<std::unique_ptr<Cgroup>> V1Group::adopt_child(const std::string& name) {
+  COVE_TRY(check_group_name(name));
+  std::vector<V1Part> parts;
+  for (const V1Part& part : parts_) {
+    if (!wanted_part(part, kOfChildren)) continue;
+    Result<UniqueFd> folder = open_group(part.folder.get(), name);
+    if (!folder && folder.error().errnum() == ENOENT) continue;
+    if (!folder) return fail(std::move(folder).error().note("adopt a cgroup"));
+    parts.push_back({part.subsystems, std::move(*folder)});
+  }
+  if (parts.empty()) return fail(Code::NotFound, concat("there is no cgroup ", name, " in ", name_));
+  auto child = std::make_unique<V1Group>(name, std::move(parts));
+  COVE_TRY(join_around(*child));
+  return child;
+}
+
+Result<void> V1Group::join_around(V1Group& child) const {
+  for (const V1Part& part : parts_)
+    if (!wanted_part(part, kOfChildren)) child.around_.push_back({part.subsystems, COVE_TRY(dup(part.folder.get()))});
+  return {};
+}
+
+Cgroup::Parts V1Group::parts() const {
+  Parts all{1, {}, {}};
+  for (const V1Part& part : parts_) {
+    all.kinds.push_back(part.subsystems);
+    all.folders.push_back(part.folder.get());
+  }
+  return all;
 }
 
 void split_cpu_time(uint64_t total_ns, uint64_t user_ticks, uint64_t system_ticks, CgroupUsage& usage) {

@@ -67,8 +67,11 @@ class V1Group final : public Cgroup {
   Result<CgroupUsage> usage() const override;
   Result<void> remove() override;
   Result<std::unique_ptr<Cgroup>> create_child(const std::string& name) override;
+  Result<std::unique_ptr<Cgroup>> adopt_child(const std::string& name) override;
+  Parts parts() const override;
 
  private:
+  Result<void> join_around(V1Group& child) const;
   Result<int> folder_of(Controller controller, Subsystem subsystem) const;
   int any_folder() const;  // the freezer's, if there is one
   Result<void> freeze_within(std::chrono::milliseconds patience);

@@ -165,6 +165,14 @@ Result<std::unique_ptr<Cgroup>> V2Group::create_child(const std::string& name) {
   return std::make_unique<V2Group>(name, std::move(folder), controllers_);
 }
 
+Result<std::unique_ptr<Cgroup>> V2Group::adopt_child(const std::string& name) {
+  COVE_TRY(check_group_name(name));
+  UniqueFd folder = COVE_TRY_NOTE("adopt a cgroup", open_group(folder_.get(), name));
+  return std::make_unique<V2Group>(name, std::move(folder), controllers_);
+}
+
+Cgroup::Parts V2Group::parts() const { return {2, {controllers_.bits()}, {folder_.get()}}; }
+
 void add_io_stat(std::string_view text, CgroupUsage& usage) {
   auto number = [](std::string_view digits) {
     uint64_t value = 0;

@@ -49,6 +49,8 @@ class V2Group final : public Cgroup {
   Result<CgroupUsage> usage() const override;
   Result<void> remove() override;
   Result<std::unique_ptr<Cgroup>> create_child(const std::string& name) override;
+  Result<std::unique_ptr<Cgroup>> adopt_child(const std::string& name) override;
+  Parts parts() const override;
 
  private:
   Result<void> require(Controller controller) const;

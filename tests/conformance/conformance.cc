@@ -41,7 +41,7 @@ void Conformance::SetUp() {
 
 void Conformance::TearDown() {
   for (auto& sandbox : sandboxes_) {
-    Result<void> gone = sandbox->destroy();
+    Result<void> gone = sandbox->destroy(Files::Remove);
     EXPECT_TRUE(gone) << gone.error().message();
   }
 }
@@ -82,6 +82,7 @@ Ran Conformance::finish(Sandbox& sandbox, const std::string& exec_id, Attachment
   Ran ran;
   UniqueFd out = std::move(streams.terminal ? streams.terminal : streams.out);
   if (!input.empty() && streams.in) static_cast<void>(sys::write_all(streams.in.get(), input));
+  if (streams.in) static_cast<void>(sandbox.close_input(exec_id));
   streams.in.reset();
   for (UniqueFd* fd : {&out, &streams.err})
     if (*fd) static_cast<void>(sys::set_nonblocking(fd->get()));

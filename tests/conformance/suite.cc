@@ -48,7 +48,11 @@ TEST_P(Conformance, PassesStdin) {
   ExecSpec exec = command({"wc", "-c"});
   Result<Attachment> streams = box.exec(exec);
   ASSERT_TRUE(streams);
-  std::thread writer([fd = std::move(streams->in), &text] { EXPECT_TRUE(sys::write_all(fd.get(), text)); });
+  std::thread writer([&, fd = std::move(streams->in)]() mutable {
+    EXPECT_TRUE(sys::write_all(fd.get(), text));
+    fd.reset();
+    EXPECT_TRUE(box.close_input(exec.id));
+  });
   Ran ran = finish(box, exec.id, std::move(*streams));
   writer.join();
   EXPECT_EQ(ran.out, "200000\n");
@@ -389,7 +393,7 @@ TEST_P(Conformance, IsAdoptedByANextServer) {
   EXPECT_EQ(ran.out, "before\nafter\n");
   EXPECT_EQ(ran.exit_code(), 9);
   EXPECT_EQ(run(**again, shell("echo still here")).out, "still here\n");
-  EXPECT_TRUE((*again)->destroy());
+  EXPECT_TRUE((*again)->destroy(Files::Remove));
 }
 
 }  // namespace

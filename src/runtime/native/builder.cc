@@ -110,13 +110,18 @@ Result<sys::Child> build(const SpawnPlan& plan, int control, int status) {
 class Watch {
  public:
   Watch(const SpawnPlan& plan, const sys::Child& process_1, int status)
-      : process_1_(process_1), status_(status), layer_(plan.layer.kind), memory_(plan.watched_memory) {}
+      : process_1_(process_1),
+        status_(status),
+        layer_(plan.layer.kind),
+        memory_(plan.watched_memory),
+        outlives_caller_(plan.lifetime == Lifetime::Long) {}
 
   // Until process 1 has ended; ends it when the caller is gone or asks for it, or at the watched limit. True where
   // the caller is gone.
   bool run() {
     while (!ended_) turn();
     static_cast<void>(sys::wait_for(process_1_.pid));
+    if (outlives_caller_) return false;
     if (orphaned_) return true;
     if (!sys::send_message(status_, kEnded)) return true;
     // The caller may have died with process 1: a closed socket tells.
@@ -131,7 +136,7 @@ class Watch {
     if (ready > 0 && polled[1].revents) {
       Result<sys::Message> message = sys::receive_message(status_, 64, MSG_DONTWAIT);
       orphaned_ = !message || message->data.empty();
-      kill();
+      if (!orphaned_ || !outlives_caller_) kill();
     }
     ended_ = ready > 0 && polled[0].revents;
     if (!ended_ && memory_ > 0 && memory_exceeds(memory_, layer_)) {
@@ -146,6 +151,7 @@ class Watch {
   int status_;
   LayerKind layer_;
   uint64_t memory_;
+  bool outlives_caller_;
   bool orphaned_ = false;
   bool ended_ = false;
 };
@@ -158,8 +164,10 @@ class Watch {
   if (!process_1) {
     static_cast<void>(sys::send_message(status, encode_error(process_1.error())));
   } else {
-    static_cast<void>(sys::send_message(status, kBuilt));
-    if (plan.lifetime == Lifetime::Long) ::_exit(0);
+    bool passed_on = plan.lifetime == Lifetime::Long;
+    std::vector<int> pidfd = passed_on ? std::vector<int>{process_1->pidfd.get()} : std::vector<int>{};
+    static_cast<void>(sys::send_message(status, kBuilt, pidfd));
+    if (passed_on && plan.watched_memory == 0) ::_exit(0);
   }
   bool orphaned = process_1 ? Watch(plan, *process_1, status).run() : false;
   if (orphaned) clean_up();
@@ -177,7 +185,8 @@ Result<Builder> start_builder(const SpawnPlan& plan, sys::SocketPair& control, c
     builder_main(plan, std::move(control.second), status.second.get(), clean_up);
   }
   control.second.reset();
-  Builder builder{std::move(child), std::move(status.first)};
+  bool stays = plan.lifetime == Lifetime::OneRun || plan.watched_memory > 0;
+  Builder builder{std::move(child), std::move(status.first), stays, {}};
   if (!plan.ids.rootless || plan.ids.single_id) return builder;
   sys::Message word = COVE_TRY(sys::receive_message(builder.status.get(), wire::kMaxMessage));
   if (word.data != kMapMe) return fail(decode_error(word.data));
@@ -186,9 +195,10 @@ Result<Builder> start_builder(const SpawnPlan& plan, sys::SocketPair& control, c
   return builder;
 }
 
-Result<BuilderWord> read_word(const Builder& builder) {
+Result<BuilderWord> read_word(Builder& builder) {
   Result<sys::Message> word = sys::receive_message(builder.status.get(), wire::kMaxMessage);
   if (!word || word->data.empty()) return BuilderWord::Gone;
+  if (!word->fds.empty()) builder.process_1 = std::move(word->fds[0]);
   if (word->data == kBuilt) return BuilderWord::Built;
   if (word->data == kOutOfMemory) return BuilderWord::OutOfMemory;
   if (word->data == kEnded) return BuilderWord::Ended;
@@ -197,7 +207,7 @@ Result<BuilderWord> read_word(const Builder& builder) {
 
 void kill_sandbox(const Builder& builder) { static_cast<void>(sys::send_message(builder.status.get(), kKill)); }
 
-void wait_for_processes(const Builder& builder) {
+void wait_for_processes(Builder& builder) {
   while (true) {
     Result<BuilderWord> word = read_word(builder);
     if (!word || *word == BuilderWord::Ended || *word == BuilderWord::Gone) return;
@@ -205,7 +215,12 @@ void wait_for_processes(const Builder& builder) {
 }
 
 Result<void> wait_for_end(const Builder& builder) {
-  COVE_TRY(sys::wait_for(builder.process.pid));
+  Result<int> status = sys::wait_for(builder.process.pid);
+  if (status || status.error().errnum() != ECHILD) return status ? Result<void>() : std::unexpected(status.error());
+  // Someone else's child: its end can be seen all the same.
+  pollfd polled = {builder.process.pidfd.get(), POLLIN, 0};
+  while (::poll(&polled, 1, -1) < 0 && errno == EINTR) {
+  }
   return {};
 }
 

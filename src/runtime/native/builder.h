@@ -14,10 +14,13 @@ namespace cove::native {
 //
 // With Lifetime::OneRun the builder stays until the end: it ends the sandbox when `status` closes (so also when this
 // process is killed) or when it is told to, calls `clean_up` if this process is gone, and exits. With Lifetime::Long
-// it exits when the walls stand, and process 1 goes on alone.
+// it exits when the walls stand, and process 1 goes on alone; but where it has to watch the sandbox's memory it stays,
+// whatever becomes of this process.
 struct Builder {
   sys::Child process;
   UniqueFd status;
+  bool stays = true;    // until the sandbox's end
+  UniqueFd process_1;   // Lifetime::Long: a pidfd, after the word Built
 };
 
 // Forks the builder. The second end of `control` becomes process 1's; the first is the caller's and stays his alone,
@@ -33,12 +36,12 @@ enum class BuilderWord {
   Gone,         // the builder itself is gone
 };
 // Waits for the next word, or for why the walls do not stand.
-Result<BuilderWord> read_word(const Builder& builder);
+Result<BuilderWord> read_word(Builder& builder);
 // Asks a staying builder to kill process 1, and with it the sandbox.
 void kill_sandbox(const Builder& builder);
 // Waits until every process of the sandbox has ended. The mounts may still come down behind it: the kernel takes an RCU
 // period for each overlay.
-void wait_for_processes(const Builder& builder);
+void wait_for_processes(Builder& builder);
 // Waits until a staying builder is gone, and with it every process and mount of the sandbox.
 Result<void> wait_for_end(const Builder& builder);
 

@@ -1,6 +1,8 @@
 // The execs of a native sandbox: how they are asked for, and how they end.
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <csignal>
@@ -14,11 +16,6 @@
 #include "sys/socket.h"
 
 namespace cove::native {
-namespace {
-
-using wire::Reader;
-using wire::Type;
-using wire::Writer;
 
 Usage usage_of(const sys::CgroupUsage& counted) {
   Usage usage;
@@ -29,6 +26,35 @@ Usage usage_of(const sys::CgroupUsage& counted) {
   usage.io_read_bytes = counted.io_read_bytes;
   usage.io_write_bytes = counted.io_write_bytes;
   return usage;
+}
+
+namespace {
+
+using wire::Reader;
+using wire::Type;
+using wire::Writer;
+
+uint64_t attached_flags(const std::string& body) {
+  Reader in(body);
+  in.text();
+  return in.number();
+}
+
+// The read end of a pipe that takes all of it, or a file in memory: nobody has to stay and write.
+Result<UniqueFd> make_whole_input(std::string_view data) {
+  sys::Pipe pipe = COVE_TRY(sys::pipe());
+  int room = ::fcntl(pipe.write.get(), F_GETPIPE_SZ);
+  if (room > 0 && data.size() <= static_cast<size_t>(room)) {
+    COVE_TRY(sys::write_all(pipe.write.get(), data));
+    return std::move(pipe.read);
+  }
+  UniqueFd file(::memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!file) return fail_errno("memfd_create");
+  COVE_TRY(sys::write_all(file.get(), data));
+  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+  if (::fcntl(file.get(), F_ADD_SEALS, kSeals) < 0 || ::lseek(file.get(), 0, SEEK_SET) < 0)
+    return fail_errno("prepare the input of an exec");
+  return file;
 }
 
 // Process 1 is about to exit: let it, on this processor, and measure while the builder takes the walls down on another.
@@ -59,26 +85,12 @@ wire::ExecRequest NativeSandbox::request_of(const ExecSpec& spec) const {
   return request;
 }
 
-sys::Cgroup* NativeSandbox::group_of(const RunningExec& exec) const {
-  if (exec.group || exec.adopted) return exec.group.get();
-  return parts_.group.get();
-}
-
 Result<std::vector<UniqueFd>> NativeSandbox::join_fds(RunningExec& exec) {
-  if (!parts_.group) return std::vector<UniqueFd>();
-  if (parts_.spec.single_exec) return parts_.group->open_join_fds();
-  if (!spare_.group) COVE_TRY(make_spare());
-  exec.group_name = std::move(spare_.name);
-  exec.group = std::move(spare_.group);
-  return std::exchange(spare_.join_fds, {});
-}
-
-// The group of the next exec, made while this one's program starts.
-Result<void> NativeSandbox::make_spare() {
-  spare_.name = concat("e-", make_id());
-  spare_.group = COVE_TRY(parts_.group->create_child(spare_.name));
-  spare_.join_fds = COVE_TRY(spare_.group->open_join_fds());
-  return {};
+  if (!parts_.hand->has_groups()) return std::vector<UniqueFd>();
+  ExecGroup taken = COVE_TRY(parts_.hand->take_exec_group());
+  exec.group_name = std::move(taken.name);
+  exec.group = std::move(taken.group);
+  return std::move(taken.join_fds);
 }
 
 Result<void> NativeSandbox::send_exec(const RunningExec& exec, std::vector<int> fds, uint64_t flags) {
@@ -97,30 +109,36 @@ Result<void> NativeSandbox::send_exec(const RunningExec& exec, std::vector<int> 
 
 Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
   if (execs_.contains(spec.id)) return fail(Code::Exists, concat("exec ", spec.id, " exists already"));
-  RunningExec exec{spec, {}, nullptr, false};
+  RunningExec exec{spec, {}, nullptr};
+  exec.spec.whole_input.reset();
   std::vector<UniqueFd> joins = COVE_TRY_NOTE("make the control group of the exec", join_fds(exec));
   std::vector<int> fds;
   Attachment ours;
   sys::Pipe in, out, err;
   uint64_t flags = spec.pty ? wire::kExecPty : uint64_t{0};
   if (!spec.pty) {
-    in = COVE_TRY(sys::pipe());
+    if (spec.whole_input)
+      in.read = COVE_TRY(make_whole_input(*spec.whole_input));
+    else if (spec.input)
+      in = COVE_TRY(sys::pipe());
     out = COVE_TRY(sys::pipe());
     err = COVE_TRY(sys::pipe());
-    fds = {in.read.get(), out.write.get(), err.write.get()};
+    flags |= in.read ? 0 : wire::kExecNoInput;
+    for (const sys::Pipe* pipe : {&in, &out, &err})
+      if (pipe->read) fds.push_back(pipe == &in ? pipe->read.get() : pipe->write.get());
     if (parts_.spec.lifetime == Lifetime::Long) {
       flags |= wire::kExecKeepPipes;
-      for (const UniqueFd* fd : {&in.write, &out.read, &err.read}) fds.push_back(fd->get());
+      for (const sys::Pipe* pipe : {&in, &out, &err})
+        if (pipe->read) fds.push_back(pipe == &in && in.write ? in.write.get() : pipe->read.get());
     }
   }
   for (const UniqueFd& fd : joins) fds.push_back(fd.get());
   COVE_TRY_NOTE("ask process 1", send_exec(exec, fds, flags));
+  // There is no end of it to keep, and process 1 wants one.
+  if (spec.whole_input && parts_.spec.lifetime == Lifetime::Long) static_cast<void>(close_input(spec.id));
   execs_.emplace(spec.id, std::move(exec));
   // While the program starts.
-  if (parts_.group && !parts_.spec.single_exec) {
-    remove_retired();
-    static_cast<void>(make_spare());
-  }
+  parts_.hand->make_spare();
   if (!spec.pty) return Attachment{std::move(in.write), std::move(out.read), std::move(err.read), {}};
   Reply started = COVE_TRY(wait_for_reply(Type::Started, spec.id));
   // A program that cannot be started has no terminal; why, is an event.
@@ -132,20 +150,24 @@ Result<Attachment> NativeSandbox::attach(const std::string& exec_id) {
   COVE_TRY(send(Writer(Type::Attach).text(exec_id)));
   Reply reply = COVE_TRY(wait_for_reply(Type::Attached, exec_id));
   if (reply.fds.empty()) return fail(Code::NotFound, concat("exec ", exec_id, " has no streams to attach to"));
+  uint64_t flags = attached_flags(reply.body);
   Attachment ours;
-  if (reply.fds.size() == 1) ours.terminal = std::move(reply.fds[0]);
-  if (reply.fds.size() == 3) {
-    ours.in = std::move(reply.fds[0]);
-    ours.out = std::move(reply.fds[1]);
-    ours.err = std::move(reply.fds[2]);
-  }
+  if (flags & wire::kExecPty) return Attachment{{}, {}, {}, std::move(reply.fds[0])};
+  size_t next = 0;
+  if (!(flags & wire::kExecNoInput)) ours.in = std::move(reply.fds[next++]);
+  if (reply.fds.size() != next + 2) return fail(Code::Internal, "process 1 sent nonsense");
+  ours.out = std::move(reply.fds[next]);
+  ours.err = std::move(reply.fds[next + 1]);
   return ours;
 }
 
+Result<void> NativeSandbox::close_input(const std::string& exec_id) { return send(Writer(Type::CloseInput).text(exec_id)); }
+
+void NativeSandbox::forget(const std::string& exec_id) { static_cast<void>(send(Writer(Type::Forget).text(exec_id))); }
+
 // Inside, only a layer in memory shows as a file system of its own.
 uint64_t NativeSandbox::layer_usage(uint64_t measured_inside) const {
-  if (parts_.layer->mount().kind == LayerKind::Memory) return measured_inside;
-  return parts_.layer->usage().value_or(0);
+  return parts_.hand->layer_usage().value_or(measured_inside);
 }
 
 Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in) {
@@ -161,8 +183,8 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in) {
   auto found = execs_.find(end.exec_id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
   if (parts_.spec.ends_with_exec) wait_for_close(parts_.control.get());
-  if (sys::Cgroup* group = group_of(found->second)) {
-    sys::CgroupUsage counted = COVE_TRY(group->usage());
+  if (found->second.group) {
+    sys::CgroupUsage counted = COVE_TRY(found->second.group->usage());
     end.usage = usage_of(counted);
     end.oom_kills = counted.oom_kills;
     end.refused_forks = counted.pids_refused;
@@ -171,11 +193,12 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in) {
     end.usage.cpu_system_ms = system_us / 1000;
     end.usage.memory_peak_bytes = peak_kib * 1024;
   }
-  end.usage.disk_written_bytes = layer_usage(layer);
+  uint64_t before = std::exchange(layer_bytes_, layer_usage(layer));
+  end.usage.disk_written_bytes = layer_bytes_ - std::min(before, layer_bytes_);
   // A group counts what all of its processes moved, if it counts at all.
   end.usage.io_read_bytes = std::max(end.usage.io_read_bytes, disk_read);
   end.usage.io_write_bytes = std::max(end.usage.io_write_bytes, disk_written);
-  retire(found->second);
+  parts_.hand->retire_exec_group(found->second.group_name);
   execs_.erase(found);
   return Event(std::move(end));
 }
@@ -187,7 +210,7 @@ Result<std::optional<Event>> NativeSandbox::exec_failed(Reader& in) {
   auto found = execs_.find(id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
   ExecFailed failure = explain_failure(request_of(found->second.spec), stage, errnum);
-  retire(found->second);
+  parts_.hand->retire_exec_group(found->second.group_name);
   execs_.erase(found);
   return Event(std::move(failure));
 }
@@ -207,23 +230,14 @@ Result<void> NativeSandbox::resize(const std::string& exec_id, WindowSize size) 
 Result<void> NativeSandbox::kill(const std::string& exec_id) {
   auto found = execs_.find(exec_id);
   if (found == execs_.end()) return fail(Code::NotFound, concat("no exec ", exec_id, " is running"));
-  if (sys::Cgroup* group = group_of(found->second)) return group->kill();
-  if (parts_.spec.single_exec && parts_.builder) return kill_sandbox(*parts_.builder), Result<void>();
+  if (found->second.group) return parts_.hand->kill_exec_group(found->second.group_name);
+  if (parts_.spec.single_exec) return parts_.hand->kill(), Result<void>();
   return signal(exec_id, SIGKILL, SignalReach::Group);
 }
 
-Result<Usage> NativeSandbox::stats() {
-  if (!parts_.group) return fail(Code::Unsupported, "statistics of a sandbox need control groups");
-  return usage_of(COVE_TRY(parts_.group->usage()));
-}
-
-// What an exec left running goes on without it, in its group; a group in which nothing is left is removed by and by.
-void NativeSandbox::retire(RunningExec& exec) {
-  if (exec.group) retired_.push_back(std::move(exec.group));
-}
-
-void NativeSandbox::remove_retired() {
-  std::erase_if(retired_, [](const auto& group) { return group->remove().has_value(); });
+Result<Stats> NativeSandbox::stats() {
+  sys::CgroupUsage counted = COVE_TRY(parts_.hand->usage());
+  return Stats{usage_of(counted), counted.memory_bytes, counted.pids, parts_.hand->layer_usage().value_or(0)};
 }
 
 }  // namespace cove::native

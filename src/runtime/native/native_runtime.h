@@ -11,9 +11,11 @@ namespace cove::native {
 struct Places {
   std::string programs;    // the folder of cove-init and cove-sudo
   std::string cache;       // images
-  std::string run_folder;  // locks, and the sockets of long-lived sandboxes; gone after a reboot
+  std::string lock_folder; // one for all of this user's Coves
+  std::string run_folder;  // the sockets of long-lived sandboxes; gone after a reboot
 };
-// Beside this program; /run/cove as root, else $XDG_RUNTIME_DIR/cove.
+// Beside this program; /run/cove as root, else $XDG_RUNTIME_DIR/cove; sockets beside the state where $COVE_STATE names
+// another than the usual one.
 Result<Places> find_places();
 
 // Sandboxes made of the kernel's namespaces, control groups, overlayfs, seccomp and Landlock. Made and used by one

@@ -12,7 +12,6 @@
 
 #include "base/id.h"
 #include "base/text.h"
-#include "runtime/native/exec_failure.h"
 #include "runtime/native/socket_view.h"
 #include "sys/file.h"
 #include "sys/socket.h"
@@ -47,7 +46,7 @@ Result<std::unique_ptr<NativeSandbox>> NativeSandbox::create(Parts parts) {
 }
 
 NativeSandbox::~NativeSandbox() {
-  if (!ended_ && parts_.spec.lifetime == Lifetime::OneRun) static_cast<void>(destroy());
+  if (!ended_ && parts_.spec.lifetime == Lifetime::OneRun) static_cast<void>(destroy(Files::Remove));
 }
 
 Result<void> NativeSandbox::watch_channel() {
@@ -57,14 +56,6 @@ Result<void> NativeSandbox::watch_channel() {
   epoll_event event = {};
   event.events = EPOLLIN;
   if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, parts_.control.get(), &event) < 0) return fail_errno("epoll_ctl");
-  return {};
-}
-
-Result<void> NativeSandbox::ready() {
-  if (built_ || !parts_.builder) return {};
-  BuilderWord word = COVE_TRY(read_word(*parts_.builder));
-  if (word != BuilderWord::Built) return fail(Code::Internal, "the builder of the sandbox died");
-  built_ = true;
   return {};
 }
 
@@ -118,19 +109,10 @@ Result<std::optional<Event>> NativeSandbox::next_event() {
   return event_of(Reply{type, std::string(in.rest()), std::move(message->fds)});
 }
 
-// The channel has closed: the builder knows why, if anyone does.
+// The channel has closed.
 Result<std::optional<Event>> NativeSandbox::sandbox_ended() {
   ended_ = true;
-  SandboxEnded end;
-  for (bool more = parts_.builder.has_value(); more;) {
-    Result<BuilderWord> word = read_word(*parts_.builder);
-    if (!word)
-      end.error = word.error();
-    else if (*word == BuilderWord::OutOfMemory)
-      end.out_of_memory = true;
-    more = word && *word != BuilderWord::Gone && *word != BuilderWord::Ended;
-  }
-  return Event(std::move(end));
+  return Event(parts_.hand->how_it_ended());
 }
 
 Result<std::optional<Event>> NativeSandbox::event_of(Reply reply) {
@@ -143,24 +125,6 @@ Result<std::optional<Event>> NativeSandbox::event_of(Reply reply) {
     default:
       return std::optional<Event>();
   }
-}
-
-Result<void> NativeSandbox::pause() {
-  if (!parts_.group) return fail(Code::Unsupported, "pausing needs control groups");
-  return parts_.group->freeze();
-}
-
-Result<void> NativeSandbox::resume() {
-  if (!parts_.group) return fail(Code::Unsupported, "resuming needs control groups");
-  return parts_.group->thaw();
-}
-
-Result<void> NativeSandbox::update_limits(const Limits& limits) {
-  if (!parts_.group) return fail(Code::Unsupported, "changing limits needs control groups");
-  if (limits.cpus.named) COVE_TRY(parts_.group->set_cpus(limits.cpus.value));
-  if (limits.memory.named) COVE_TRY(parts_.group->set_memory(limits.memory.value));
-  if (limits.processes.named) COVE_TRY(parts_.group->set_pids(limits.processes.value));
-  return {};
 }
 
 Result<std::unique_ptr<View>> NativeSandbox::open_view(const std::string& user) {
@@ -185,62 +149,37 @@ Result<UniqueFd> NativeSandbox::dial(uint16_t port) {
 
 Result<void> NativeSandbox::take_over() {
   COVE_TRY(send(Writer(Type::Hello)));
-  Reply table = COVE_TRY(wait_for_reply(Type::Table, {}));
-  Reader in(table.body);
-  uint64_t count = in.number();
-  for (uint64_t i = 0; i < count && in.ok(); ++i) {
-    RunningExec exec;
-    exec.spec.id = in.text();
-    in.number();
-    bool ended = in.number() != 0;
-    auto status = static_cast<int>(in.number());
-    exec.adopted = true;
-    if (ended)
-      pending_.push_back(ExecEnded{exec.spec.id, status});
-    else
-      execs_.emplace(exec.spec.id, std::move(exec));
+  for (bool last = false; !last;) {
+    Reply table = COVE_TRY(wait_for_reply(Type::Table, {}));
+    Reader in(table.body);
+    last = in.number() != 0;
+    uint64_t count = in.number();
+    for (uint64_t i = 0; i < count && in.ok(); ++i) take_over_exec(in);
+    if (!in.done()) return fail(Code::Internal, "process 1 sent nonsense");
   }
   return {};
 }
 
-Result<void> NativeSandbox::remove_group() {
-  if (spare_.group) retired_.push_back(std::move(spare_.group));
-  for (auto& group : retired_) static_cast<void>(sys::destroy(*group));
-  retired_.clear();
-  for (auto& [id, exec] : execs_)
-    if (exec.group) static_cast<void>(sys::destroy(*exec.group));
-  if (parts_.group) COVE_TRY_NOTE("remove the control group", sys::destroy(*parts_.group));
-  parts_.group.reset();
-  return {};
+// How those have ended that have, arrives as events.
+void NativeSandbox::take_over_exec(Reader& in) {
+  RunningExec exec;
+  exec.spec.id = in.text();
+  exec.group_name = in.text();
+  if (in.number() & wire::kExecPty) exec.spec.pty = WindowSize();
+  if (!in.ok()) return;
+  if (!exec.group_name.empty()) {
+    Result<std::unique_ptr<sys::Cgroup>> group = parts_.hand->adopt_exec_group(exec.group_name);
+    if (group) exec.group = std::move(*group);
+  }
+  adopted_.push_back(exec.spec.id);
+  execs_.emplace(exec.spec.id, std::move(exec));
 }
 
-Result<void> NativeSandbox::remove_layer() {
-  if (parts_.layer->mount().kind != LayerKind::Folder || ::geteuid() == 0) return parts_.layer->remove();
-  // What is in it belongs to ids over which this user alone has no power.
-  IdPlan ids = COVE_TRY(plan_rootless_ids(kUserId));
-  return do_as_owner_of(ids, [this] { return parts_.layer->remove(); });
-}
-
-Result<void> NativeSandbox::destroy() {
+Result<void> NativeSandbox::destroy(Files files) {
   ended_ = true;
-  if (parts_.builder && parts_.spec.lifetime == Lifetime::OneRun)
-    kill_sandbox(*parts_.builder);
-  else if (parts_.control)
-    static_cast<void>(send(Writer(Type::Shutdown)));
+  parts_.hand->kill();
   parts_.control.reset();
-  // A subvolume can go while it is in use, and does so here: if this process is killed now, the builder goes on.
-  Result<void> unlayered;
-  if (parts_.layer->mount().kind == LayerKind::Pool) unlayered = parts_.layer->remove();
-  if (parts_.idle_work) parts_.idle_work();
-  // The groups go while the builder takes the mounts down.
-  if (parts_.builder) wait_for_processes(*parts_.builder);
-  Result<void> ungrouped = remove_group();
-  if (parts_.builder) COVE_TRY(wait_for_end(*parts_.builder));
-  parts_.builder.reset();
-  if (!parts_.socket_path.empty()) ::unlink(parts_.socket_path.c_str());
-  parts_.id_lock.reset();
-  if (unlayered) unlayered = remove_layer();
-  return ungrouped ? unlayered : ungrouped;
+  return parts_.hand->destroy(files);
 }
 
 }  // namespace cove::native

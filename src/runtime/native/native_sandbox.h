@@ -1,54 +1,49 @@
 #pragma once
 
 #include <deque>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "layer/layer.h"
-#include "runtime/native/builder.h"
 #include "runtime/native/enforcement.h"
+#include "runtime/native/hand.h"
 #include "runtime/runtime.h"
-#include "sys/cgroup.h"
 
 namespace cove::native {
 
-// A sandbox of the native runtime, seen from outside: the channel to its process 1, its builder, its control group.
+// A sandbox of the native runtime, seen from outside: the channel to its process 1, and the hand that holds the rest.
 class NativeSandbox : public Sandbox {
  public:
   struct Parts {
     SandboxSpec spec;
     Holding holding;
-    std::unique_ptr<Layer> layer;
-    std::unique_ptr<sys::Cgroup> group;  // null where the machine has none for us
+    std::unique_ptr<Hand> hand;
     UniqueFd control;
-    std::optional<Builder> builder;  // none after adoption, or once a long-lived sandbox stands
-    std::string socket_path;         // Lifetime::Long: where process 1 takes servers
-    UniqueFd id_lock;
-    std::function<void()> idle_work;  // done while the sandbox comes down
   };
   static Result<std::unique_ptr<NativeSandbox>> create(Parts parts);
   ~NativeSandbox() override;
 
   const EnforcedLimits& enforced() const override { return parts_.holding.limits; }
   const std::vector<std::string>& warnings() const override { return parts_.holding.warnings; }
-  Result<void> ready() override;
+  Result<void> ready() override { return parts_.hand->ready(); }
   Result<Attachment> exec(const ExecSpec& spec) override;
   Result<Attachment> attach(const std::string& exec_id) override;
+  Result<void> close_input(const std::string& exec_id) override;
+  void forget(const std::string& exec_id) override;
+  std::vector<std::string> adopted_execs() const override { return adopted_; }
   Result<void> signal(const std::string& exec_id, int number, SignalReach reach) override;
   Result<void> resize(const std::string& exec_id, WindowSize size) override;
   Result<void> kill(const std::string& exec_id) override;
-  Result<void> pause() override;
-  Result<void> resume() override;
-  Result<void> update_limits(const Limits& limits) override;
-  Result<Usage> stats() override;
+  Result<void> pause() override { return parts_.hand->freeze(); }
+  Result<void> resume() override { return parts_.hand->thaw(); }
+  Result<void> update_limits(const Limits& limits) override { return parts_.hand->set_limits(limits); }
+  Result<Stats> stats() override;
   Result<std::unique_ptr<View>> open_view(const std::string& user) override;
   Result<UniqueFd> dial(uint16_t port) override;
   int events_fd() const override { return poll_.get(); }
   Result<std::optional<Event>> next_event() override;
-  Result<void> destroy() override;
+  Result<void> destroy(Files files) override;
 
   // Asks process 1 which execs there are; part of adoption.
   Result<void> take_over();
@@ -57,8 +52,7 @@ class NativeSandbox : public Sandbox {
   struct RunningExec {
     ExecSpec spec;
     std::string group_name;
-    std::unique_ptr<sys::Cgroup> group;  // null: the sandbox's, or unknown after adoption
-    bool adopted = false;
+    std::unique_ptr<sys::Cgroup> group;  // null where there are none
   };
   struct Reply {
     wire::Type type;
@@ -78,27 +72,20 @@ class NativeSandbox : public Sandbox {
   Result<std::optional<Event>> exec_ended(wire::Reader& in);
   Result<std::optional<Event>> exec_failed(wire::Reader& in);
   Result<std::optional<Event>> sandbox_ended();
-  Result<void> remove_group();
-  void retire(RunningExec& exec);
-  void remove_retired();
-  Result<void> make_spare();
-  Result<void> remove_layer();
+  void take_over_exec(wire::Reader& in);
   uint64_t layer_usage(uint64_t measured_inside) const;
-  sys::Cgroup* group_of(const RunningExec& exec) const;
 
   Parts parts_;
   UniqueFd poll_;
   std::map<std::string, RunningExec> execs_;
-  std::vector<std::unique_ptr<sys::Cgroup>> retired_;  // of execs that have ended
-  struct Spare {
-    std::string name;
-    std::unique_ptr<sys::Cgroup> group;
-    std::vector<UniqueFd> join_fds;
-  } spare_;
+  std::vector<std::string> adopted_;
   std::deque<Event> pending_;
   uint64_t next_token_ = 1;
-  bool built_ = false;
+  uint64_t layer_bytes_ = 0;  // when the last exec ended
   bool ended_ = false;
 };
+
+// What a control group counted, as a result tells it.
+Usage usage_of(const sys::CgroupUsage& counted);
 
 }  // namespace cove::native

@@ -81,11 +81,14 @@ Result<void> exec_init(const SpawnPlan& plan, int program, int control, int go) 
   int high_control = ::fcntl(control, F_DUPFD_CLOEXEC, kHigh);
   int high_go = ::fcntl(go, F_DUPFD_CLOEXEC, kHigh);
   int high_program = ::fcntl(program, F_DUPFD_CLOEXEC, kHigh);
-  int high_listener = plan.listener < 0 ? -1 : ::fcntl(plan.listener, F_DUPFD_CLOEXEC, kHigh);
+  const bool stays = plan.listener >= 0;
+  int high_listener = stays ? ::fcntl(plan.listener, F_DUPFD_CLOEXEC, kHigh) : -1;
+  int high_lock = stays && plan.ids.lock ? ::fcntl(plan.ids.lock.get(), F_DUPFD_CLOEXEC, kHigh) : -1;
   COVE_TRY(place(high_control, wire::kControlFd));
   COVE_TRY(place(high_go, wire::kGoFd));
   COVE_TRY(place(high_listener, wire::kListenFd));
-  unsigned first = plan.listener < 0 ? wire::kListenFd : wire::kListenFd + 1;
+  COVE_TRY(place(high_lock, wire::kLockFd));
+  unsigned first = high_lock >= 0 ? wire::kLockFd + 1 : stays ? wire::kListenFd + 1 : wire::kListenFd;
   if (::syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_CLOEXEC) < 0) return fail_errno("close_range");
   std::string mode = mode_letters(plan);
   char name[] = "cove-init";

@@ -121,6 +121,10 @@ Result<void> RootMounts::open_devices() {
 
 Result<void> RootMounts::open_workspace() {
   if (plan_.workspace.access == Access::None) return {};
+  if (plan_.workspace.mount >= 0) {
+    workspace_ = COVE_TRY(sys::dup(plan_.workspace.mount));
+    return {};
+  }
   // What is mounted below the folder stays out; an ordinary user cannot take it apart and gets all of it.
   Result<UniqueFd> tree = sys::open_tree_clone(AT_FDCWD, plan_.workspace.path, Subtree::One);
   if (!tree && plan_.ids.rootless) tree = sys::open_tree_clone(AT_FDCWD, plan_.workspace.path, Subtree::Recursive);

@@ -1,5 +1,7 @@
 #include "runtime/native/socket_view.h"
 
+#include <cerrno>
+
 #include "base/text.h"
 #include "sys/socket.h"
 
@@ -18,7 +20,9 @@ Error nonsense() { return Error(Code::Internal, "the sandbox's file server sent 
 }  // namespace
 
 Result<SocketView::Answer> SocketView::ask(const Writer& request, const std::string& what) {
-  COVE_TRY_NOTE(what, sys::send_message(socket_.get(), request.data()));
+  // One that could not start has said why before it closed: that is read below.
+  Result<void> sent = sys::send_message(socket_.get(), request.data());
+  if (!sent && sent.error().errnum() != EPIPE) return fail(std::move(sent.error()).note(what));
   Answer answer;
   while (true) {
     Result<sys::Message> message = sys::receive_message(socket_.get(), wire::kMaxMessage);
@@ -34,6 +38,7 @@ Result<SocketView::Answer> SocketView::ask(const Writer& request, const std::str
     }
     auto errnum = static_cast<int>(in.number());
     if (type != Type::Done || !in.ok()) return fail(nonsense().note(what));
+    if (errnum == ESRCH) return fail(Error(Code::NotFound, "there is no such user in the sandbox").note(what));
     if (errnum != 0) return fail(Error::from_errno(errnum, what));
     answer.data = std::string(in.rest());
     answer.fds = std::move(message->fds);
@@ -96,6 +101,20 @@ Result<std::string> SocketView::readlink(const std::string& path) {
 
 Result<void> SocketView::symlink(const std::string& target, const std::string& path) {
   COVE_TRY(ask(Writer(Type::Symlink).text(target).text(path), concat("link ", path, " in the sandbox")));
+  return {};
+}
+
+Result<int> SocketView::watch(const std::string& path, uint32_t mask) {
+  Answer answer = COVE_TRY(ask(Writer(Type::Watch).text(path).number(mask), concat("watch ", path, " in the sandbox")));
+  Reader in(answer.data);
+  auto watched = static_cast<int>(in.number());
+  if (!in.done() || (!inotify_ && answer.fds.size() != 1)) return fail(nonsense());
+  if (!inotify_) inotify_ = std::move(answer.fds[0]);
+  return watched;
+}
+
+Result<void> SocketView::unwatch(int watched) {
+  COVE_TRY(ask(Writer(Type::Unwatch).number(static_cast<uint64_t>(watched)), "end a watch in the sandbox"));
   return {};
 }
 

@@ -18,6 +18,9 @@ class SocketView : public View {
   Result<void> chmod(const std::string& path, mode_t mode) override;
   Result<std::string> readlink(const std::string& path) override;
   Result<void> symlink(const std::string& target, const std::string& path) override;
+  Result<int> watch(const std::string& path, uint32_t mask) override;
+  Result<void> unwatch(int watched) override;
+  int events_fd() const override { return inotify_.get(); }
   Result<std::vector<FileEntry>> glob(const std::string& pattern, const std::string& folder) override;
 
  private:
@@ -29,6 +32,7 @@ class SocketView : public View {
   Result<Answer> ask(const wire::Writer& request, const std::string& what);
 
   UniqueFd socket_;
+  UniqueFd inotify_;
 };
 
 }  // namespace cove::native

@@ -1,0 +1,147 @@
+#include "api/exec_request.h"
+
+#include <csignal>
+
+#include "api/sandbox_request.h"
+#include "api/values.h"
+#include "base/encoding.h"
+#include "base/text.h"
+#include "model/language.h"
+
+namespace cove::api {
+namespace {
+
+constexpr size_t kLongestTag = 255;
+
+Result<std::string> decoded(const Fields& fields, const std::string& name, const std::string& text) {
+  auto bytes = from_base64(text);
+  if (!bytes) return fail(fields.wrong(name, "is not base64"));
+  return std::move(*bytes);
+}
+
+Result<void> take_code(live::ExecOrder& order, const std::string& code, const std::optional<std::string>& language) {
+  if (!language)
+    return fail(Error(Code::Invalid, "'code' needs a 'language'").hint("GET /v1/languages has those there are"));
+  Result<Language> found = find_language(*language);
+  if (!found) return fail(std::move(found).error().as(Code::Invalid));
+  order.language = found->name;
+  order.code = code;
+  order.spec.argv = found->interpreter;
+  order.spec.argv.emplace_back(kCodeFile);
+  return {};
+}
+
+Result<void> take_command(Fields& fields, live::ExecOrder& order) {
+  auto argv = COVE_TRY(fields.texts("argv"));
+  auto shell = COVE_TRY(fields.text("shell"));
+  auto code = COVE_TRY(fields.data("code"));
+  auto language = COVE_TRY(fields.text("language"));
+  if (argv.has_value() + shell.has_value() + code.has_value() != 1)
+    return fail(Code::Invalid, "exactly one of 'argv', 'shell' and 'code' must be given");
+  if (language && !code) return fail(Code::Invalid, "'language' goes with 'code'");
+  if (code) return take_code(order, *code, language);
+  if (shell) {
+    order.shell = *shell;
+    order.spec.argv = {"sh", "-c", *shell};
+    return {};
+  }
+  if (argv->empty() || argv->front().empty()) return fail(fields.wrong("argv", "names no program"));
+  order.spec.argv = std::move(*argv);
+  return {};
+}
+
+Result<void> take_stdin(Fields& fields, live::ExecOrder& order, SilentInput silent) {
+  const Json* value = fields.raw("stdin");
+  if (!value) {
+    order.spec.input = !fields.has("stdin") && silent == SilentInput::Open;
+    return {};
+  }
+  order.spec.input = true;
+  if (!value->is_object()) {
+    order.input = COVE_TRY(fields.data("stdin"));
+    return {};
+  }
+  Fields nested = *COVE_TRY(fields.object("stdin"));
+  order.input = COVE_TRY(decoded(nested, "base64", COVE_TRY(required(nested, "base64", nested.data("base64")))));
+  return nested.finish();
+}
+
+// A limit that is named is held or refused: these are held for the sandbox only.
+Result<void> refuse_sandbox_limits(Fields& fields) {
+  for (const char* name : {"cpus", "memory", "disk", "inodes", "processes", "open_files", "file_size", "io_read", "io_write"})
+    if (fields.raw(name))
+      return fail(Error(Code::Unsupported, concat("'limits.", std::string_view(name), "' cannot be set for one exec"))
+                      .hint("set it for the sandbox"));
+  return {};
+}
+
+Result<void> take_exec_limits(Fields& fields, live::ExecOrder& order) {
+  if (auto nested = COVE_TRY(fields.object("limits"))) {
+    COVE_TRY(take_limits(*nested, order.limits));
+    COVE_TRY(refuse_sandbox_limits(*nested));
+    order.limits_grace_named = nested->raw("grace") != nullptr;
+    order.limits_retained_named = nested->raw("retained") != nullptr;
+    COVE_TRY(nested->finish());
+  }
+  if (auto timeout = COVE_TRY(fields.duration("timeout"))) order.limits.timeout.name(*timeout);
+  return {};
+}
+
+Result<void> take_place(Fields& fields, ExecSpec& spec) {
+  spec.env = COVE_TRY(take_environment(fields, "env"));
+  spec.cwd = COVE_TRY(fields.text("cwd")).value_or("");
+  if (!spec.cwd.empty() && !spec.cwd.starts_with('/')) return fail(fields.wrong("cwd", "must be an absolute path"));
+  if (auto user = COVE_TRY(fields.text("user"))) spec.user = COVE_TRY_NOTE("'user'", check_user(*user));
+  if (auto pty = COVE_TRY(fields.object("pty"))) {
+    spec.pty = COVE_TRY(take_window(*pty));
+    COVE_TRY(pty->finish());
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ExecRequest> parse_exec(const Json& body, SilentInput silent) {
+  Fields fields(body);
+  ExecRequest request;
+  live::ExecOrder& order = request.order;
+  COVE_TRY(take_command(fields, order));
+  COVE_TRY(take_place(fields, order.spec));
+  COVE_TRY(take_stdin(fields, order, silent));
+  COVE_TRY(take_exec_limits(fields, order));
+  order.detached = COVE_TRY(fields.flag("detach")).value_or(false);
+  order.tag = COVE_TRY(fields.text("tag")).value_or("");
+  if (order.tag.size() > kLongestTag) return fail(fields.wrong("tag", concat("is longer than ", kLongestTag, " bytes")));
+  if (auto word = COVE_TRY(fields.choice("on_disconnect", {"kill", "keep"})))
+    request.on_disconnect = *word == "kill" ? live::OnDisconnect::Kill : live::OnDisconnect::Keep;
+  COVE_TRY(fields.finish());
+  return request;
+}
+
+Result<std::optional<std::string>> take_bytes(Fields& fields) {
+  auto text = COVE_TRY(fields.data("text"));
+  auto base64 = COVE_TRY(fields.data("base64"));
+  if (text && base64) return fail(Code::Invalid, "only one of 'text' and 'base64' can be given");
+  if (base64) return COVE_TRY(decoded(fields, "base64", *base64));
+  return text;
+}
+
+Result<WindowSize> take_window(Fields& fields) {
+  auto rows = COVE_TRY(required(fields, "rows", fields.integer("rows", 1, UINT16_MAX)));
+  auto columns = COVE_TRY(required(fields, "cols", fields.integer("cols", 1, UINT16_MAX)));
+  return WindowSize{static_cast<uint16_t>(rows), static_cast<uint16_t>(columns)};
+}
+
+Result<SignalRequest> take_signal(Fields& fields) {
+  const Json* value = fields.raw("signal");
+  if (!value) return fail(fields.missing("signal"));
+  SignalRequest request;
+  if (value->is_number())
+    request.number = static_cast<int>(*COVE_TRY(fields.integer("signal", 1, SIGRTMAX)));
+  else
+    request.number = COVE_TRY(parse_signal(*COVE_TRY(fields.text("signal"))));
+  request.group = COVE_TRY(fields.flag("group")).value_or(false);
+  return request;
+}
+
+}  // namespace cove::api

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+
+#include "api/request_json.h"
+#include "engine/live/sandbox_info.h"
+
+namespace cove::api {
+
+// What stands for the path of the code's file in the words of a command; the engine puts it in.
+inline constexpr const char* kCodeFile = "{file}";
+
+struct ExecRequest {
+  live::ExecOrder order;
+  std::optional<live::OnDisconnect> on_disconnect;
+};
+
+// What becomes of the input where the request does not say.
+enum class SilentInput { Closed, Open };
+
+// The body of a request for an exec. All errors are Invalid, but Unsupported for limits that one exec cannot have.
+Result<ExecRequest> parse_exec(const Json& body, SilentInput silent);
+
+// {"text": …} or {"base64": …}, one of them; nothing where neither is there.
+Result<std::optional<std::string>> take_bytes(Fields& fields);
+
+// {"rows": …, "cols": …}
+Result<WindowSize> take_window(Fields& fields);
+
+// {"signal": "TERM" | 15, "group": …}
+struct SignalRequest {
+  int number = 0;
+  bool group = false;
+};
+Result<SignalRequest> take_signal(Fields& fields);
+
+}  // namespace cove::api

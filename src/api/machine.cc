@@ -1,0 +1,75 @@
+// The machine, the server's settings, and what sandboxes can be made of.
+#include <sys/statvfs.h>
+
+#include "api/call.h"
+#include "api/response_json.h"
+#include "base/text.h"
+#include "engine/maxima.h"
+#include "model/language.h"
+
+namespace cove::api {
+namespace {
+
+uint64_t disk_of(const std::string& path) {
+  struct statvfs info = {};
+  return ::statvfs(path.c_str(), &info) == 0 ? static_cast<uint64_t>(info.f_blocks) * info.f_frsize : 0;
+}
+
+Document capacity_json(const Config& config) {
+  Maxima maxima = machine_maxima();
+  return {{"cpus", maxima.cpus}, {"memory", maxima.memory}, {"disk", disk_of(config.state)}};
+}
+
+Outcome get_machine(Call& call) {
+  if (!call.api.diagnosis) return refuse(503, "unavailable", "the machine was not examined");
+  Document document = Document::parse(COVE_TRY(call.api.diagnosis()), nullptr, false);
+  if (!document.is_object()) return refuse(503, "unavailable", "the examination of the machine came to nothing");
+  document["capacity"] = capacity_json(call.engine().config());
+  document["runtimes"] = Document::array({call.engine().capabilities().name});
+  return call.respond(200, dump(document));
+}
+
+Outcome get_config(Call& call) {
+  Document list = Document::array();
+  for (const Setting& setting : settings(call.engine().config()))
+    list.push_back({{"name", setting.name},
+                    {"value", setting.value},
+                    {"source", setting.source},
+                    {"default", setting.default_value},
+                    {"description", setting.description}});
+  return call.respond(200, dump(Document{{"settings", std::move(list)}}));
+}
+
+Outcome get_images(Call& call) {
+  Document images = Document::array({{{"name", "host"}, {"description", "The programs of this machine."}}});
+  return call.respond(200, dump(Document{{"images", std::move(images)}}));
+}
+
+Outcome get_languages(Call& call) {
+  Document list = Document::array();
+  for (const Language& language : languages())
+    list.push_back(
+        {{"name", language.name}, {"command", language.interpreter}, {"extension", language.extension}});
+  return call.respond(200, dump(Document{{"languages", std::move(list)}}));
+}
+
+Outcome get_usage(Call& call) {
+  live::Numbers used = COVE_TRY(call.engine().usage(call.caller.project));
+  return call.respond(200, dump(Document{{"project", call.caller.project},
+                                         {"sandboxes", used.sandboxes},
+                                         {"memory", used.memory},
+                                         {"disk", used.disk},
+                                         {"totals", COVE_TRY(call.api.totals.of(call.engine(), call.caller))}}));
+}
+
+}  // namespace
+
+void add_machine(Routes& routes) {
+  routes.add("GET", "/v1/machine", kRead, get_machine);
+  routes.add("GET", "/v1/config", kAdmin, get_config);
+  routes.add("GET", "/v1/images", kRead, get_images);
+  routes.add("GET", "/v1/languages", kRead, get_languages);
+  routes.add("GET", "/v1/usage", kRead, get_usage);
+}
+
+}  // namespace cove::api

@@ -1,0 +1,24 @@
+#pragma once
+
+#include "api/call.h"
+#include "api/sse.h"
+#include "engine/live/exec.h"
+
+// The output of execs, on its way to a caller.
+namespace cove::api {
+
+// How an exec ended, as JSON; a problem where Cove itself failed, so that there is no result.
+Checked<std::string> result_of(const live::Exec& exec);
+
+// Pieces of output, as events.
+std::string chunk_events(const std::vector<live::Chunk>& chunks);
+// The last event of a stream.
+std::string exit_event(const live::Exec& exec);
+
+// Streams from a number on until the exec has ended; whoever streams attends to it.
+Outcome stream_output(Call& call, live::Exec& exec, uint64_t from);
+
+// What is there from a number on, as one document.
+Outcome give_output(Call& call, live::Exec& exec, uint64_t from);
+
+}  // namespace cove::api

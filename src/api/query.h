@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "http/exchange.h"
+
+// Checked parameters of a request's query. Errors are Invalid and name the parameter.
+namespace cove::api {
+
+Result<bool> flag_parameter(const http::Request& request, const std::string& name);  // false where it is not there
+Result<std::optional<int64_t>> integer_parameter(const http::Request& request, const std::string& name, int64_t lowest,
+                                                 int64_t highest);
+std::string text_parameter(const http::Request& request, const std::string& name);  // empty where it is not there
+
+// limit=1..1000, 100 unless named.
+Result<size_t> limit_parameter(const http::Request& request);
+// path=, which must be there.
+Result<std::string> path_parameter(const http::Request& request);
+// A path inside a sandbox: neither empty nor longer than the kernel takes.
+Result<std::string> check_path(std::string path, const std::string& name);
+// mode=0644.
+Result<std::optional<unsigned>> mode_parameter(const http::Request& request);
+// "644" or "0644": three or four octal digits.
+Result<unsigned> parse_mode(const std::string& text);
+
+// Whether the caller would rather have this media type than JSON: it is named in Accept.
+bool accepts(const http::Request& request, std::string_view type);
+// Whether Accept rules it out.
+bool refuses(const http::Request& request, std::string_view type);
+
+}  // namespace cove::api

@@ -1,0 +1,181 @@
+#include "api/response_json.h"
+
+#include "base/encoding.h"
+#include "base/text.h"
+
+namespace cove::api {
+namespace {
+
+const char* access_name(Access access) {
+  switch (access) {
+    case Access::None:
+      return "none";
+    case Access::ReadOnly:
+      return "ro";
+    case Access::ReadWrite:
+      return "rw";
+  }
+  return "none";
+}
+
+Document limits_json(const Limits& limits) {
+  return {{"cpus", limits.cpus.value},
+          {"memory", limits.memory.value},
+          {"disk", limits.disk.value},
+          {"inodes", limits.inodes.value},
+          {"processes", limits.processes.value},
+          {"open_files", limits.open_files.value},
+          {"file_size", limits.file_size.value},
+          {"io_read", limits.io_read.value},
+          {"io_write", limits.io_write.value},
+          {"timeout", seconds_json(limits.timeout.value)},
+          {"grace", seconds_json(limits.grace)},
+          {"output", limits.output.value},
+          {"retained", limits.retained}};
+}
+
+Document enforced_json(const EnforcedLimits& limits) {
+  Document json = Document::object();
+  for (const auto& [name, limit] : limits) json[name] = {{"value", limit.value}, {"enforced_by", limit.enforced_by}};
+  return json;
+}
+
+Document workspace_json(const Workspace& workspace) {
+  if (workspace.access == Access::None) return nullptr;
+  return {{"path", workspace.path}, {"access", access_name(workspace.access)}};
+}
+
+Document duration_or_null(std::chrono::milliseconds time) { return time.count() == 0 ? Document() : seconds_json(time); }
+
+Document lifecycle_json(const live::Lifecycle& lifecycle) {
+  return {{"idle", duration_or_null(lifecycle.idle)},
+          {"max", duration_or_null(lifecycle.max)},
+          {"on_expire", on_expire_name(lifecycle.on_expire)},
+          {"auto_resume", lifecycle.auto_resume}};
+}
+
+template <typename Pairs>
+Document map_json(const Pairs& pairs) {
+  Document json = Document::object();
+  for (const auto& [name, value] : pairs) json[name] = value;
+  return json;
+}
+
+Document window_json(const std::optional<WindowSize>& size) {
+  if (!size) return nullptr;
+  return {{"rows", size->rows}, {"cols", size->columns}};
+}
+
+}  // namespace
+
+std::string dump(const Document& document) {
+  return document.dump(-1, ' ', false, Document::error_handler_t::replace);
+}
+
+std::string dump_with(const Document& document, std::string_view name, std::string_view json) {
+  std::string text = dump(document);
+  text.pop_back();
+  return concat(text, text.size() > 1 ? "," : "", "\"", name, "\":", json, "}");
+}
+
+Document time_json(int64_t milliseconds) { return milliseconds == 0 ? Document() : Document(format_time(milliseconds)); }
+
+Document text_or_null(const std::string& text) { return text.empty() ? Document() : Document(text); }
+
+Document seconds_json(std::chrono::milliseconds time) {
+  if (time.count() % 1000 == 0) return time.count() / 1000;
+  return static_cast<double>(time.count()) / 1000;
+}
+
+Document sandbox_json(const live::SandboxInfo& sandbox) {
+  const SandboxSpec& spec = sandbox.spec;
+  return {{"id", spec.id},
+          {"name", text_or_null(spec.name)},
+          {"project", sandbox.project},
+          {"state", live::state_name(sandbox.state)},
+          {"reason", sandbox.reason},
+          {"image", spec.image},
+          {"runtime", "native"},
+          {"user", spec.user},
+          {"labels", map_json(spec.labels)},
+          {"env", map_json(spec.env)},
+          {"limits", limits_json(spec.limits)},
+          {"enforced", enforced_json(sandbox.enforced)},
+          {"warnings", sandbox.warnings},
+          {"network", "none"},
+          {"workspace", workspace_json(spec.workspace)},
+          {"lifecycle", lifecycle_json(sandbox.lifecycle)},
+          {"nesting", spec.nesting},
+          {"created_at", time_json(sandbox.created_ms)},
+          {"started_at", time_json(sandbox.started_ms)},
+          {"expires_at", time_json(sandbox.expires_ms)},
+          {"last_used_at", time_json(sandbox.last_used_ms != 0 ? sandbox.last_used_ms : sandbox.created_ms)}};
+}
+
+Document stats_json(const Stats& stats, const Limits& limits, int64_t now_ms) {
+  return {{"time", time_json(now_ms)},
+          {"cpu_user_ms", stats.total.cpu_user_ms},
+          {"cpu_system_ms", stats.total.cpu_system_ms},
+          {"memory_bytes", stats.memory_bytes},
+          {"memory_peak_bytes", stats.total.memory_peak_bytes},
+          {"processes", stats.processes},
+          {"processes_peak", stats.total.processes_peak},
+          {"disk_bytes", stats.layer_bytes},
+          {"disk_limit", limits.disk.value},
+          {"memory_limit", limits.memory.value},
+          {"cpus", limits.cpus.value},
+          {"io_read_bytes", stats.total.io_read_bytes},
+          {"io_write_bytes", stats.total.io_write_bytes}};
+}
+
+std::string exec_json(const live::ExecInfo& exec) {
+  Document document = {{"id", exec.id},
+                       {"sandbox_id", exec.sandbox_id},
+                       {"state", exec.state == live::ExecState::Running ? "running" : "ended"},
+                       {"tag", text_or_null(exec.order.tag)},
+                       {"argv", exec.order.spec.argv},
+                       {"shell", text_or_null(exec.order.shell)},
+                       {"cwd", exec.order.spec.cwd},
+                       {"user", exec.order.spec.user},
+                       {"pty", window_json(exec.order.spec.pty)},
+                       {"started_at", time_json(exec.started_ms)},
+                       {"ended_at", time_json(exec.ended_ms)},
+                       {"next_seq", exec.next_seq}};
+  return dump_with(document, "result", exec.result.empty() ? "null" : exec.result);
+}
+
+Document event_json(const EventRecord& event) {
+  Document data = Document::parse(event.data, nullptr, false);
+  return {{"seq", event.seq},
+          {"time", time_json(event.time_ms)},
+          {"kind", event.kind},
+          {"project", event.project},
+          {"sandbox_id", text_or_null(event.sandbox_id)},
+          {"exec_id", text_or_null(event.exec_id)},
+          {"actor", event.actor},
+          {"data", data.is_object() ? std::move(data) : Document::object()}};
+}
+
+Document key_json(const KeyRecord& key) {
+  return {{"id", key.id},
+          {"name", key.name},
+          {"project", key.project},
+          {"scopes", split(key.scopes, ',')},
+          {"created_at", time_json(key.created_ms)},
+          {"expires_at", time_json(key.expires_ms)}};
+}
+
+void add_data(Document& document, const std::string& data) {
+  if (is_utf8(data))
+    document["text"] = data;
+  else
+    document["base64"] = to_base64(data);
+}
+
+const char* stream_name(live::Stream stream) { return stream == live::Stream::Err ? "stderr" : "stdout"; }
+
+std::string page_json(std::string_view name, const std::vector<std::string>& items, const std::string& next) {
+  return concat("{\"", name, "\":[", join(items, ","), "],\"next\":", dump(text_or_null(next)), "}");
+}
+
+}  // namespace cove::api

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "engine/live/exec.h"
+#include "engine/live/sandbox_info.h"
+#include "runtime/runtime.h"
+#include "store/records.h"
+
+// What the engine has, as the API gives it.
+namespace cove::api {
+
+using Document = nlohmann::ordered_json;
+
+// On one line; bytes that are no UTF-8 become U+FFFD.
+std::string dump(const Document& document);
+// The same with one more field at the end, which is JSON already.
+std::string dump_with(const Document& document, std::string_view name, std::string_view json);
+
+Document time_json(int64_t milliseconds);           // a text; null for 0
+Document text_or_null(const std::string& text);     // null where it is empty
+Document seconds_json(std::chrono::milliseconds time);  // a number, whole where it is
+
+Document sandbox_json(const live::SandboxInfo& sandbox);
+Document stats_json(const Stats& stats, const Limits& limits, int64_t now_ms);
+std::string exec_json(const live::ExecInfo& exec);
+Document event_json(const EventRecord& event);
+Document key_json(const KeyRecord& key);
+
+// {"text": …} where it is UTF-8, else {"base64": …}; in front of it whatever is in `document`.
+void add_data(Document& document, const std::string& data);
+const char* stream_name(live::Stream stream);  // "stdout"
+
+// {"items": […], "next": …} of texts that are JSON already.
+std::string page_json(std::string_view name, const std::vector<std::string>& items, const std::string& next);
+
+}  // namespace cove::api

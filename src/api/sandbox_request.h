@@ -1,0 +1,22 @@
+#pragma once
+
+#include "api/problem.h"
+#include "api/request_json.h"
+#include "engine/live/sandbox_info.h"
+
+// Bodies of requests about sandboxes, as orders to the engine.
+namespace cove::api {
+
+// Takes every field of `fields`, but does not finish it. Limits that are there count as named.
+Result<void> take_limits(Fields& fields, Limits& limits);
+
+// What is not there is as the configuration has it. 501 for what comes later.
+Checked<live::CreateOrder> parse_create(const Json& body, const Config& config);
+
+// Labels and variables are merged with those of the sandbox as it is; a null removes one.
+Result<live::UpdateOrder> parse_update(const Json& body, const live::SandboxInfo& now);
+
+// Variables, in the order of their names.
+Result<Environment> take_environment(Fields& fields, const std::string& name);
+
+}  // namespace cove::api

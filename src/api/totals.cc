@@ -1,0 +1,39 @@
+#include "api/totals.h"
+
+#include <nlohmann/json.hpp>
+
+namespace cove::api {
+namespace {
+
+constexpr size_t kAtOnce = 1000;
+constexpr const char* kSummed[] = {"cpu_user_ms",    "cpu_system_ms", "disk_written_bytes", "io_read_bytes",
+                                   "io_write_bytes", "net_in_bytes",  "net_out_bytes"};
+
+}  // namespace
+
+void add_usage(Totals::Sums& sums, const std::string& event_data) {
+  sums["execs"] += 1;
+  auto json = nlohmann::json::parse(event_data, nullptr, false);
+  if (!json.is_object()) return;
+  for (const char* name : kSummed) {
+    auto value = json.find(name);
+    if (value != json.end() && value->is_number_unsigned()) sums[name] += value->get<uint64_t>();
+  }
+}
+
+Result<Totals::Sums> Totals::of(live::Engine& engine, const live::Caller& caller) {
+  std::lock_guard lock(mutex_);
+  Progress& progress = projects_[caller.project];
+  progress.sums.emplace("execs", 0);
+  for (const char* name : kSummed) progress.sums.emplace(name, 0);
+  while (true) {
+    std::vector<EventRecord> events = COVE_TRY(engine.events(caller, progress.after, kAtOnce));
+    for (const EventRecord& event : events) {
+      progress.after = event.seq;
+      if (event.kind == "exec.ended") add_usage(progress.sums, event.data);
+    }
+    if (events.size() < kAtOnce) return progress.sums;
+  }
+}
+
+}  // namespace cove::api

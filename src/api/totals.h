@@ -1,0 +1,31 @@
+#pragma once
+
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/result.h"
+#include "engine/live/engine.h"
+
+namespace cove::api {
+
+// What the execs of each project have used in all, added up from the events of their ends. Reads on from where it was
+// at the last call, so only the first one is long. Goes back as far as events are kept. Thread-safe.
+class Totals {
+ public:
+  using Sums = std::map<std::string, uint64_t>;  // by the names of Usage, and "execs"
+  Result<Sums> of(live::Engine& engine, const live::Caller& caller);
+
+ private:
+  struct Progress {
+    uint64_t after = 0;
+    Sums sums;
+  };
+  std::mutex mutex_;
+  std::map<std::string, Progress> projects_;
+};
+
+// Adds the usage of an `exec.ended` event's data.
+void add_usage(Totals::Sums& sums, const std::string& event_data);
+
+}  // namespace cove::api

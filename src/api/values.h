@@ -1,0 +1,23 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+
+// Words of requests that must have a certain form. Errors are Invalid, but for images.
+namespace cove::api {
+
+// [a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}
+Result<std::string> check_name(std::string text);
+// [a-z0-9][a-z0-9-]{0,62}
+Result<std::string> check_project(std::string text);
+// "NAME", "UID" or "UID:GID".
+Result<std::string> check_user(std::string text);
+// "host" or "host@" and a fingerprint; NotFound.
+Result<std::string> check_image(std::string text);
+// The name of an environment variable.
+Result<void> check_variable(const std::string& name);
+// "TERM", "SIGTERM" or "15": its number.
+Result<int> parse_signal(const std::string& text);
+
+}  // namespace cove::api

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/session.h"
+#include "cli/sink.h"
+#include "client/input_channel.h"
+#include "client/websocket.h"
+#include "engine/caller.h"
+
+namespace cove::cli {
+
+// What to do with an exec's streams.
+struct AttachOrder {
+  enum class Show { Output, Nothing };
+  Show show = Show::Output;
+  bool input = true;         // forward standard input
+  bool terminal = false;     // the exec has one: every key goes to it, and it has the size of ours
+  bool detach_keys = false;  // Ctrl-P Ctrl-Q leaves it running
+  uint64_t from = 1;         // the first piece of output wanted
+};
+
+// Carries the streams and signals of one exec between this process and the server, until the exec ends.
+class AttachSession {
+ public:
+  // Attaches, from the numbered piece of output on; called again when the connection is lost.
+  using Connect = std::function<Result<client::WebSocket>(uint64_t from)>;
+  AttachSession(const AttachOrder& order, Caller& caller, Connect connect, client::InputChannel input);
+
+  // The exec's result; nothing where the user has left it.
+  Result<std::optional<Json>> run();
+
+ private:
+  Result<void> turn();
+  Result<void> reconnect(Error cause);
+  void on_signals();
+  Result<void> on_input();
+  Result<void> on_input_sent(short revents);
+  bool takes_detach_keys(std::string& data);
+  Result<void> on_messages();
+  Result<void> on_output(std::string_view data);
+  Result<void> on_text(const std::string& text);
+  void deliver(Sink& sink, std::string_view data);
+  void send(const Json& message);
+  void send_size();
+  bool wants_messages() const { return out_.empty() && err_.empty(); }
+
+  AttachOrder order_;
+  Caller& caller_;
+  Connect connect_;
+  std::optional<client::WebSocket> socket_;
+  client::InputChannel input_;
+  Sink out_;
+  Sink err_;
+  bool input_open_;
+  bool input_sent_ = false;
+  bool key_pressed_ = false;  // Ctrl-P, which may begin the detach keys
+  bool left_ = false;
+  uint64_t next_;
+  std::optional<Error> complaint_;
+  std::optional<Json> result_;
+};
+
+}  // namespace cove::cli

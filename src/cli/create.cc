@@ -1,0 +1,107 @@
+#include "cli/life_options.h"
+#include "cli/sandbox_body.h"
+#include "cli/sandbox_options.h"
+#include "cli/session.h"
+#include "cli/words.h"
+
+namespace cove::cli {
+namespace {
+
+struct CreateOrder : CommonOrder {
+  SandboxSpec sandbox;
+  Environment file_environment;
+  LifeOrder life;
+  bool start = true;
+};
+SandboxSpec& sandbox_of(CreateOrder& order) { return order.sandbox; }
+
+constexpr Option<CreateOrder> kOptions[] = {
+    kEnvOption<CreateOrder>,
+    kEnvFileOption<CreateOrder>,
+    kUserOption<CreateOrder>,
+    kImageOption<CreateOrder>,
+    kWorkspaceOption<CreateOrder>,
+    kTimeoutOption<CreateOrder>,
+    kMemoryOption<CreateOrder>,
+    kCpusOption<CreateOrder>,
+    kPidsOption<CreateOrder>,
+    {{"disk", '\0', "SIZE", "what may be written (default: 10g, on disk)", kLimits},
+     [](CreateOrder& order, Text text) { return name_limit(order.sandbox.limits.disk, parse_bytes(text)); }},
+    kFileSizeOption<CreateOrder>,
+    kUlimitOption<CreateOrder>,
+    kIoReadOption<CreateOrder>,
+    kIoWriteOption<CreateOrder>,
+    kMaxOutputOption<CreateOrder>,
+    kStrictOption<CreateOrder>,
+    kNetworkOption<CreateOrder>,
+    kNestingOption<CreateOrder>,
+    kRuntimeOption<CreateOrder>,
+    kIdleOption<CreateOrder>,
+    kMaxOption<CreateOrder>,
+    kOnExpireOption<CreateOrder>,
+    kAutoResumeOption<CreateOrder>,
+    {{"no-start", '\0', "", "leave it stopped", kLife},
+     [](CreateOrder& order, Text) -> Result<void> {
+       order.start = false;
+       return {};
+     }},
+    kNameOption<CreateOrder>,
+    kLabelOption<CreateOrder>,
+    kProjectOption<CreateOrder>,
+    kJsonOption<CreateOrder>,
+    kHelpOption<CreateOrder>,
+};
+
+constexpr Form kForm = {
+    .verb = "create",
+    .usage = "[OPTIONS]",
+    .text =
+        "Makes a sandbox that lives until it is removed, and starts it. Prints its id. What its commands write stays\n"
+        "in it, also when it is stopped and started again.",
+    .more =
+        "Examples:\n"
+        "  cove create --name box -m 1g --cpus 2\n"
+        "  cove create --name build --workspace .:rw --idle 30m --on-expire stop --auto-resume yes",
+};
+
+// --env goes before --env-file, wherever it stands.
+Environment merged(const CreateOrder& order) {
+  Environment all = order.file_environment;
+  for (const auto& [name, value] : order.sandbox.env) set_variable(all, name, value);
+  return all;
+}
+
+Json body_of(CreateOrder order) {
+  order.sandbox.env = merged(order);
+  Json body = sandbox_body(order.sandbox);
+  Json limits = exec_limits_body(order.sandbox.limits);
+  for (auto& [name, value] : limits.items()) body["limits"][name] = value;
+  if (Json life = life_body(order.life); !life.empty()) body["lifecycle"] = std::move(life);
+  if (!order.start) body["start"] = false;
+  return body;
+}
+
+Result<Json> create_sandbox(const CreateOrder& order) {
+  Api api = COVE_TRY(open_server(order));
+  return api.create(body_of(order));
+}
+
+int create(const Arguments& args) {
+  auto words = read_words<CreateOrder>(kForm, kOptions, args);
+  if (!words) return words.error();
+  Result<Json> sandbox = create_sandbox(words->order);
+  if (!sandbox) return complain(sandbox.error());
+  for (const Json& warning : client::field(*sandbox, "warnings"))
+    if (warning.is_string()) tell(warning.get<std::string>());
+  bool printed = words->order.json ? print_json(*sandbox) : print(client::text_of(*sandbox, "id") + "\n");
+  return printed ? 0 : kOwnFailure;
+}
+
+}  // namespace
+
+Verb create_verb() {
+  return {"create", "make a sandbox that lives on", create, [] { return form_help(kForm, option_infos(kOptions)); },
+          [] { return option_infos(kOptions); }};
+}
+
+}  // namespace cove::cli

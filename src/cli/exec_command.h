@@ -1,0 +1,28 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/attach_session.h"
+#include "cli/session.h"
+
+namespace cove::cli {
+
+// One command in a sandbox, with this process's streams: from its start to its end. The server may be another one by
+// then. Output, errors and signals are passed on; the terminal, where the exec has one, is as it was afterwards.
+struct ForegroundExec {
+  std::string sandbox;
+  Json order;  // the body of the request
+  AttachOrder attach;
+};
+// The ExecResult.
+Result<Json> run_in_foreground(Api& api, Caller& caller, const ForegroundExec& exec);
+
+// Attaches to an exec; nothing where the user has left it.
+Result<std::optional<Json>> attach_to(Api& api, Caller& caller, const std::string& sandbox, const std::string& exec,
+                                      const AttachOrder& order);
+
+// Of the caller's terminal, else the usual one.
+Json window_size_body();
+
+}  // namespace cove::cli

@@ -1,0 +1,35 @@
+#include "cli/exec_result.h"
+
+#include "base/text.h"
+#include "cli/terminal.h"
+
+namespace cove::cli {
+namespace {
+
+constexpr int kTimedOut = 124;
+constexpr int kSignalled = 128;
+
+// Cove's own words for a program that was not executed begin differently.
+bool was_started(const Json& result) {
+  int code = static_cast<int>(client::number_of(result, "exit_code"));
+  if (code < kOwnFailure || code > 127) return true;
+  return client::text_of(result, "why") == concat("it ended with exit code ", code);
+}
+
+}  // namespace
+
+int exit_code_of(const Json& result) {
+  if (client::text_of(result, "status") == "timeout") return kTimedOut;
+  if (client::field(result, "signal").is_number())
+    return kSignalled + static_cast<int>(client::number_of(result, "signal"));
+  if (client::field(result, "exit_code").is_number()) return static_cast<int>(client::number_of(result, "exit_code"));
+  return kOwnFailure;
+}
+
+void explain(const Json& result) {
+  std::string status = client::text_of(result, "status");
+  bool at_limit = status == "timeout" || status == "oom_killed" || status == "limit_exceeded";
+  if (at_limit || !was_started(result)) tell(client::text_of(result, "why"));
+}
+
+}  // namespace cove::cli

@@ -1,0 +1,83 @@
+#include "base/text.h"
+#include "cli/session.h"
+#include "cli/words.h"
+
+namespace cove::cli {
+namespace {
+
+struct KillOrder : CommonOrder {
+  std::string signal = "KILL";
+};
+
+constexpr Option<KillOrder> kOptions[] = {
+    {{"signal", 's', "SIGNAL", "a name or a number (default: KILL)", "Options"},
+     [](KillOrder& order, const std::string& text) -> Result<void> {
+       order.signal = text;
+       return {};
+     }},
+    kProjectOption<KillOrder>,
+    kHelpOption<KillOrder>,
+};
+
+constexpr Form kForm = {
+    .verb = "kill",
+    .usage = "[OPTIONS] SANDBOX [EXEC…]",
+    .text =
+        "Kills commands in a sandbox with all that they started, or sends them a signal: execs by their ids or tags, "
+        "or\n"
+        "all that run.",
+    .least = 1,
+    .most = kMany,
+};
+
+Json signal_body(const std::string& signal) {
+  Result<int64_t> number = parse_integer(signal, 1, 64);
+  return {{"signal", number ? Json(*number) : Json(signal)}, {"group", true}};
+}
+
+Result<void> kill_exec(Api& api, const std::string& sandbox, const std::string& exec, const std::string& signal) {
+  if (signal != "KILL" && signal != "SIGKILL" && signal != "9")
+    return api.signal_exec(sandbox, exec, signal_body(signal));
+  COVE_TRY(api.kill_exec(sandbox, exec));
+  return {};
+}
+
+Result<std::vector<std::string>> chosen(Api& api, const std::vector<std::string>& operands) {
+  std::vector<std::string> ids;
+  for (size_t i = 1; i < operands.size(); ++i)
+    ids.push_back(client::text_of(COVE_TRY(find_exec(api, operands[0], operands[i])), "id"));
+  if (operands.size() > 1) return ids;
+  for (const Json& exec : COVE_TRY(api.execs(operands[0], {.state = "running"})))
+    ids.push_back(client::text_of(exec, "id"));
+  return ids;
+}
+
+Result<std::vector<std::string>> kill_all(const KillOrder& order, const std::vector<std::string>& operands) {
+  Api api = COVE_TRY(open_server(order));
+  std::vector<std::string> ids = COVE_TRY(chosen(api, operands));
+  for (const std::string& id : ids) COVE_TRY(kill_exec(api, operands[0], id, order.signal));
+  return ids;
+}
+
+int kill(const Arguments& args) {
+  auto words = read_words<KillOrder>(kForm, kOptions, args);
+  if (!words) return words.error();
+  auto ids = kill_all(words->order, words->operands);
+  if (!ids) return complain(ids.error());
+  std::string text;
+  for (const std::string& id : *ids) text += id + "\n";
+  return print(text) ? 0 : kOwnFailure;
+}
+
+}  // namespace
+
+Verb kill_verb() {
+  return {"kill",
+          "kill commands in a sandbox, or send them a signal",
+          kill,
+          [] { return form_help(kForm, option_infos(kOptions)); },
+          [] { return option_infos(kOptions); },
+          Completes::Sandboxes};
+}
+
+}  // namespace cove::cli

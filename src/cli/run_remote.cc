@@ -1,0 +1,94 @@
+#include "cli/run_remote.h"
+
+#include <algorithm>
+
+#include "base/encoding.h"
+#include "base/text.h"
+#include "cli/exec_command.h"
+#include "cli/remote_files.h"
+#include "cli/sandbox_body.h"
+#include "engine/caller.h"
+
+namespace cove::cli {
+namespace {
+
+// Should this process be killed, its command is killed with the connection, and its sandbox goes soon after.
+constexpr int kIdleSeconds = 15;
+
+Json body_of(const RunRequest& request) {
+  Json body = sandbox_body(request.sandbox);
+  body["lifecycle"] = {{"idle", kIdleSeconds}, {"max", nullptr}, {"on_expire", "delete"}, {"auto_resume", false}};
+  return body;
+}
+
+std::string working_folder(const RunRequest& request) {
+  if (!request.exec.cwd.empty()) return request.exec.cwd;
+  if (request.sandbox.workspace.access != Access::None) return kWorkspacePath;
+  const std::string& user = request.sandbox.user;
+  return split(user, ':')[0] == "root" || user == "0" ? "/root" : "/home/user";
+}
+
+Json exec_body(const RunRequest& request) {
+  Json body = {{"argv", request.exec.argv}, {"on_disconnect", "kill"}};
+  if (!request.exec.cwd.empty()) body["cwd"] = request.exec.cwd;
+  if (Json limits = exec_limits_body(request.sandbox.limits); !limits.empty()) body["limits"] = std::move(limits);
+  if (request.exec.pty) body["pty"] = {{"rows", request.exec.pty->rows}, {"cols", request.exec.pty->columns}};
+  if (!request.interactive && !request.exec.pty) body["stdin"] = nullptr;
+  return body;
+}
+
+ForegroundExec exec_of(const RunRequest& request, const std::string& sandbox) {
+  ForegroundExec exec{sandbox, exec_body(request), {}};
+  exec.attach.input = request.interactive;
+  exec.attach.terminal = request.exec.pty.has_value();
+  if (request.stdio == Stdio::Capture) exec.attach.show = AttachOrder::Show::Nothing;
+  return exec;
+}
+
+// The program has ended: whatever goes wrong here is told beside its result, which is not lost.
+void fetch_files(Api& api, const client::Place& folder, const RunRequest& request, const Warn& warn, Json& result) {
+  if (request.copy_out.empty()) return;
+  Json files = Json::array(), denials = Json::array();
+  uint64_t room = request.copy_out_limit;
+  Result<void> done;
+  for (const CopyOut& order : request.copy_out)
+    if (done) done = bring_out(api, folder, order, room, files, denials);
+  if (!done) denials.push_back({{"what", "copy out the rest"}, {"why", done.error().message()}});
+  for (const Json& denial : denials)
+    warn(concat(client::text_of(denial, "what"), ": ", client::text_of(denial, "why")));
+  result["files"] = std::move(files);
+  for (Json& denial : denials) result["denials"].push_back(std::move(denial));
+}
+
+Result<Json> run_in(Api& api, const std::string& sandbox, const RunRequest& request, Caller& caller, const Warn& warn) {
+  client::Place folder{sandbox, working_folder(request), ""};
+  for (const InlineFile& file : request.files) COVE_TRY(bring_in(api, folder, file));
+  for (const CopyIn& order : request.copy_in) COVE_TRY(bring_in(api, folder, order));
+  Json result = COVE_TRY(run_in_foreground(api, caller, exec_of(request, sandbox)));
+  fetch_files(api, folder, request, warn, result);
+  return result;
+}
+
+}  // namespace
+
+bool fits_json(const RunRequest& request) {
+  bool fits = std::all_of(request.exec.argv.begin(), request.exec.argv.end(), is_utf8);
+  for (const auto& [name, value] : request.sandbox.env) fits = fits && is_utf8(name) && is_utf8(value);
+  for (const auto& [name, value] : request.sandbox.labels) fits = fits && is_utf8(name) && is_utf8(value);
+  return fits && is_utf8(request.exec.cwd) && is_utf8(request.sandbox.workspace.path);
+}
+
+Result<Json> run_remote(Api& api, const RunRequest& request, const Warn& warn) {
+  Caller caller = COVE_TRY(Caller::create());
+  Json made = COVE_TRY(api.create(body_of(request)));
+  std::string sandbox = client::text_of(made, "id");
+  for (const Json& warning : client::field(made, "warnings"))
+    if (warning.is_string()) warn(warning.get<std::string>());
+  Result<Json> result = run_in(api, sandbox, request, caller, warn);
+  Result<void> removed = api.remove(sandbox);
+  bool gone = removed || removed.error().code() == Code::NotFound;
+  if (result && !gone) warn(concat("clean up: ", removed.error().message()));
+  return result;
+}
+
+}  // namespace cove::cli

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "cli/session.h"
+#include "model/sandbox.h"
+
+namespace cove::cli {
+
+// What the server is asked for: only what the caller has named, so that the server's own defaults hold for the rest.
+Json sandbox_body(const SandboxSpec& spec);
+// Those that are named, but for what is an exec's alone.
+Json limits_body(const Limits& limits);
+// Time and output limits that are named.
+Json exec_limits_body(const Limits& limits);
+Json environment_body(const Environment& environment);
+
+}  // namespace cove::cli

@@ -1,0 +1,58 @@
+#include "cli/session.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/text.h"
+
+namespace cove::cli {
+namespace {
+
+constexpr size_t kIdSize = 20;
+
+bool looks_like_id(const std::string& word) {
+  return word.size() == kIdSize && word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789") == std::string::npos;
+}
+
+}  // namespace
+
+Result<Api> open_server(const CommonOrder& order, client::WhenAbsent when_absent) {
+  client::ServerChoice choice = COVE_TRY(client::find_server());
+  if (!order.project.empty()) choice.identity.project = order.project;
+  return Api(COVE_TRY(client::reach_server(choice, when_absent)));
+}
+
+bool print_json(const Json& json) {
+  return print((::isatty(STDOUT_FILENO) == 1 ? client::dump_indented(json) : client::dump(json)) + "\n");
+}
+
+int for_each_sandbox(const CommonOrder& order, const std::vector<std::string>& sandboxes, const SandboxAct& act) {
+  auto api = open_server(order);
+  if (!api) return complain(api.error());
+  int exit_code = 0;
+  for (const std::string& sandbox : sandboxes) {
+    Result<Json> done = act(*api, sandbox);
+    if (!done) {
+      exit_code = complain(done.error());
+      continue;
+    }
+    bool printed = order.json && !done->is_null() ? print_json(*done) : print(sandbox + "\n");
+    if (!printed) return kOwnFailure;
+  }
+  return exit_code;
+}
+
+Result<Json> find_exec(Api& api, const std::string& sandbox, const std::string& word) {
+  if (looks_like_id(word)) return api.find_exec(sandbox, word);
+  std::vector<Json> execs = COVE_TRY(api.execs(sandbox, {.tag = word}));
+  if (execs.empty())
+    return fail(Error(Code::NotFound, word.empty() ? concat("there has been no exec in sandbox ", sandbox)
+                                                   : concat("sandbox ", sandbox, " has no exec '", word, "'"))
+                    .hint(concat("cove ps -a ", sandbox, " lists them")));
+  return *std::max_element(execs.begin(), execs.end(), [](const Json& a, const Json& b) {
+    return client::text_of(a, "started_at") < client::text_of(b, "started_at");
+  });
+}
+
+}  // namespace cove::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/words.h"
+#include "client/api.h"
+#include "client/server.h"
+
+// Talking to the server, as most verbs do.
+namespace cove::cli {
+
+using client::Api;
+using client::Json;
+
+// The server that this command is for; the per-user one is started where it is not there.
+Result<Api> open_server(const CommonOrder& order, client::WhenAbsent when_absent = client::WhenAbsent::Start);
+
+// To standard output: on one line, or indented at a terminal.
+bool print_json(const Json& json);
+
+// Does `act` for each sandbox, whatever becomes of the others, and prints the name as it was given, or with --json what
+// came of it. The exit code.
+using SandboxAct = std::function<Result<Json>(Api& api, const std::string& sandbox)>;
+int for_each_sandbox(const CommonOrder& order, const std::vector<std::string>& sandboxes, const SandboxAct& act);
+
+// The exec that a word names: an id, or a tag (then the newest one with it). Without a word the newest of all.
+Result<Json> find_exec(Api& api, const std::string& sandbox, const std::string& word);
+
+}  // namespace cove::cli

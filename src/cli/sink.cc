@@ -1,0 +1,56 @@
+#include "cli/sink.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "sys/file.h"
+
+namespace cove::cli {
+namespace {
+
+constexpr size_t kPortion = 256 * 1024;
+
+}  // namespace
+
+// What poll calls writable takes PIPE_BUF bytes without waiting. A file never waits; a pipe is opened a second time,
+// without blocking, and takes what it can.
+Sink::Sink(int fd) : fd_(fd), portion_(PIPE_BUF) {
+  struct stat info;
+  if (::fstat(fd, &info) < 0) return;
+  if (S_ISREG(info.st_mode)) portion_ = kPortion;
+  if (!S_ISFIFO(info.st_mode)) return;
+  own_.reset(::open(sys::fd_path(fd).c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC));
+  if (!own_) return;
+  fd_ = own_.get();
+  portion_ = kPortion;
+}
+
+pollfd Sink::wanted() const { return {empty() ? -1 : fd_, POLLOUT, 0}; }
+
+void Sink::move(short revents) {
+  if (revents != 0) write_portion();
+}
+
+void Sink::write_portion() {
+  ssize_t count = ::write(fd_, pending_.data(), std::min(pending_.size(), portion_));
+  if (count >= 0) {
+    pending_.erase(0, static_cast<size_t>(count));
+  } else if (errno != EAGAIN && errno != EINTR) {
+    broken_ = true;
+    pending_.clear();
+  }
+}
+
+void Sink::flush() {
+  while (!empty()) {
+    pollfd polled = wanted();
+    ::poll(&polled, 1, -1);
+    write_portion();
+  }
+}
+
+}  // namespace cove::cli

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <poll.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/unique_fd.h"
+
+namespace cove::cli {
+
+// Standard output or error, written to without waiting. The descriptor may be shared with other programs, so it is not
+// made non-blocking itself.
+class Sink {
+ public:
+  explicit Sink(int fd);
+
+  void add(std::string_view data) { pending_ += data; }
+  bool empty() const { return pending_.empty(); }
+  // What to wait for; fd -1 where there is nothing to write.
+  pollfd wanted() const;
+  // After poll: writes a portion.
+  void move(short revents);
+  // Writes all that is left, waiting where it must.
+  void flush();
+  // Nobody reads any more; what is added is dropped.
+  bool broken() const { return broken_; }
+
+ private:
+  void write_portion();
+
+  int fd_;
+  UniqueFd own_;
+  size_t portion_;
+  std::string pending_;
+  bool broken_ = false;
+};
+
+}  // namespace cove::cli

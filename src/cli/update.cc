@@ -1,0 +1,99 @@
+#include "cli/life_options.h"
+#include "cli/sandbox_body.h"
+#include "cli/sandbox_options.h"
+#include "cli/session.h"
+#include "cli/words.h"
+
+namespace cove::cli {
+namespace {
+
+struct UpdateOrder : CommonOrder {
+  SandboxSpec sandbox;
+  Environment file_environment;
+  LifeOrder life;
+  std::vector<std::string> removed_labels;
+  std::vector<std::string> removed_variables;
+};
+SandboxSpec& sandbox_of(UpdateOrder& order) { return order.sandbox; }
+
+constexpr Option<UpdateOrder> kOptions[] = {
+    kEnvOption<UpdateOrder>,
+    kEnvFileOption<UpdateOrder>,
+    {{"rm-env", '\0', "KEY", "remove a variable", kProgram},
+     [](UpdateOrder& order, Text text) -> Result<void> {
+       order.removed_variables.push_back(text);
+       return {};
+     }},
+    kTimeoutOption<UpdateOrder>,
+    kMemoryOption<UpdateOrder>,
+    kCpusOption<UpdateOrder>,
+    kPidsOption<UpdateOrder>,
+    {{"disk", '\0', "SIZE", "what may be written", kLimits},
+     [](UpdateOrder& order, Text text) { return name_limit(order.sandbox.limits.disk, parse_bytes(text)); }},
+    kFileSizeOption<UpdateOrder>,
+    kUlimitOption<UpdateOrder>,
+    kIoReadOption<UpdateOrder>,
+    kIoWriteOption<UpdateOrder>,
+    kMaxOutputOption<UpdateOrder>,
+    kIdleOption<UpdateOrder>,
+    kMaxOption<UpdateOrder>,
+    kOnExpireOption<UpdateOrder>,
+    kAutoResumeOption<UpdateOrder>,
+    kNameOption<UpdateOrder>,
+    kLabelOption<UpdateOrder>,
+    {{"rm-label", '\0', "KEY", "remove a label", kOther},
+     [](UpdateOrder& order, Text text) -> Result<void> {
+       order.removed_labels.push_back(text);
+       return {};
+     }},
+    kProjectOption<UpdateOrder>,
+    kJsonOption<UpdateOrder>,
+    kHelpOption<UpdateOrder>,
+};
+
+constexpr Form kForm = {
+    .verb = "update",
+    .usage = "[OPTIONS] SANDBOX…",
+    .text =
+        "Changes sandboxes while they run: what is named here, and nothing else. Variables and time limits hold for\n"
+        "commands that start from now on.",
+    .least = 1,
+    .most = kMany,
+};
+
+Json patch_of(const UpdateOrder& order) {
+  const SandboxSpec& sandbox = order.sandbox;
+  Json patch = Json::object();
+  if (!sandbox.name.empty()) patch["name"] = sandbox.name;
+  for (const std::string& key : order.removed_labels) patch["labels"][key] = nullptr;
+  for (const auto& [key, value] : sandbox.labels) patch["labels"][key] = value;
+  for (const std::string& key : order.removed_variables) patch["env"][key] = nullptr;
+  for (const auto& [key, value] : order.file_environment) patch["env"][key] = value;
+  for (const auto& [key, value] : sandbox.env) patch["env"][key] = value;
+  for (const Json& limits : {limits_body(sandbox.limits), exec_limits_body(sandbox.limits)})
+    for (auto& [key, value] : limits.items()) patch["limits"][key] = value;
+  if (Json life = life_body(order.life); !life.empty()) patch["lifecycle"] = std::move(life);
+  return patch;
+}
+
+int update(const Arguments& args) {
+  auto words = read_words<UpdateOrder>(kForm, kOptions, args);
+  if (!words) return words.error();
+  Json patch = patch_of(words->order);
+  if (patch.empty()) return complain(Error(Code::Invalid, "nothing to change was named").hint("see cove help update"));
+  return for_each_sandbox(words->order, words->operands,
+                          [&](Api& api, const std::string& sandbox) { return api.update(sandbox, patch); });
+}
+
+}  // namespace
+
+Verb update_verb() {
+  return {"update",
+          "change limits, labels, variables or time-outs",
+          update,
+          [] { return form_help(kForm, option_infos(kOptions)); },
+          [] { return option_infos(kOptions); },
+          Completes::Sandboxes};
+}
+
+}  // namespace cove::cli

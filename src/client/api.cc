@@ -1,0 +1,224 @@
+#include "client/api.h"
+
+namespace cove::client {
+namespace {
+
+Target sandbox_target(const std::string& sandbox) { return Target("/v1/sandboxes").part(sandbox); }
+
+Target exec_target(const std::string& sandbox, const std::string& exec) {
+  return sandbox_target(sandbox).part("execs").part(exec);
+}
+
+Target file_target(const Place& place, std::string_view kind) {
+  return sandbox_target(place.sandbox).part(kind).query("path", place.path).query("user", place.user);
+}
+
+// Where the path is part of the body.
+Target entry_target(const Place& place, std::string_view action) {
+  return sandbox_target(place.sandbox).part("entries").part(action).query("user", place.user);
+}
+
+std::string recursive(Depth depth) { return depth == Depth::Recursive ? "true" : ""; }
+
+Result<std::vector<Json>> list_of(const Json& answer, const std::string& name) {
+  const Json& list = field(answer, name);
+  if (!list.is_array()) return fail(Code::Internal, concat("the server's answer has no list of ", name));
+  return std::vector<Json>(list.begin(), list.end());
+}
+
+}  // namespace
+
+Result<Json> Api::ask(const std::string& method, const Target& target, const std::optional<Json>& body) {
+  Request request;
+  request.method = method;
+  request.target = target.text();
+  request.headers = {{"Accept", "application/json"}};
+  if (body) {
+    request.headers.push_back({"Content-Type", "application/json"});
+    request.body = dump(*body);
+  }
+  Response response = COVE_TRY(http_.fetch(request));
+  if (response.body.empty()) return Json();
+  return parse_json(response.body);
+}
+
+Result<EventStream> Api::follow(const Target& target) {
+  Request request;
+  request.target = target.text();
+  request.headers = {{"Accept", "text/event-stream"}};
+  COVE_TRY(http_.open(request));
+  return EventStream(http_.body());
+}
+
+Result<std::vector<Json>> Api::all_pages(const Target& target, const std::string& name) {
+  std::vector<Json> all;
+  std::string after;
+  do {
+    Target page = target;
+    Json answer = COVE_TRY(ask("GET", page.query("limit", "1000").query("after", after)));
+    for (Json& item : COVE_TRY(list_of(answer, name))) all.push_back(std::move(item));
+    after = text_of(answer, "next");
+  } while (!after.empty());
+  return all;
+}
+
+Result<Json> Api::create(const Json& order) { return ask("POST", Target("/v1/sandboxes"), order); }
+Result<Json> Api::sandbox(const std::string& sandbox) { return ask("GET", sandbox_target(sandbox)); }
+
+Result<std::vector<Json>> Api::sandboxes(const SandboxQuery& query) {
+  Target target("/v1/sandboxes");
+  target.query("state", query.state).query("name", query.name);
+  for (const std::string& label : query.labels) target.query("label", label);
+  return all_pages(target, "sandboxes");
+}
+
+Result<Json> Api::update(const std::string& sandbox, const Json& patch) {
+  return ask("PATCH", sandbox_target(sandbox), patch);
+}
+
+Result<Json> Api::act(const std::string& sandbox, std::string_view verb, const Json& order) {
+  return ask("POST", sandbox_target(sandbox).part(verb), order);
+}
+
+Result<void> Api::remove(const std::string& sandbox) {
+  COVE_TRY(ask("DELETE", sandbox_target(sandbox)));
+  return {};
+}
+
+Result<Json> Api::stats(const std::string& sandbox) { return ask("GET", sandbox_target(sandbox).part("stats")); }
+
+Result<Json> Api::exec(const std::string& sandbox, const Json& order) {
+  return ask("POST", sandbox_target(sandbox).part("execs"), order);
+}
+
+Result<Json> Api::find_exec(const std::string& sandbox, const std::string& exec) {
+  return ask("GET", exec_target(sandbox, exec));
+}
+
+Result<std::vector<Json>> Api::execs(const std::string& sandbox, const ExecQuery& query) {
+  return all_pages(sandbox_target(sandbox).part("execs").query("state", query.state).query("tag", query.tag), "execs");
+}
+
+Result<Json> Api::kill_exec(const std::string& sandbox, const std::string& exec) {
+  return ask("DELETE", exec_target(sandbox, exec));
+}
+
+Result<void> Api::signal_exec(const std::string& sandbox, const std::string& exec, const Json& order) {
+  COVE_TRY(ask("POST", exec_target(sandbox, exec).part("signal"), order));
+  return {};
+}
+
+Result<Json> Api::output(const std::string& sandbox, const std::string& exec, uint64_t from) {
+  return ask("GET", exec_target(sandbox, exec).part("output").query("from", concat(from)));
+}
+
+Result<EventStream> Api::follow_output(const std::string& sandbox, const std::string& exec, uint64_t from) {
+  return follow(exec_target(sandbox, exec).part("output").query("from", concat(from)));
+}
+
+InputChannel Api::open_input(const std::string& sandbox, const std::string& exec) const {
+  return InputChannel(http_, exec_target(sandbox, exec).part("stdin").text());
+}
+
+Result<WebSocket> Api::attach(const std::string& sandbox, const std::string& exec, uint64_t from) {
+  return WebSocket::open(http_, exec_target(sandbox, exec).part("attach").query("from", concat(from)).text());
+}
+
+Result<Json> Api::entry(const Place& place) {
+  Json answer = COVE_TRY(ask("GET", file_target(place, "entries").query("depth", "0")));
+  std::vector<Json> entries = COVE_TRY(list_of(answer, "entries"));
+  if (entries.size() != 1) return fail(Code::Internal, concat("the server has listed ", entries.size(), " entries"));
+  return entries[0];
+}
+
+Result<Json> Api::entries(const Place& place, int depth) {
+  return ask("GET", file_target(place, "entries").query("depth", concat(depth)));
+}
+
+Result<ResponseHead> Api::open_file(const Place& place) {
+  Request request;
+  request.target = file_target(place, "files").text();
+  return http_.open(request);
+}
+
+Result<uint64_t> Api::download(const Place& place, int file, const Progress& progress) {
+  COVE_TRY(open_file(place));
+  return body().copy_to(file, progress);
+}
+
+Result<Json> Api::upload(const Place& place, const Upload& upload) {
+  Request request;
+  request.method = "PUT";
+  request.target = file_target(place, "files").query("mode", upload.mode).text();
+  request.headers = {{"Content-Type", "application/octet-stream"}};
+  request.length = upload.data ? upload.data->size() : upload.size;
+  request.progress = upload.progress;
+  request.produce = [&](BodyWriter& body) {
+    if (upload.data) return body.write(*upload.data);
+    return upload.size ? body.write_file(upload.file, *upload.size) : body.write_rest(upload.file);
+  };
+  return parse_json(COVE_TRY(http_.fetch(request)).body);
+}
+
+Result<void> Api::remove_file(const Place& place, Depth depth) {
+  COVE_TRY(ask("DELETE", file_target(place, "files").query("recursive", recursive(depth))));
+  return {};
+}
+
+Result<Json> Api::make_folder(const Place& place, const std::string& mode, Parents parents) {
+  Json order = {{"path", place.path}};
+  if (!mode.empty()) order["mode"] = mode;
+  if (parents == Parents::Make) order["parents"] = true;
+  return ask("POST", entry_target(place, "mkdir"), order);
+}
+
+Result<Json> Api::move(const Place& from, const std::string& to) {
+  return ask("POST", entry_target(from, "move"), Json{{"from", from.path}, {"to", to}});
+}
+
+Result<Json> Api::change_mode(const Place& place, const std::string& mode) {
+  return ask("POST", entry_target(place, "chmod"), Json{{"path", place.path}, {"mode", mode}});
+}
+
+Result<void> Api::open_archive(const Place& place) {
+  Request request;
+  request.target = file_target(place, "archive").text();
+  COVE_TRY(http_.open(request));
+  return {};
+}
+
+Result<Json> Api::unpack(const Place& place, std::function<Result<void>(BodyWriter&)> produce,
+                         const Progress& progress) {
+  Request request;
+  request.method = "PUT";
+  request.target = file_target(place, "archive").text();
+  request.headers = {{"Content-Type", "application/x-tar"}};
+  request.produce = std::move(produce);
+  request.progress = progress;
+  return parse_json(COVE_TRY(http_.fetch(request)).body);
+}
+
+Result<EventStream> Api::watch(const Place& place, Depth depth) {
+  return follow(file_target(place, "watch").query("recursive", recursive(depth)));
+}
+
+Result<Json> Api::events(uint64_t after) {
+  return ask("GET", Target("/v1/events").query("after", concat(after)).query("limit", "1000"));
+}
+
+Result<EventStream> Api::follow_events(uint64_t after) {
+  return follow(Target("/v1/events").query("after", concat(after)));
+}
+
+Result<Json> Api::create_key(const Json& order) { return ask("POST", Target("/v1/keys"), order); }
+
+Result<std::vector<Json>> Api::keys() { return list_of(COVE_TRY(ask("GET", Target("/v1/keys"))), "keys"); }
+
+Result<void> Api::revoke_key(const std::string& key) {
+  COVE_TRY(ask("DELETE", Target("/v1/keys").part(key)));
+  return {};
+}
+
+Result<std::vector<Json>> Api::settings() { return list_of(COVE_TRY(ask("GET", Target("/v1/config"))), "settings"); }
+
+}  // namespace cove::client

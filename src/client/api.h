@@ -1,0 +1,109 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "client/event_stream.h"
+#include "client/http.h"
+#include "client/input_channel.h"
+#include "client/json.h"
+#include "client/target.h"
+#include "client/websocket.h"
+
+namespace cove::client {
+
+struct SandboxQuery {
+  std::string state;
+  std::string name;
+  std::vector<std::string> labels;  // KEY=VALUE
+};
+
+struct ExecQuery {
+  std::string state;
+  std::string tag;
+};
+
+// A path in a sandbox, as one of its users sees it.
+struct Place {
+  std::string sandbox;
+  std::string path;
+  std::string user;  // empty: the sandbox's
+};
+
+enum class Depth { One, Recursive };
+enum class Parents { MustExist, Make };
+
+// What is to be sent as a file.
+struct Upload {
+  int file = -1;
+  std::optional<uint64_t> size;     // none: until its end
+  std::optional<std::string> data;  // in place of a file
+  std::string mode;                 // "0644"; empty: as it was, or 0644
+  Progress progress;
+};
+
+// The operations of api/openapi.yaml, one call each. `sandbox` is an id or a name. Blocking; one thread; one request at
+// a time: a stream that was opened is over when the next call is made.
+class Api {
+ public:
+  explicit Api(Http http) : http_(std::move(http)) {}
+  const Http& http() const { return http_; }
+  // How long the server may be silent; negative: for ever.
+  void set_patience(std::chrono::milliseconds patience) { http_.set_patience(patience); }
+
+  Result<Json> create(const Json& order);
+  Result<Json> sandbox(const std::string& sandbox);
+  Result<std::vector<Json>> sandboxes(const SandboxQuery& query);
+  Result<Json> update(const std::string& sandbox, const Json& patch);
+  // "start", "stop", "pause", "resume" or "renew".
+  Result<Json> act(const std::string& sandbox, std::string_view verb, const Json& order = Json::object());
+  Result<void> remove(const std::string& sandbox);
+  Result<Json> stats(const std::string& sandbox);
+
+  Result<Json> exec(const std::string& sandbox, const Json& order);
+  Result<Json> find_exec(const std::string& sandbox, const std::string& exec);
+  Result<std::vector<Json>> execs(const std::string& sandbox, const ExecQuery& query);
+  Result<Json> kill_exec(const std::string& sandbox, const std::string& exec);
+  Result<void> signal_exec(const std::string& sandbox, const std::string& exec, const Json& order);
+  // One portion: {chunks, next, ended, result}.
+  Result<Json> output(const std::string& sandbox, const std::string& exec, uint64_t from);
+  Result<EventStream> follow_output(const std::string& sandbox, const std::string& exec, uint64_t from);
+  InputChannel open_input(const std::string& sandbox, const std::string& exec) const;
+  Result<WebSocket> attach(const std::string& sandbox, const std::string& exec, uint64_t from);
+
+  Result<Json> entry(const Place& place);               // itself
+  Result<Json> entries(const Place& place, int depth);  // {entries, truncated}
+  Result<uint64_t> download(const Place& place, int file, const Progress& progress);
+  // The head of the answer; the file is in body().
+  Result<ResponseHead> open_file(const Place& place);
+  Result<Json> upload(const Place& place, const Upload& upload);
+  Result<void> remove_file(const Place& place, Depth depth);
+  Result<Json> make_folder(const Place& place, const std::string& mode, Parents parents);
+  Result<Json> move(const Place& from, const std::string& to);
+  Result<Json> change_mode(const Place& place, const std::string& mode);
+  // A folder as tar, in body().
+  Result<void> open_archive(const Place& place);
+  Result<Json> unpack(const Place& place, std::function<Result<void>(BodyWriter&)> produce, const Progress& progress);
+  Result<EventStream> watch(const Place& place, Depth depth);
+  Body& body() { return http_.body(); }
+
+  Result<Json> events(uint64_t after);  // one portion: {events, next}
+  Result<EventStream> follow_events(uint64_t after);
+  Result<Json> create_key(const Json& order);
+  Result<std::vector<Json>> keys();
+  Result<void> revoke_key(const std::string& key);
+  Result<std::vector<Json>> settings();
+
+ private:
+  Result<Json> ask(const std::string& method, const Target& target, const std::optional<Json>& body = {});
+  Result<EventStream> follow(const Target& target);
+  Result<std::vector<Json>> all_pages(const Target& target, const std::string& name);
+
+  Http http_;
+};
+
+}  // namespace cove::client

@@ -1,0 +1,172 @@
+#include "client/connection.h"
+
+#include <arpa/inet.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/text.h"
+#include "sys/file.h"
+
+namespace cove::client {
+namespace {
+
+constexpr size_t kPortion = 65536;
+constexpr size_t kFilePortion = 4 << 20;
+
+bool nobody_there(int errnum) {
+  return errnum == ENOENT || errnum == ECONNREFUSED || errnum == ETIMEDOUT || errnum == EHOSTUNREACH ||
+         errnum == ENETUNREACH;
+}
+
+std::unexpected<Error> cannot_connect(const Address& address) {
+  Error error = Error::from_errno(errno, concat("connect to the server at ", to_text(address)));
+  if (nobody_there(error.errnum())) return fail(std::move(error).as(Code::Unavailable));
+  return fail(std::move(error));
+}
+
+Result<UniqueFd> connect_to(const Address& address, const sockaddr* place, socklen_t size) {
+  UniqueFd socket(::socket(place->sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return fail_errno("socket");
+  int status;
+  do {
+    status = ::connect(socket.get(), place, size);
+  } while (status < 0 && (errno == EINTR || errno == EAGAIN));
+  if (status < 0) return cannot_connect(address);
+  return socket;
+}
+
+Result<UniqueFd> connect_unix(const Address& address) {
+  sockaddr_un place = {};
+  place.sun_family = AF_UNIX;
+  if (address.path.size() >= sizeof place.sun_path)
+    return fail(Code::Invalid, concat("the socket's path ", address.path, " is too long"));
+  std::memcpy(place.sun_path, address.path.data(), address.path.size());
+  return connect_to(address, reinterpret_cast<sockaddr*>(&place), sizeof place);
+}
+
+// A static program has no name services: names are those of /etc/hosts.
+std::string number_of(const std::string& host) {
+  if (host == "localhost") return "127.0.0.1";
+  for (std::string& line : split(sys::read_file("/etc/hosts", 1 << 20).value_or(""), '\n')) {
+    std::replace(line.begin(), line.end(), '\t', ' ');
+    std::vector<std::string> words = split(line.substr(0, line.find('#')), ' ');
+    std::erase(words, "");
+    if (words.size() > 1 && std::find(words.begin() + 1, words.end(), host) != words.end()) return words[0];
+  }
+  return host;
+}
+
+Result<UniqueFd> connect_tcp(const Address& address) {
+  std::string number = number_of(address.host);
+  sockaddr_in v4 = {};
+  v4.sin_family = AF_INET;
+  v4.sin_port = htons(address.port);
+  if (::inet_pton(AF_INET, number.c_str(), &v4.sin_addr) == 1)
+    return connect_to(address, reinterpret_cast<sockaddr*>(&v4), sizeof v4);
+  sockaddr_in6 v6 = {};
+  v6.sin6_family = AF_INET6;
+  v6.sin6_port = htons(address.port);
+  if (::inet_pton(AF_INET6, number.c_str(), &v6.sin6_addr) == 1)
+    return connect_to(address, reinterpret_cast<sockaddr*>(&v6), sizeof v6);
+  return fail(Error(Code::NotFound, concat("there is no host '", address.host, "' in /etc/hosts"))
+                  .hint("write its address in numbers"));
+}
+
+std::unexpected<Error> lost(std::string_view call) {
+  return fail(Error::from_errno(errno, concat(call, " the server")).as(Code::Unavailable));
+}
+
+}  // namespace
+
+Result<Connection> Connection::open(const Address& address) {
+  ::signal(SIGPIPE, SIG_IGN);
+  bool tcp = address.kind == Address::Kind::Tcp;
+  UniqueFd socket = COVE_TRY(tcp ? connect_tcp(address) : connect_unix(address));
+  int yes = 1;
+  if (tcp) ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+  return Connection(std::move(socket));
+}
+
+Result<void> Connection::wait_for(short events) const {
+  if (patience_.count() < 0) return {};
+  pollfd polled = {socket_.get(), events, 0};
+  int ready;
+  do {
+    ready = ::poll(&polled, 1, static_cast<int>(patience_.count()));
+  } while (ready < 0 && errno == EINTR);
+  if (ready > 0) return {};
+  return fail(Code::Unavailable, concat("the server has not answered for ", patience_.count(), " ms"));
+}
+
+Result<void> Connection::write(std::string_view data) {
+  while (!data.empty()) {
+    COVE_TRY(wait_for(POLLOUT));
+    ssize_t count = ::send(socket_.get(), data.data(), data.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return lost("write to");
+    data.remove_prefix(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+Result<void> Connection::write_file(int file, uint64_t count, const Progress& progress) {
+  while (count > 0) {
+    ssize_t sent = ::sendfile(socket_.get(), file, nullptr, std::min<uint64_t>(count, kFilePortion));
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && (errno == EPIPE || errno == ECONNRESET)) return lost("write to");
+    if (sent < 0) return fail_errno("sendfile");
+    if (sent == 0) return fail(Code::Invalid, "the file became shorter while it was sent");
+    count -= static_cast<uint64_t>(sent);
+    if (progress) progress(static_cast<uint64_t>(sent));
+    if (has_news()) return fail(Code::Unavailable, "the server did not take all of it");
+  }
+  return {};
+}
+
+bool Connection::has_news() const {
+  pollfd polled = {socket_.get(), POLLIN, 0};
+  return ::poll(&polled, 1, 0) > 0;
+}
+
+void Connection::take(size_t count) {
+  taken_ += count;
+  if (taken_ < buffer_.size()) return;
+  buffer_.clear();
+  taken_ = 0;
+}
+
+Result<bool> Connection::fill() {
+  if (taken_ > 0) buffer_.erase(0, std::exchange(taken_, 0));
+  size_t size = buffer_.size();
+  buffer_.resize(size + kPortion);
+  Result<size_t> count = read(buffer_.data() + size, kPortion);
+  buffer_.resize(size + count.value_or(0));
+  if (!count) return fail(std::move(count).error());
+  return *count > 0;
+}
+
+Result<size_t> Connection::read(char* data, size_t size) {
+  while (true) {
+    COVE_TRY(wait_for(POLLIN));
+    ssize_t count = ::recv(socket_.get(), data, size, 0);
+    if (count >= 0) return static_cast<size_t>(count);
+    if (errno != EINTR) return lost("read from");
+  }
+}
+
+Result<pid_t> Connection::peer() const {
+  ucred credentials = {};
+  socklen_t size = sizeof credentials;
+  if (::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size) < 0) return fail_errno("getsockopt");
+  return credentials.pid;
+}
+
+}  // namespace cove::client

@@ -1,0 +1,107 @@
+#include "client/server.h"
+
+#include <cstdlib>
+
+#include "base/text.h"
+#include "client/autostart.h"
+
+namespace cove::client {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(30);
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool may_start() { return variable("COVE_AUTOSTART") != "0"; }
+
+// Who is there: "Cove-Version: 0.2.0", or "Server: cove/0.2.0".
+std::string version_of(const ResponseHead& head) {
+  constexpr std::string_view kProduct = "cove/";
+  std::string_view version = head.header("cove-version");
+  std::string_view product = head.header("server");
+  if (version.empty() && product.starts_with(kProduct)) version = product.substr(kProduct.size());
+  return std::string(version.substr(0, version.find(' ')));
+}
+
+enum class Standing { Good, Outdated };
+
+// Only one that was started by itself is replaced: others have somebody who looks after them.
+Result<Standing> examine(Http& http) {
+  Request request;
+  request.target = "/v1/health/live";
+  Response response = COVE_TRY(http.fetch(request));
+  bool automatic = response.head.header("cove-auto") == "1";
+  std::string version = version_of(response.head);
+  bool older = !version.empty() && is_older(version, COVE_VERSION);
+  return automatic && older ? Standing::Outdated : Standing::Good;
+}
+
+std::unexpected<Error> absent(Error error, const ServerChoice& choice) {
+  if (choice.own) return fail(std::move(error).hint("cove serve starts it"));
+  return fail(std::move(error).hint("COVE_HOST names that server: is it running?"));
+}
+
+// Others may have done it while the lock was waited for.
+Result<void> start_once(Http& http) {
+  UniqueFd lock = COVE_TRY(lock_start(http.address().path));
+  if (http.connect()) return {};
+  COVE_TRY(start_server(http.address().path));
+  return http.connect();
+}
+
+Result<void> replace_once(Http& http) {
+  UniqueFd lock = COVE_TRY(lock_start(http.address().path));
+  Http again(http.address(), http.identity());
+  Result<Standing> standing = examine(again);
+  if (standing && *standing == Standing::Outdated) {
+    COVE_TRY(stop_server(COVE_TRY(again.peer())));
+    COVE_TRY(start_server(http.address().path));
+  }
+  return {};
+}
+
+}  // namespace
+
+bool is_older(std::string_view version, std::string_view than) {
+  std::vector<std::string> left = split(version, '.'), right = split(than, '.');
+  for (size_t i = 0; i < std::max(left.size(), right.size()); ++i) {
+    int64_t a = i < left.size() ? parse_integer(left[i], 0, INT32_MAX).value_or(-1) : 0;
+    int64_t b = i < right.size() ? parse_integer(right[i], 0, INT32_MAX).value_or(-1) : 0;
+    if (a != b) return a < b;
+  }
+  return false;
+}
+
+Result<ServerChoice> find_server() {
+  ServerChoice choice;
+  choice.identity = {variable("COVE_API_KEY"), variable("COVE_PROJECT")};
+  std::string host = variable("COVE_HOST");
+  choice.own = host.empty();
+  if (choice.own)
+    choice.address = {Address::Kind::Unix, own_socket(), "", 0};
+  else
+    choice.address = COVE_TRY_NOTE("COVE_HOST", parse_address(host));
+  return choice;
+}
+
+bool is_listening(const Address& address) { return Connection::open(address).has_value(); }
+
+Result<Http> reach_server(const ServerChoice& choice, WhenAbsent when_absent) {
+  Http http(choice.address, choice.identity);
+  Result<void> connected = http.connect();
+  bool gone = !connected && connected.error().code() == Code::Unavailable;
+  if (!connected && !gone) return fail(std::move(connected).error());
+  if (gone && (!choice.own || when_absent == WhenAbsent::Fail || !may_start()))
+    return absent(std::move(connected).error(), choice);
+  if (gone) COVE_TRY(start_once(http));
+  if (!choice.own || gone) return http;
+  http.set_patience(kPatience);
+  if (COVE_TRY(examine(http)) == Standing::Outdated) COVE_TRY(replace_once(http));
+  http.set_patience(std::chrono::milliseconds(-1));
+  return http;
+}
+
+}  // namespace cove::client

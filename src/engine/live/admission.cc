@@ -1,0 +1,144 @@
+#include "engine/live/admission.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+
+#include "base/text.h"
+
+namespace cove::live {
+namespace {
+
+// What is left for the rest of the machine.
+constexpr uint64_t kLeastMemory = 256 * kMiB;
+constexpr uint64_t kLeastDisk = 1 * kGiB;
+
+uint64_t disk_of(const Limits& limits) { return limits.disk.value > 0 ? limits.disk.value : kDefaultDisk; }
+
+struct Check {
+  const char* what;
+  uint64_t used;
+  uint64_t wanted;
+  uint64_t most;  // 0: any
+  bool bytes;
+};
+
+std::string describe(const Check& check, const std::string& whose) {
+  if (!check.bytes) return concat(whose, " has ", check.used, " of at most ", check.most, " sandboxes");
+  return concat("the ", check.what, " limits of ", whose, "'s sandboxes would be ", format_bytes(check.used + check.wanted),
+                " together, of at most ", format_bytes(check.most));
+}
+
+Result<void> check_all(std::initializer_list<Check> checks, const std::string& whose) {
+  for (const Check& check : checks)
+    if (check.most > 0 && check.used + check.wanted > check.most)
+      return fail(Error(Code::Exhausted, describe(check, whose))
+                      .hint("delete or stop sandboxes that are not needed, or ask for smaller limits"));
+  return {};
+}
+
+uint64_t meminfo(const std::string& text, const char* name) {
+  size_t at = text.find(name);
+  unsigned long long kib = 0;
+  if (at == text.npos || std::sscanf(text.c_str() + at + std::char_traits<char>::length(name), ": %llu", &kib) != 1) return 0;
+  return kib * 1024;
+}
+
+}  // namespace
+
+MachineRoom measure_room(const std::string& state) {
+  MachineRoom room;
+  std::ifstream file("/proc/meminfo");
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  room.memory = meminfo(text, "MemTotal");
+  room.memory_available = meminfo(text, "MemAvailable");
+  struct statvfs info = {};
+  if (::statvfs(state.c_str(), &info) == 0) {
+    room.disk = static_cast<uint64_t>(info.f_blocks) * info.f_frsize;
+    room.disk_free = static_cast<uint64_t>(info.f_bavail) * info.f_frsize;
+  }
+  return room;
+}
+
+Result<void> Admission::enter(const std::string& project, const Config::Quotas& quotas, const Limits& limits,
+                              const MachineRoom& room) {
+  std::lock_guard lock(mutex_);
+  Numbers& own = projects_[project];
+  uint64_t disk = disk_of(limits);
+  Result<void> allowed = check_all({{"", own.sandboxes, 1, quotas.sandboxes, false},
+                                    {"memory", own.memory, limits.memory.value, quotas.memory, true},
+                                    {"disk", own.disk, disk, quotas.disk, true}},
+                                   concat("project ", project));
+  if (allowed)
+    allowed = check_all({{"", all_.sandboxes, 1, config_.admission.sandboxes, false},
+                         {"memory", all_.memory, limits.memory.value, config_.admission.memory, true},
+                         {"disk", all_.disk, disk, config_.admission.disk, true}},
+                        "the server");
+  uint64_t least_memory = std::max(kLeastMemory, room.memory / 20);
+  if (allowed && config_.admission.memory == 0 && room.memory > 0 && room.memory_available < least_memory)
+    allowed = fail(Error(Code::Exhausted, concat("the machine has only ", format_bytes(room.memory_available), " of memory left"))
+                       .hint("delete or stop sandboxes that are not needed"));
+  if (allowed && config_.admission.disk == 0 && room.disk > 0 && room.disk_free < kLeastDisk)
+    allowed = fail(Error(Code::Exhausted, concat("the machine has only ", format_bytes(room.disk_free), " of disk left"))
+                       .hint("delete sandboxes that are not needed, or free some disk"));
+  if (!allowed) {
+    ++refusals_;
+    return allowed;
+  }
+  for (Numbers* numbers : {&own, &all_}) {
+    numbers->sandboxes += 1;
+    numbers->memory += limits.memory.value;
+    numbers->disk += disk;
+  }
+  return {};
+}
+
+Result<void> Admission::take_memory(const std::string& project, const Config::Quotas& quotas, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  Numbers& own = projects_[project];
+  Result<void> allowed = check_all({{"memory", own.memory, bytes, quotas.memory, true}}, concat("project ", project));
+  if (allowed) allowed = check_all({{"memory", all_.memory, bytes, config_.admission.memory, true}}, "the server");
+  if (!allowed) return ++refusals_, allowed;
+  own.memory += bytes;
+  all_.memory += bytes;
+  return {};
+}
+
+void Admission::give_memory(const std::string& project, uint64_t bytes) {
+  std::lock_guard lock(mutex_);
+  for (Numbers* numbers : {&projects_[project], &all_}) numbers->memory -= std::min(bytes, numbers->memory);
+}
+
+void Admission::count(const std::string& project, const Limits& limits, Memory memory) {
+  std::lock_guard lock(mutex_);
+  for (Numbers* numbers : {&projects_[project], &all_}) {
+    numbers->sandboxes += 1;
+    if (memory == Memory::Used) numbers->memory += limits.memory.value;
+    numbers->disk += disk_of(limits);
+  }
+}
+
+void Admission::leave(const std::string& project, const Limits& limits, Memory memory) {
+  std::lock_guard lock(mutex_);
+  for (Numbers* numbers : {&projects_[project], &all_}) {
+    numbers->sandboxes -= std::min<uint64_t>(1, numbers->sandboxes);
+    if (memory == Memory::Used) numbers->memory -= std::min(limits.memory.value, numbers->memory);
+    numbers->disk -= std::min(disk_of(limits), numbers->disk);
+  }
+}
+
+Numbers Admission::numbers(const std::string& project) const {
+  std::lock_guard lock(mutex_);
+  if (project.empty()) return all_;
+  auto found = projects_.find(project);
+  return found == projects_.end() ? Numbers() : found->second;
+}
+
+uint64_t Admission::refusals() const {
+  std::lock_guard lock(mutex_);
+  return refusals_;
+}
+
+}  // namespace cove::live

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "base/result.h"
+#include "engine/live/config.h"
+#include "engine/live/sandbox_info.h"
+
+namespace cove::live {
+
+// What the machine has left.
+struct MachineRoom {
+  uint64_t memory = 0;            // total
+  uint64_t memory_available = 0;
+  uint64_t disk = 0;  // of the file system with the state folder
+  uint64_t disk_free = 0;
+};
+MachineRoom measure_room(const std::string& state);
+
+// Decides whether one more sandbox may run. Sums of limits are held against what the administrator configured, for the
+// server and for each project; where he configured nothing, what the machine really has left decides, because a limit
+// is rarely used up. Thread-safe.
+class Admission {
+ public:
+  Admission(const Config& config) : config_(config) {}
+
+  // Exhausted, with which limit it is. What is let in counts until `leave`.
+  Result<void> enter(const std::string& project, const Config::Quotas& quotas, const Limits& limits,
+                     const MachineRoom& room);
+  enum class Memory { Used, Unused };
+  void leave(const std::string& project, const Limits& limits, Memory memory);
+  // A stopped sandbox uses no memory; one that is started again must find room for it.
+  Result<void> take_memory(const std::string& project, const Config::Quotas& quotas, uint64_t bytes);
+  void give_memory(const std::string& project, uint64_t bytes);
+  // What is there already after a restart of the server.
+  void count(const std::string& project, const Limits& limits, Memory memory);
+
+  Numbers numbers(const std::string& project) const;  // empty: all
+  uint64_t refusals() const;
+
+ private:
+  const Config& config_;
+  mutable std::mutex mutex_;
+  std::map<std::string, Numbers> projects_;
+  Numbers all_;
+  uint64_t refusals_ = 0;
+};
+
+}  // namespace cove::live

@@ -1,0 +1,164 @@
+// Starting and finding execs.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/crash_point.h"
+#include "base/id.h"
+#include "base/text.h"
+#include "engine/environment.h"
+#include "engine/live/clock.h"
+#include "engine/live/ended_exec.h"
+#include "engine/live/live_engine.h"
+#include "engine/live/record_codec.h"
+#include "model/language.h"
+#include "sys/file.h"
+
+namespace cove::live {
+namespace {
+
+constexpr const char* kFileWord = "{file}";  // in argv: where the path of the code goes
+
+std::unexpected<Error> no_exec(const std::string& exec) {
+  return fail(Code::NotFound, concat("there is no exec '", exec, "' in this sandbox"));
+}
+
+Limits limits_in_force(const Limits& sandbox, const ExecOrder& order) {
+  Limits limits = sandbox;
+  if (order.limits.timeout.named) limits.timeout = order.limits.timeout;
+  if (order.limits.output.named) limits.output = order.limits.output;
+  if (order.limits_grace_named) limits.grace = order.limits.grace;
+  if (order.limits_retained_named) limits.retained = order.limits.retained;
+  return limits;
+}
+
+EnforcedLimits enforced_for(const SandboxInfo& sandbox, const Limits& limits) {
+  EnforcedLimits enforced = sandbox.enforced;
+  if (limits.timeout.value.count() > 0) enforced["timeout"] = {concat(limits.timeout.value.count(), " ms"), "timer"};
+  if (limits.output.value > 0) enforced["output"] = {format_bytes(limits.output.value), "counter"};
+  return enforced;
+}
+
+// What every program has, then what the sandbox has, then the exec's own.
+Environment whole_environment(const SandboxInfo& sandbox, const ExecOrder& order) {
+  Environment env = safe_environment();
+  for (const Environment* more : {&sandbox.spec.env, &order.spec.env}) env.insert(env.end(), more->begin(), more->end());
+  return env;
+}
+
+Result<void> write_code(View& view, const std::string& path, std::string_view code) {
+  UniqueFd file = COVE_TRY(view.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
+  while (!code.empty()) {
+    ssize_t count = ::write(file.get(), code.data(), code.size());
+    if (count <= 0) return fail_errno(concat("write ", path, " in the sandbox"));
+    code.remove_prefix(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+}  // namespace
+
+std::string LiveEngine::log_path(const std::string& sandbox, const std::string& exec) const {
+  return concat(config_.state, "/server/logs/", sandbox, "/", exec);
+}
+
+void LiveEngine::remove_logs(const std::string& sandbox) const {
+  static_cast<void>(sys::remove_tree(concat(config_.state, "/server/logs/", sandbox)));
+}
+
+Result<void> LiveEngine::put_code(LiveSandbox& sandbox, ExecOrder& order) {
+  if (order.language.empty()) return {};
+  std::string path = concat("/tmp/cove-", order.spec.id, COVE_TRY(find_language(order.language)).extension);
+  std::string user = order.spec.user.empty() ? sandbox.info().spec.user : order.spec.user;
+  std::unique_ptr<View> view = COVE_TRY(sandbox.open_view(user));
+  COVE_TRY_NOTE("put the code into the sandbox", write_code(*view, path, order.code));
+  for (std::string& word : order.spec.argv)
+    if (word == kFileWord) word = path;
+  return {};
+}
+
+LiveExec::Parts LiveEngine::parts_of(const Caller& caller, const SandboxInfo& sandbox, ExecOrder order) const {
+  LiveExec::Parts parts;
+  parts.info.id = order.spec.id;
+  parts.info.sandbox_id = sandbox.spec.id;
+  parts.info.started_us = now_us();
+  parts.info.started_ms = parts.info.started_us / 1000;
+  parts.limits = limits_in_force(sandbox.spec.limits, order);
+  parts.enforced = enforced_for(sandbox, parts.limits);
+  parts.project = sandbox.project;
+  parts.actor = caller.actor;
+  parts.log_path = log_path(sandbox.spec.id, order.spec.id);
+  order.code.clear();
+  order.input.reset();
+  order.limits = parts.limits;
+  parts.info.order = std::move(order);
+  return parts;
+}
+
+Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::string& name, ExecOrder order) {
+  auto start = std::chrono::steady_clock::now();
+  Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Run));
+  std::shared_ptr<void> use = COVE_TRY(begin_use(caller, sandbox));
+  order.spec.id = make_id();
+  COVE_TRY(put_code(*sandbox, order));
+  SandboxInfo info = sandbox->info();
+  std::optional<std::string> input = std::move(order.input);
+  ExecSpec spec = order.spec;
+  spec.env = whole_environment(info, order);
+  LiveExec::Parts parts = parts_of(caller, info, std::move(order));
+  COVE_TRY(sys::make_folders(concat(config_.state, "/server/logs/", info.spec.id), 0700));
+  nlohmann::json data = {{"argv", parts.info.order.spec.argv}};
+  EventDraft event{"exec.started", info.project, info.spec.id, spec.id, caller.actor,
+                   data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), parts.info.started_ms};
+  COVE_TRY(store_->insert_exec(record_of(parts.info), {&event, 1}));
+  crash_point("engine.exec.recorded");
+  ExecRecord record = record_of(parts.info);
+  Result<std::shared_ptr<LiveExec>> exec = sandbox->start_exec(std::move(parts), std::move(spec), std::move(input));
+  if (!exec) {
+    record.state = kExecEnded;
+    record.ended_ms = now_ms();
+    EventDraft ended{"exec.ended", info.project, info.spec.id, record.id, caller.actor, R"({"status":"failed"})",
+                     record.ended_ms};
+    static_cast<void>(store_->update_exec(record, {&ended, 1}));
+    return std::unexpected(exec.error());
+  }
+  exec_start_seconds_.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return *exec;
+}
+
+Result<std::shared_ptr<Exec>> LiveEngine::find_exec(const Caller& caller, const std::string& name,
+                                                    const std::string& exec, Scope scope) {
+  Shared sandbox = COVE_TRY(look_up(caller, name, scope));
+  if (std::shared_ptr<LiveExec> live = sandbox->find_exec(exec)) {
+    if (scope == Scope::Run) sandbox->touch();
+    return live;
+  }
+  Result<ExecRecord> record = store_->find_exec(sandbox->id(), exec);
+  if (!record) return no_exec(exec);
+  // It ended between the two looks.
+  if (record->state == kExecRunning)
+    if (std::shared_ptr<LiveExec> live = sandbox->find_exec(exec)) return live;
+  return make_ended_exec(COVE_TRY(info_of(*record)), log_path(sandbox->id(), exec));
+}
+
+Result<Page<ExecInfo>> LiveEngine::list_execs(const Caller& caller, const std::string& name, const ExecFilter& filter,
+                                              const std::string& after, size_t limit) {
+  Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Read));
+  Store::ExecFilter wanted;
+  if (filter.state) wanted.state = *filter.state == ExecState::Running ? kExecRunning : kExecEnded;
+  wanted.tag = filter.tag;
+  std::vector<ExecRecord> records = COVE_TRY(store_->list_execs(sandbox->id(), wanted, after, limit + 1));
+  Page<ExecInfo> page;
+  for (const ExecRecord& record : records) {
+    if (page.items.size() == limit) {
+      page.next = cursor(records[limit - 1]);
+      break;
+    }
+    std::shared_ptr<LiveExec> live = sandbox->find_exec(record.id);
+    page.items.push_back(live ? live->info() : COVE_TRY(info_of(record)));
+  }
+  return page;
+}
+
+}  // namespace cove::live

@@ -1,0 +1,137 @@
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <set>
+#include <shared_mutex>
+#include <thread>
+
+#include "engine/live/admission.h"
+#include "engine/live/engine.h"
+#include "engine/live/errands.h"
+#include "engine/live/histogram.h"
+#include "engine/live/live_sandbox.h"
+
+namespace cove::live {
+
+// The one Engine there is. Its parts: live_engine.cc (finding and listing), lifecycle.cc (making, changing and ending
+// sandboxes), exec_start.cc, recovery.cc (taking over from an earlier server) and housekeeping.cc (expiry, pruning).
+class LiveEngine : public Engine {
+ public:
+  LiveEngine(const Config& config, std::unique_ptr<Store> store, std::unique_ptr<Runtime> runtime,
+             std::unique_ptr<Pump> pump);
+  ~LiveEngine() override;
+
+  Result<void> recover();
+  void start_housekeeping();
+
+  Result<SandboxInfo> create(const Caller& caller, CreateOrder order) override;
+  Result<SandboxInfo> find(const Caller& caller, const std::string& sandbox) override;
+  Result<Page<SandboxInfo>> list(const Caller& caller, const SandboxFilter& filter, const std::string& after,
+                                 size_t limit) override;
+  Result<SandboxInfo> update(const Caller& caller, const std::string& sandbox, const UpdateOrder& order) override;
+  Result<SandboxInfo> start(const Caller& caller, const std::string& sandbox) override;
+  Result<SandboxInfo> stop(const Caller& caller, const std::string& sandbox, std::chrono::milliseconds grace) override;
+  Result<SandboxInfo> pause(const Caller& caller, const std::string& sandbox) override;
+  Result<SandboxInfo> resume(const Caller& caller, const std::string& sandbox) override;
+  Result<SandboxInfo> renew(const Caller& caller, const std::string& sandbox,
+                            std::optional<std::chrono::milliseconds> idle,
+                            std::optional<std::chrono::milliseconds> max) override;
+  Result<void> remove(const Caller& caller, const std::string& sandbox) override;
+  Result<Stats> stats(const Caller& caller, const std::string& sandbox) override;
+
+  Result<std::shared_ptr<Exec>> exec(const Caller& caller, const std::string& sandbox, ExecOrder order) override;
+  Result<std::shared_ptr<Exec>> find_exec(const Caller& caller, const std::string& sandbox, const std::string& exec,
+                                          Scope scope) override;
+  Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& sandbox, const ExecFilter& filter,
+                                    const std::string& after, size_t limit) override;
+  Result<FileLease> files(const Caller& caller, const std::string& sandbox, const std::string& user,
+                          Scope scope) override;
+  void note(const Caller& caller, const std::string& kind, const std::string& sandbox_id, const std::string& exec_id,
+            const std::string& data_json) override;
+  Result<std::vector<EventRecord>> events(const Caller& caller, uint64_t after, size_t limit) override;
+  Result<std::shared_ptr<Subscription>> subscribe_events() override;
+  Result<Numbers> usage(const std::string& project) override { return admission_.numbers(project); }
+  std::chrono::seconds retry_after() const override { return std::chrono::seconds(2); }
+  Store& store() override { return *store_; }
+  const Config& config() const override { return config_; }
+  Capabilities capabilities() const override { return runtime_->capabilities(); }
+  Counts counts() override;
+  bool idle() const override;
+  void stop_serving() override;
+
+ private:
+  using Shared = std::shared_ptr<LiveSandbox>;
+  using Key = std::pair<int64_t, std::string>;  // created_ms and id: the order of lists
+
+  Result<Shared> look_up(const Caller& caller, const std::string& sandbox, Scope scope) const;
+  void add(const Shared& sandbox);
+  void drop(const Shared& sandbox);
+  std::vector<Shared> all() const;
+  Shared make_live(SandboxInfo info);
+
+  // lifecycle.cc
+  Result<std::optional<SandboxInfo>> earlier_answer(const CreateOrder& order, const std::string& project);
+  Result<SandboxInfo> make(const Caller& caller, CreateOrder order);
+  Result<Shared> raise(const Caller& caller, SandboxInfo info, const CreateOrder& order);
+  Result<void> start_locked(const Caller& caller, LiveSandbox& sandbox);
+  Result<void> stop_locked(const Caller& caller, LiveSandbox& sandbox, std::chrono::milliseconds grace,
+                           const std::string& reason, const std::string& kind);
+  Result<void> pause_locked(const Caller& caller, LiveSandbox& sandbox, const std::string& reason);
+  Result<void> resume_locked(const Caller& caller, LiveSandbox& sandbox);
+  Result<void> remove_locked(const Caller& caller, const Shared& sandbox, const std::string& kind);
+  Result<void> record(const Caller& caller, LiveSandbox& sandbox, SandboxInfo info, const std::string& kind,
+                      const std::string& data = "{}");
+  Result<std::shared_ptr<void>> begin_use(const Caller& caller, const Shared& sandbox);
+  void on_gone(const Shared& sandbox, const SandboxEnded& end);
+  Result<Config::Quotas> quotas_of(const std::string& project);
+  static void count_expiry(SandboxInfo& info, int64_t from_ms);
+
+  // exec_start.cc
+  Result<void> put_code(LiveSandbox& sandbox, ExecOrder& order);
+  LiveExec::Parts parts_of(const Caller& caller, const SandboxInfo& sandbox, ExecOrder order) const;
+  std::string log_path(const std::string& sandbox, const std::string& exec) const;
+  void remove_logs(const std::string& sandbox) const;
+
+  // recovery.cc
+  Result<void> recover_sandbox(const SandboxRecord& record);
+  Result<void> adopt(const Shared& sandbox, SandboxInfo info);
+  std::vector<LiveExec::Parts> adoptable_execs(const SandboxInfo& info, const std::vector<std::string>& known);
+  void end_lost_execs(const SandboxInfo& info, const std::set<std::string>& adopted, const std::string& why);
+
+  // housekeeping.cc
+  void keep_house();
+  void expire(const Shared& sandbox);
+  void persist_touches();
+
+  const Config config_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<Pump> pump_;
+  Errands errands_;
+  Admission admission_;
+  Histogram create_seconds_;
+  Histogram exec_seconds_;
+  Histogram exec_start_seconds_;
+  ExecTools tools_;
+
+  mutable std::shared_mutex mutex_;  // of the three below
+  std::map<std::string, Shared> by_id_;
+  std::map<std::pair<std::string, std::string>, std::string> by_name_;  // project and name
+  std::map<Key, Shared> in_order_;
+
+  std::mutex making_mutex_;
+  std::condition_variable made_;
+  std::set<std::pair<std::string, std::string>> making_;  // idempotency keys that are being worked on
+
+  std::mutex events_mutex_;
+  std::vector<std::weak_ptr<Subscription>> event_followers_;
+
+  std::mutex house_mutex_;
+  std::condition_variable house_wake_;
+  bool stopping_ = false;
+  std::thread house_;
+  std::map<std::string, int64_t> touched_;  // last_used_ms on record
+};
+
+}  // namespace cove::live

@@ -1,0 +1,16 @@
+#pragma once
+
+#include "base/result.h"
+#include "engine/live/sandbox_info.h"
+#include "store/records.h"
+
+// Sandboxes and execs as the store keeps them. docs/formats/state.md describes the JSON.
+namespace cove::live {
+
+SandboxRecord record_of(const SandboxInfo& info);
+Result<SandboxInfo> info_of(const SandboxRecord& record);
+
+ExecRecord record_of(const ExecInfo& info);
+Result<ExecInfo> info_of(const ExecRecord& record);
+
+}  // namespace cove::live

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/live/config.h"
+#include "model/exec.h"
+#include "model/sandbox.h"
+
+namespace cove::live {
+
+enum class State { Creating, Running, Paused, Stopped, Deleting };
+const char* state_name(State state);  // "running"
+std::optional<State> parse_state(const std::string& name);
+
+// Times are milliseconds; 0 means none.
+struct Lifecycle {
+  std::chrono::milliseconds idle{0};  // without use
+  std::chrono::milliseconds max{0};   // since it was made, started or renewed
+  OnExpire on_expire = OnExpire::Stop;
+  bool auto_resume = false;
+};
+
+// A sandbox as its users see it. Times are milliseconds since 1970; 0 means not yet or never.
+struct SandboxInfo {
+  SandboxSpec spec;
+  std::string project;
+  State state = State::Creating;
+  std::string reason;  // why it is in this state, where somebody might wonder
+  Lifecycle lifecycle;
+  EnforcedLimits enforced;
+  std::vector<std::string> warnings;
+  int64_t created_ms = 0;
+  int64_t started_ms = 0;
+  int64_t last_used_ms = 0;
+  int64_t expires_ms = 0;
+};
+
+struct CreateOrder {
+  SandboxSpec spec;  // the id is given by the engine; limits that the caller did not name are the configuration's
+  Lifecycle lifecycle;
+  bool start = true;
+  std::string idempotency_key;
+  std::string request_hash;  // of the body, to tell a repeated request from another with the same key
+};
+
+// What is to be changed; the rest stays.
+struct UpdateOrder {
+  std::optional<std::string> name;
+  std::optional<std::map<std::string, std::string>> labels;
+  std::optional<Environment> env;
+  std::optional<Limits> limits;  // those that are named
+  std::optional<std::chrono::milliseconds> idle;
+  std::optional<std::chrono::milliseconds> max;
+  std::optional<OnExpire> on_expire;
+  std::optional<bool> auto_resume;
+};
+
+struct SandboxFilter {
+  std::optional<State> state;
+  std::string name;
+  std::map<std::string, std::string> labels;
+};
+
+template <typename T>
+struct Page {
+  std::vector<T> items;
+  std::string next;  // for `after`; empty at the end
+};
+
+enum class OnDisconnect { Kill, Keep };
+
+struct ExecOrder {
+  ExecSpec spec;  // argv, env, cwd, user, pty; the id is given by the engine. `input` false: no stdin at all
+  std::string shell;     // what argv was made of, for people
+  std::string language;  // with `code` in a file of the sandbox: put there before it starts
+  std::string code;
+  Limits limits;  // those that are named, of: timeout, output; and grace, retained
+  bool limits_grace_named = false;
+  bool limits_retained_named = false;
+  std::optional<std::string> input;  // written to it at once, then closed
+  bool detached = false;
+  std::string tag;
+};
+
+enum class ExecState { Running, Ended };
+
+struct ExecInfo {
+  std::string id;
+  std::string sandbox_id;
+  ExecState state = ExecState::Running;
+  ExecOrder order;  // without code and input
+  int64_t started_ms = 0;
+  int64_t started_us = 0;  // the same, finer
+  int64_t ended_ms = 0;
+  uint64_t next_seq = 1;  // the number that the next piece of output, or the end, has or will have
+  std::string result;     // ExecResult as JSON; empty while it runs
+};
+
+struct Numbers {
+  uint64_t sandboxes = 0;
+  uint64_t memory = 0;  // sums of limits, in bytes
+  uint64_t disk = 0;
+};
+
+}  // namespace cove::live

@@ -1,0 +1,61 @@
+#include "engine/verdict.h"
+
+#include <sys/wait.h>
+
+#include <csignal>
+#include <cstring>
+
+#include "base/text.h"
+
+namespace cove {
+namespace {
+
+void explain(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& limits) {
+  bool killed = result.signal == SIGKILL || result.exit_code == 128 + SIGKILL;
+  if (cause == Cause::Timeout) {
+    result.status = ExecStatus::Timeout;
+    result.why = concat("it ran longer than ", limits.timeout.value.count(), " ms");
+  } else if (cause == Cause::Output) {
+    result.status = ExecStatus::LimitExceeded;
+    result.why = concat("it wrote more than ", format_bytes(limits.output.value));
+  } else if (end.oom_kills > 0 && killed) {
+    result.status = ExecStatus::OomKilled;
+    result.why = concat("it used more than ", format_bytes(limits.memory.value), " of memory");
+  } else if (cause == Cause::Killed) {
+    result.status = ExecStatus::Killed;
+    result.why = "it was ended on request";
+  } else if (result.signal) {
+    result.status = ExecStatus::Killed;
+    result.why = concat("signal ", *result.signal, " (", ::strsignal(*result.signal), ") ended it");
+  } else if (*result.exit_code != 0) {
+    result.status = ExecStatus::Error;
+    result.why = concat("it ended with exit code ", *result.exit_code);
+  } else {
+    result.status = ExecStatus::Success;
+    result.why = "it ended with exit code 0";
+  }
+}
+
+}  // namespace
+
+void judge(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& limits) {
+  result.usage = end.usage;
+  if (WIFSIGNALED(end.wait_status))
+    result.signal = WTERMSIG(end.wait_status);
+  else
+    result.exit_code = WEXITSTATUS(end.wait_status);
+  if (end.refused_forks > 0)
+    result.denials.push_back({concat(end.refused_forks, " times a process or thread could not be started"),
+                              concat("the limit is ", limits.processes.value)});
+  explain(result, end, cause, limits);
+}
+
+void judge(ExecResult& result, const ExecFailed& failure) {
+  result.status = ExecStatus::Error;
+  result.exit_code = failure.exit_code;
+  result.started = false;
+  result.why = failure.error.message();
+  if (!failure.error.hint().empty()) result.why += concat(" (", failure.error.hint(), ")");
+}
+
+}  // namespace cove

@@ -1,0 +1,231 @@
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/close_range.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/text.h"
+#include "engine/live/config.h"
+#include "runtime/native/spawn_server.h"
+#include "sys/file.h"
+#include "sys/own_folder.h"
+#include "sys/socket.h"
+
+// cove-spawn serve [--auto] [--config FILE] [--ready-fd N] [--set NAME=VALUE]…
+//
+// Starts coved, which serves the API without privilege, and does for it what needs privilege. Ends with it.
+namespace {
+
+using namespace cove;
+
+// Outside of what useradd and the ranges of sandboxes use: for machines without a user `cove`.
+constexpr uid_t kUnusedId = 0x6ffffff0;
+
+struct Order {
+  bool autostarted = false;
+  std::string config_file;
+  int ready_fd = -1;
+  std::vector<std::pair<std::string, std::string>> settings;
+};
+
+struct Identity {
+  uid_t uid;
+  gid_t gid;
+};
+
+pid_t server_pid = -1;
+
+void pass_on(int number) {
+  if (server_pid > 0) ::kill(server_pid, number);
+}
+
+Result<Order> parse(int argc, char** argv) {
+  Order order;
+  for (int i = 2; i < argc; ++i) {
+    std::string word = argv[i];
+    std::string value = i + 1 < argc ? argv[i + 1] : "";
+    if (word == "--auto") {
+      order.autostarted = true;
+    } else if (word == "--config") {
+      order.config_file = value, ++i;
+    } else if (word == "--ready-fd") {
+      order.ready_fd = static_cast<int>(COVE_TRY(parse_integer(value, 3, 1 << 20))), ++i;
+    } else if (word == "--set" && value.find('=') != value.npos) {
+      size_t equals = value.find('=');
+      order.settings.emplace_back(value.substr(0, equals), value.substr(equals + 1)), ++i;
+    } else {
+      return fail(Code::Invalid, concat("unknown argument '", word, "'"));
+    }
+  }
+  return order;
+}
+
+// Whom coved runs as where this process is root.
+Identity server_identity() {
+  if (::geteuid() != 0) return {::geteuid(), ::getegid()};
+  for (const std::string& line : split(sys::read_file("/etc/passwd").value_or(""), '\n')) {
+    std::vector<std::string> fields = split(line, ':');
+    if (fields.size() < 4 || fields[0] != "cove") continue;
+    Result<int64_t> uid = parse_integer(fields[2], 1, INT32_MAX);
+    Result<int64_t> gid = parse_integer(fields[3], 1, INT32_MAX);
+    if (uid && gid) return {static_cast<uid_t>(*uid), static_cast<gid_t>(*gid)};
+  }
+  return {kUnusedId, kUnusedId};
+}
+
+Result<void> check_reachable(const std::string& folder, const Identity& identity) {
+  if (::setegid(identity.gid) < 0 || ::seteuid(identity.uid) < 0) return fail_errno("take coved's identity");
+  int reached = ::faccessat(AT_FDCWD, folder.c_str(), R_OK | W_OK | X_OK, AT_EACCESS);
+  int errnum = errno;
+  if (::seteuid(0) < 0 || ::setegid(0) < 0) return fail_errno("become root again");
+  if (reached == 0) return {};
+  return fail(Error::from_errno(errnum, concat("reach ", folder, " as user ", identity.uid, ", whom the server runs as"))
+                  .hint("every folder above it has to let others pass (chmod o+x), or choose another state folder"));
+}
+
+// The state folder is this process's; one folder in it is coved's.
+Result<void> prepare_state(const Config& config, const Identity& identity) {
+  if (!sys::exists(config.state)) COVE_TRY(sys::make_folders(config.state, 0755));
+  COVE_TRY(sys::stat_own_folder(config.state, sys::kStateFolder));
+  std::string own = config.state + "/server";
+  Result<void> made = sys::mkdir(own, 0700);
+  if (!made && made.error().code() != Code::Exists) return made;
+  if (::geteuid() != 0) return {};
+  UniqueFd folder = COVE_TRY(sys::open(own, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+  if (::fchown(folder.get(), identity.uid, identity.gid) < 0) return fail_errno(concat("chown ", own));
+  return check_reachable(own, identity);
+}
+
+bool somebody_listens(const sockaddr_un& address) {
+  UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+}
+
+// Whoever may connect is decided by his uid, not by the file.
+Result<UniqueFd> listen_at(const std::string& path) {
+  constexpr int kBacklog = 512;
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return fail(Code::Invalid, concat("the path of the socket is longer than ", sizeof address.sun_path - 1, ": ", path));
+  std::memcpy(address.sun_path, path.data(), path.size());
+  COVE_TRY(sys::make_folders(path.substr(0, path.rfind('/')), 0755));
+  if (somebody_listens(address)) return fail(Code::Exists, concat("a server is listening at ", path, " already"));
+  ::unlink(path.c_str());
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  mode_t mask = ::umask(0111);
+  int bound = ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  ::umask(mask);
+  if (bound < 0) return fail_errno(concat("bind ", path));
+  if (::listen(socket.get(), kBacklog) < 0) return fail_errno(concat("listen at ", path));
+  return socket;
+}
+
+// Sockets that systemd opened, then those that the configuration names.
+Result<std::vector<std::pair<UniqueFd, std::string>>> open_sockets(const Config& config) {
+  std::vector<std::pair<UniqueFd, std::string>> sockets;
+  const char* pid = ::getenv("LISTEN_PID");
+  const char* count = ::getenv("LISTEN_FDS");
+  if (pid && count && std::atoi(pid) == ::getpid()) {
+    for (int i = 0; i < std::atoi(count); ++i) {
+      sockaddr_storage address = {};
+      socklen_t size = sizeof address;
+      ::getsockname(3 + i, reinterpret_cast<sockaddr*>(&address), &size);
+      sockets.emplace_back(UniqueFd(3 + i), address.ss_family == AF_UNIX ? "unix" : "tcp");
+    }
+    return sockets;
+  }
+  for (const ListenAddress& address : config.listen)
+    if (address.kind == ListenAddress::Kind::Unix) sockets.emplace_back(COVE_TRY(listen_at(address.path)), "unix");
+  return sockets;
+}
+
+std::vector<std::string> server_words(const Order& order, const std::vector<std::pair<UniqueFd, std::string>>& sockets,
+                                      int channel) {
+  std::vector<std::string> words = {"coved", "--wants-version", COVE_VERSION, "--channel", std::to_string(channel),
+                                    "--owner", std::to_string(::geteuid())};
+  for (const auto& [socket, kind] : sockets) {
+    words.push_back("--listen-fd");
+    words.push_back(concat(socket.get(), ":", kind));
+  }
+  if (order.autostarted) words.push_back("--auto");
+  if (!order.config_file.empty()) words.insert(words.end(), {"--config", order.config_file});
+  if (order.ready_fd >= 0) words.insert(words.end(), {"--ready-fd", std::to_string(order.ready_fd)});
+  for (const auto& [name, value] : order.settings) words.insert(words.end(), {"--set", concat(name, "=", value)});
+  return words;
+}
+
+[[noreturn]] void become_server(const Identity& identity, int program, std::vector<std::string> words,
+                                const std::vector<int>& kept) {
+  ::prctl(PR_SET_PDEATHSIG, 0);
+  for (int fd : kept) ::fcntl(fd, F_SETFD, 0);
+  if (::geteuid() == 0 && (::setgroups(0, nullptr) < 0 || ::setresgid(identity.gid, identity.gid, identity.gid) < 0 ||
+                           ::setresuid(identity.uid, identity.uid, identity.uid) < 0)) {
+    std::fprintf(stderr, "cove-spawn: take coved's identity: %s\n", std::strerror(errno));
+    ::_exit(1);
+  }
+  ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  ::syscall(SYS_execveat, program, "", argv.data(), environ, AT_EMPTY_PATH);
+  std::fprintf(stderr, "cove-spawn: execute coved: %s\n", std::strerror(errno));
+  ::_exit(1);
+}
+
+Result<int> serve(const Order& order) {
+  ConfigSources sources;
+  sources.file = order.config_file;
+  sources.flags = order.settings;
+  Config config = COVE_TRY(load_config(sources));
+  // Everything that looks for the state folder finds the configured one.
+  if (config.state != COVE_TRY(sys::find_folder(sys::kStateFolder))) ::setenv("COVE_STATE", config.state.c_str(), 1);
+  Identity identity = server_identity();
+  COVE_TRY_NOTE("prepare the state folder", prepare_state(config, identity));
+  native::Places places = COVE_TRY(native::find_places());
+  UniqueFd program = COVE_TRY(sys::open(places.programs + "/coved", O_RDONLY));
+  std::vector<std::pair<UniqueFd, std::string>> sockets = COVE_TRY(open_sockets(config));
+  sys::SocketPair channel = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
+  std::vector<int> kept = {channel.second.get()};
+  for (const auto& [socket, kind] : sockets) kept.push_back(socket.get());
+  if (order.ready_fd >= 0) kept.push_back(order.ready_fd);
+  server_pid = ::fork();
+  if (server_pid < 0) return fail_errno("fork");
+  if (server_pid == 0)
+    become_server(identity, program.get(), server_words(order, sockets, channel.second.get()), kept);
+  for (int number : {SIGTERM, SIGINT, SIGHUP}) ::signal(number, pass_on);
+  channel.second.reset();
+  sockets.clear();
+  if (order.ready_fd >= 0) ::close(order.ready_fd);
+  native::SpawnServer server(std::move(channel.first), native::Walls(std::move(places), native::IdRanges::AsTheKernelCan),
+                             config.workspace_roots);
+  return server.run(server_pid);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::strcmp(argv[1], "--version") == 0) return std::puts(COVE_VERSION), 0;
+  if (argc < 2 || std::strcmp(argv[1], "serve") != 0) {
+    std::fprintf(stderr, "cove-spawn: started by `cove serve`, not by hand\n");
+    return 2;
+  }
+  Result<Order> order = parse(argc, argv);
+  Result<int> status = order ? serve(*order) : std::unexpected(order.error());
+  if (status) return *status;
+  std::string line = concat("cove: ", status.error().message());
+  if (!status.error().hint().empty()) line += concat(" (", status.error().hint(), ")");
+  std::fprintf(stderr, "%s\n", line.c_str());
+  if (order && order->ready_fd >= 0) ::dprintf(order->ready_fd, "error: %s\n", line.c_str());
+  return 1;
+}

@@ -1,0 +1,77 @@
+// The server: coved --channel FD [--wants-version VERSION] [--config FILE] [--owner UID] [--set NAME=VALUE]…
+// [--listen-fd FD[:KIND]]… [--ready-fd FD] [--doctor-fd FD] [--auto]. cove-spawn starts it; it holds no privilege.
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "api/serve.h"
+#include "base/text.h"
+
+namespace cove {
+namespace {
+
+Result<int> parse_descriptor(const std::string& text) {
+  return static_cast<int>(COVE_TRY(parse_integer(text.substr(0, text.find(':')), 0, INT32_MAX)));
+}
+
+// One option with its value.
+Result<void> take_option(api::ServeOrder& order, const std::string& name, const std::string& value) {
+  if (name == "--channel") {
+    order.channel = COVE_TRY(parse_descriptor(value));
+  } else if (name == "--config") {
+    order.config_file = value;
+  } else if (name == "--owner") {
+    order.owner = static_cast<uint32_t>(COVE_TRY(parse_integer(value, 0, UINT32_MAX)));
+  } else if (name == "--listen-fd") {
+    order.sockets.push_back(COVE_TRY(parse_descriptor(value)));
+  } else if (name == "--ready-fd") {
+    order.ready_fd = COVE_TRY(parse_descriptor(value));
+  } else if (name == "--doctor-fd") {
+    order.doctor_fd = COVE_TRY(parse_descriptor(value));
+  } else if (name == "--wants-version") {
+    if (value != COVE_VERSION)
+      return fail(Error(Code::Conflict, concat("version ", value, " was wanted, this is ", COVE_VERSION))
+                      .hint("install all of Cove's programs together"));
+  } else if (name == "--set") {
+    size_t equals = value.find('=');
+    if (equals == std::string::npos) return fail(Code::Invalid, concat("'", value, "': write it as NAME=VALUE"));
+    order.settings.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+  } else {
+    return fail(Code::Invalid, "there is no such option");
+  }
+  return {};
+}
+
+Result<api::ServeOrder> parse(const std::vector<std::string>& words) {
+  api::ServeOrder order;
+  order.owner = ::geteuid();
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--auto") {
+      order.exits_when_idle = true;
+      continue;
+    }
+    if (i + 1 == words.size()) return fail(Code::Invalid, concat(words[i], " needs a value, or is no option"));
+    COVE_TRY_NOTE(words[i], take_option(order, words[i], words[i + 1]));
+    ++i;
+  }
+  if (order.channel < 0)
+    return fail(Error(Code::Invalid, "--channel is missing").hint("coved is not started by hand: use cove serve"));
+  return order;
+}
+
+int complain(const Error& error) {
+  std::fprintf(stderr, "cove: %s\n", error.message().c_str());
+  if (!error.hint().empty()) std::fprintf(stderr, "      %s\n", error.hint().c_str());
+  return 1;
+}
+
+}  // namespace
+}  // namespace cove
+
+int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--version") return std::puts(COVE_VERSION), 0;
+  auto order = cove::parse({argv + 1, argv + argc});
+  if (!order) return cove::complain(order.error());
+  auto served = cove::api::serve(*order);
+  return served ? 0 : cove::complain(served.error());
+}

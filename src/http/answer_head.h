@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "http/exchange.h"
+
+namespace cove::http {
+
+// "Not Found" for 404.
+std::string_view reason_phrase(int status);
+
+// Now, as the Date header has it.
+const std::string& http_date();
+
+// The first bytes of an answer. `Content-Length`, `Transfer-Encoding` and `Connection` among the headers are left out:
+// they follow from how the answer is sent. Line ends and NULs in headers become spaces.
+class AnswerHead {
+ public:
+  explicit AnswerHead(int status);
+  AnswerHead& add(const Headers& headers);
+  AnswerHead& add(std::string_view name, std::string_view value);
+  // All of it, with the empty line.
+  std::string take();
+
+ private:
+  std::string text_;
+};
+
+}  // namespace cove::http

@@ -1,0 +1,195 @@
+#include "runtime/native/local_hand.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <utility>
+
+#include "base/crash_point.h"
+#include "base/id.h"
+#include "base/text.h"
+#include "runtime/native/ids.h"
+#include "sys/file.h"
+#include "sys/process.h"
+
+namespace cove::native {
+namespace {
+
+constexpr int kEndPatience = 10'000;  // milliseconds for a killed sandbox to be gone
+
+std::unexpected<Error> no_groups(const char* what) {
+  return fail(Error(Code::Unsupported, concat(what, " needs control groups, and this user may make none"))
+                  .hint("`cove doctor` tells how to change that"));
+}
+
+}  // namespace
+
+LocalHand::~LocalHand() {
+  if (!ended_ && parts_.spec.lifetime == Lifetime::OneRun) static_cast<void>(destroy(Files::Remove));
+}
+
+Result<void> LocalHand::ready() {
+  if (built_ || !parts_.builder) return {};
+  BuilderWord word = COVE_TRY(read_word(*parts_.builder));
+  if (word != BuilderWord::Built) return fail(Code::Internal, "the builder of the sandbox died");
+  built_ = true;
+  if (parts_.spec.lifetime == Lifetime::OneRun) return {};
+  parts_.process_1 = std::move(parts_.builder->process_1);
+  // A builder that watches memory stays.
+  if (parts_.builder->stays) return {};
+  if (reaps_) static_cast<void>(wait_for_end(*parts_.builder));
+  parts_.builder.reset();
+  return {};
+}
+
+SandboxEnded LocalHand::how_it_ended() {
+  SandboxEnded end;
+  for (bool more = parts_.builder.has_value(); more;) {
+    Result<BuilderWord> word = read_word(*parts_.builder);
+    if (!word)
+      end.error = word.error();
+    else if (*word == BuilderWord::OutOfMemory)
+      end.out_of_memory = true;
+    more = word && *word != BuilderWord::Gone && *word != BuilderWord::Ended;
+  }
+  return end;
+}
+
+// The caller reads what the group used while this keeps it, to kill and remove it.
+Result<std::unique_ptr<sys::Cgroup>> LocalHand::copy_of(const sys::Cgroup& group, const std::string& name) const {
+  sys::Cgroup::Parts parts = group.parts();
+  std::vector<UniqueFd> folders;
+  for (int fd : parts.folders) folders.push_back(COVE_TRY(sys::dup(fd)));
+  return sys::cgroup_from_parts(name, parts.version, parts.kinds, std::move(folders));
+}
+
+Result<ExecGroup> LocalHand::take_exec_group() {
+  if (parts_.spec.single_exec)
+    return ExecGroup{{}, COVE_TRY(copy_of(*parts_.group, {})), COVE_TRY(parts_.group->open_join_fds())};
+  if (!spare_.group) {
+    spare_.name = concat("e-", make_id());
+    spare_.group = COVE_TRY(parts_.group->create_child(spare_.name));
+    spare_.join_fds = COVE_TRY(spare_.group->open_join_fds());
+  }
+  ExecGroup taken{spare_.name, COVE_TRY(copy_of(*spare_.group, spare_.name)), std::exchange(spare_.join_fds, {})};
+  exec_groups_.emplace(std::move(spare_.name), std::move(spare_.group));
+  return taken;
+}
+
+void LocalHand::make_spare() {
+  if (!parts_.group || parts_.spec.single_exec) return;
+  remove_retired();
+  if (spare_.group) return;
+  std::string name = concat("e-", make_id());
+  Result<std::unique_ptr<sys::Cgroup>> group = parts_.group->create_child(name);
+  if (!group) return;
+  Result<std::vector<UniqueFd>> join_fds = (*group)->open_join_fds();
+  if (join_fds) spare_ = {std::move(name), std::move(*group), std::move(*join_fds)};
+}
+
+Result<std::unique_ptr<sys::Cgroup>> LocalHand::adopt_exec_group(const std::string& name) {
+  if (!parts_.group) return no_groups("an exec's group");
+  std::unique_ptr<sys::Cgroup>& group = exec_groups_[name];
+  if (!group) group = COVE_TRY(parts_.group->adopt_child(name));
+  return copy_of(*group, name);
+}
+
+Result<void> LocalHand::kill_exec_group(const std::string& name) {
+  if (parts_.spec.single_exec && parts_.builder) return kill(), Result<void>();
+  auto found = exec_groups_.find(name);
+  if (found == exec_groups_.end()) return fail(Code::NotFound, concat("no control group ", name));
+  return found->second->kill();
+}
+
+void LocalHand::retire_exec_group(const std::string& name) {
+  auto found = exec_groups_.find(name);
+  if (found == exec_groups_.end()) return;
+  retired_.push_back(std::move(found->second));
+  exec_groups_.erase(found);
+}
+
+void LocalHand::remove_retired() {
+  std::erase_if(retired_, [](const auto& group) { return group->remove().has_value(); });
+}
+
+Result<void> LocalHand::freeze() { return parts_.group ? parts_.group->freeze() : no_groups("pausing"); }
+Result<void> LocalHand::thaw() { return parts_.group ? parts_.group->thaw() : no_groups("resuming"); }
+
+Result<void> LocalHand::set_limits(const Limits& limits) {
+  if (!parts_.group) return no_groups("changing limits");
+  if (limits.cpus.named) COVE_TRY(parts_.group->set_cpus(limits.cpus.value));
+  if (limits.memory.named) COVE_TRY(parts_.group->set_memory(limits.memory.value));
+  if (limits.processes.named) COVE_TRY(parts_.group->set_pids(limits.processes.value));
+  return {};
+}
+
+Result<sys::CgroupUsage> LocalHand::usage() {
+  if (!parts_.group) return no_groups("a sandbox's statistics");
+  return parts_.group->usage();
+}
+
+Result<uint64_t> LocalHand::layer_usage() {
+  if (!parts_.layer) return fail(Code::NotFound, "the sandbox has no writable layer");
+  return parts_.layer->usage();
+}
+
+void LocalHand::kill() {
+  if (parts_.spec.lifetime == Lifetime::OneRun) {
+    if (parts_.builder) kill_sandbox(*parts_.builder);
+    return;
+  }
+  static_cast<void>(ready());
+  if (parts_.process_1) static_cast<void>(sys::kill_by_pidfd(parts_.process_1.get(), SIGKILL));
+}
+
+// With it every process of the sandbox ends.
+Result<void> LocalHand::wait_for_process_1() const {
+  if (!parts_.process_1) return {};
+  pollfd polled = {parts_.process_1.get(), POLLIN, 0};
+  if (::poll(&polled, 1, kEndPatience) > 0) return {};
+  return fail(Code::Unavailable, concat("sandbox ", parts_.spec.id, " does not end"));
+}
+
+Result<void> LocalHand::remove_groups() {
+  if (spare_.group) retired_.push_back(std::move(spare_.group));
+  for (auto& [name, group] : exec_groups_) retired_.push_back(std::move(group));
+  exec_groups_.clear();
+  for (auto& group : retired_) static_cast<void>(sys::destroy(*group));
+  retired_.clear();
+  if (parts_.group) COVE_TRY_NOTE("remove the control group", sys::destroy(*parts_.group));
+  parts_.group.reset();
+  return {};
+}
+
+Result<void> LocalHand::remove_layer() {
+  if (!parts_.layer) return {};
+  if (layer_kind() != LayerKind::Folder || ::geteuid() == 0) return parts_.layer->remove();
+  // What is in it belongs to ids over which this user alone has no power.
+  IdPlan ids = COVE_TRY(plan_rootless_ids(kUserId));
+  return do_as_owner_of(ids, [this] { return parts_.layer->remove(); });
+}
+
+Result<void> LocalHand::destroy(Files files) {
+  ended_ = true;
+  kill();
+  // A subvolume can go while it is in use, and does so here: if this process is killed now, the builder goes on.
+  Result<void> unlayered;
+  if (files == Files::Remove && layer_kind() == LayerKind::Pool) unlayered = parts_.layer->remove();
+  if (parts_.idle_work) parts_.idle_work();
+  // The groups go while the builder takes the mounts down.
+  if (parts_.builder) wait_for_processes(*parts_.builder);
+  Result<void> gone = wait_for_process_1();
+  crash_point("spawn.destroy.group");
+  Result<void> ungrouped = remove_groups();
+  if (parts_.builder) COVE_TRY(wait_for_end(*parts_.builder));
+  parts_.builder.reset();
+  if (!parts_.socket_path.empty()) ::unlink(parts_.socket_path.c_str());
+  parts_.id_lock.reset();
+  crash_point("spawn.destroy.layer");
+  if (unlayered && files == Files::Remove) unlayered = remove_layer();
+  if (!gone) return gone;
+  return ungrouped ? unlayered : ungrouped;
+}
+
+}  // namespace cove::native

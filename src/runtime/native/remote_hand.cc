@@ -1,0 +1,176 @@
+#include "runtime/native/remote_hand.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/text.h"
+#include "sys/btrfs.h"
+
+namespace cove::native {
+namespace {
+
+using spawn::Type;
+using wire::Reader;
+using wire::Writer;
+
+constexpr std::chrono::seconds kBuildPatience(60);
+// Between the end of a sandbox and cove-spawn's word about it.
+constexpr std::chrono::milliseconds kWordPatience(500);
+
+Result<ExecGroup> decode_group(Result<SpawnClient::Answer> answer) {
+  if (!answer) return std::unexpected(answer.error());
+  Reader in(answer->body);
+  ExecGroup group;
+  group.name = in.text();
+  auto version = static_cast<int>(in.number());
+  uint64_t count = in.number();
+  if (!in.ok() || count > answer->fds.size()) return fail(Code::Internal, "cove-spawn sent nonsense");
+  std::vector<unsigned> kinds;
+  std::vector<UniqueFd> folders;
+  for (uint64_t i = 0; i < count; ++i) {
+    kinds.push_back(static_cast<unsigned>(in.number()));
+    folders.push_back(std::move(answer->fds[i]));
+  }
+  for (uint64_t i = count; i < answer->fds.size(); ++i) group.join_fds.push_back(std::move(answer->fds[i]));
+  group.group = COVE_TRY(sys::cgroup_from_parts(group.name, version, kinds, std::move(folders)));
+  return group;
+}
+
+}  // namespace
+
+void RemoteHand::Shared::built() {
+  std::lock_guard lock(mutex);
+  stands = true;
+  changed.notify_all();
+}
+
+void RemoteHand::Shared::broken(Error why) {
+  std::lock_guard lock(mutex);
+  error = std::move(why);
+  changed.notify_all();
+}
+
+void RemoteHand::Shared::out_of_memory() {
+  std::lock_guard lock(mutex);
+  out_of_memory_ = true;
+  changed.notify_all();
+}
+
+void RemoteHand::Shared::take_spare(Result<SpawnClient::Answer> answer) {
+  Result<ExecGroup> group = decode_group(std::move(answer));
+  std::lock_guard lock(mutex);
+  spare = std::move(group);
+  asked = false;
+  changed.notify_all();
+}
+
+RemoteHand::RemoteHand(std::shared_ptr<SpawnClient> spawn, std::string id, Walls walls)
+    : spawn_(std::move(spawn)), id_(std::move(id)) {
+  shared_->stands = walls == Walls::Standing;
+  spawn_->listen(id_, shared_);
+}
+
+RemoteHand::~RemoteHand() {
+  spawn_->unlisten(id_);
+  if (holds_) spawn_->tell(Type::Release, about());
+}
+
+void RemoteHand::take_hold(bool has_groups, std::string usage_folder) {
+  holds_ = true;
+  has_groups_ = has_groups;
+  usage_folder_ = std::move(usage_folder);
+}
+
+Result<void> RemoteHand::ready() {
+  std::unique_lock lock(shared_->mutex);
+  bool known = shared_->changed.wait_for(lock, kBuildPatience, [&] { return shared_->stands || shared_->error; });
+  if (!known) return fail(Code::Unavailable, concat("the walls of sandbox ", id_, " do not come up"));
+  if (shared_->error) return fail(*shared_->error);
+  return {};
+}
+
+SandboxEnded RemoteHand::how_it_ended() {
+  SandboxEnded end;
+  std::unique_lock lock(shared_->mutex);
+  // Only a watcher has something to tell of a sandbox that stood.
+  bool expected = !shared_->stands || !has_groups_;
+  if (expected)
+    shared_->changed.wait_for(lock, kWordPatience, [&] { return shared_->error || shared_->out_of_memory_; });
+  end.error = shared_->error;
+  end.out_of_memory = shared_->out_of_memory_;
+  return end;
+}
+
+void RemoteHand::make_spare() {
+  if (!has_groups_) return;
+  {
+    std::lock_guard lock(shared_->mutex);
+    if (shared_->asked || shared_->spare) return;
+    shared_->asked = true;
+  }
+  spawn_->ask(Type::Spare, about(),
+              [shared = shared_](Result<SpawnClient::Answer> answer) { shared->take_spare(std::move(answer)); });
+}
+
+Result<ExecGroup> RemoteHand::take_exec_group() {
+  make_spare();
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait(lock, [&] { return shared_->spare.has_value(); });
+  Result<ExecGroup> taken = std::move(*shared_->spare);
+  shared_->spare.reset();
+  return taken;
+}
+
+Result<std::unique_ptr<sys::Cgroup>> RemoteHand::adopt_exec_group(const std::string& name) {
+  Result<ExecGroup> group = decode_group(spawn_->ask(Type::AdoptGroup, about().text(name)));
+  if (!group) return std::unexpected(group.error());
+  return std::move(group->group);
+}
+
+Result<void> RemoteHand::kill_exec_group(const std::string& name) {
+  COVE_TRY(spawn_->ask(Type::KillGroup, about().text(name)));
+  return {};
+}
+
+void RemoteHand::retire_exec_group(const std::string& name) {
+  if (!name.empty()) spawn_->tell(Type::RetireGroup, about().text(name));
+}
+
+Result<void> RemoteHand::freeze() {
+  COVE_TRY(spawn_->ask(Type::Freeze, about()));
+  return {};
+}
+
+Result<void> RemoteHand::thaw() {
+  COVE_TRY(spawn_->ask(Type::Thaw, about()));
+  return {};
+}
+
+Result<void> RemoteHand::set_limits(const Limits& limits) {
+  Writer rest = about();
+  spawn::encode(rest, limits);
+  COVE_TRY(spawn_->ask(Type::SetLimits, rest));
+  return {};
+}
+
+Result<sys::CgroupUsage> RemoteHand::usage() {
+  SpawnClient::Answer answer = COVE_TRY(spawn_->ask(Type::Usage, about()));
+  Reader in(answer.body);
+  return spawn::decode_usage(in);
+}
+
+// Asked for at the end of every exec, by the thread that moves everybody's output: not in cove-spawn's queue, if possible.
+Result<uint64_t> RemoteHand::layer_usage() {
+  if (!usage_folder_.empty()) return sys::btrfs::quota_used(usage_folder_);
+  SpawnClient::Answer answer = COVE_TRY(spawn_->ask(Type::LayerUsage, about()));
+  return Reader(answer.body).number();
+}
+
+void RemoteHand::kill() { spawn_->tell(Type::Kill, about()); }
+
+Result<void> RemoteHand::destroy(Files files) {
+  COVE_TRY(spawn_->ask(Type::Destroy, about().number(files == Files::Remove ? 1 : 0)));
+  return {};
+}
+
+}  // namespace cove::native

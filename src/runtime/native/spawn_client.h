@@ -1,0 +1,67 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/native/spawn_protocol.h"
+#include "runtime/runtime.h"
+
+namespace cove::native {
+
+// coved's end of the channel to cove-spawn. Thread-safe; a thread of its own reads the answers.
+class SpawnClient {
+ public:
+  struct Answer {
+    std::string body;
+    std::vector<UniqueFd> fds;
+  };
+  using Later = std::function<void(Result<Answer>)>;
+  // What cove-spawn says of a sandbox unasked; called by the reading thread.
+  struct Listener {
+    virtual ~Listener() = default;
+    virtual void built() = 0;
+    virtual void broken(Error error) = 0;
+    virtual void out_of_memory() = 0;
+  };
+
+  // `gone` is called once, by the reading thread, when the channel has closed.
+  static std::shared_ptr<SpawnClient> create(UniqueFd channel, std::function<void()> gone);
+  ~SpawnClient();
+
+  // Waits for the answer.
+  Result<Answer> ask(spawn::Type type, const wire::Writer& rest, const std::vector<int>& fds = {});
+  // `later` is called by the reading thread, or by this one where the request cannot be sent; it must be quick.
+  void ask(spawn::Type type, const wire::Writer& rest, Later later, const std::vector<int>& fds = {});
+  // Requests that have no answer.
+  void tell(spawn::Type type, const wire::Writer& rest);
+
+  void listen(const std::string& id, std::weak_ptr<Listener> listener);
+  void unlisten(const std::string& id);
+
+ private:
+  SpawnClient(UniqueFd channel, std::function<void()> gone);
+  void read();
+  void take(std::string data, std::vector<UniqueFd> fds);
+  void tell_listener(spawn::Type type, wire::Reader& in);
+  void fail_all();
+
+  UniqueFd channel_;
+  std::function<void()> gone_;
+  std::mutex mutex_;
+  std::map<uint64_t, Later> waiting_;
+  std::map<std::string, std::weak_ptr<Listener>> listeners_;
+  uint64_t next_token_ = 1;
+  bool closed_ = false;
+  std::thread reader_;
+};
+
+// The native runtime by way of cove-spawn: what it makes can be used in a process with threads and without privilege.
+std::unique_ptr<Runtime> make_spawned_runtime(std::shared_ptr<SpawnClient> spawn);
+
+}  // namespace cove::native

@@ -1,0 +1,136 @@
+#include "runtime/native/spawn_protocol.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/text.h"
+
+namespace cove::native::spawn {
+namespace {
+
+constexpr size_t kMaxText = 4096;
+constexpr size_t kMaxListed = 256;
+
+bool is_id_character(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+template <typename T>
+void encode_limit(Writer& out, const Limit<T>& limit) {
+  out.number(limit.value).number(limit.named ? 1 : 0);
+}
+
+void decode_limit(Reader& in, Limit<uint64_t>& limit) {
+  limit.value = in.number();
+  limit.named = in.number() != 0;
+}
+
+std::unexpected<Error> nonsense(std::string_view what) {
+  return fail(Code::Invalid, concat("the request makes no sense: ", what));
+}
+
+bool is_plain(const std::string& text) { return text.size() <= kMaxText && text.find('\0') == text.npos; }
+
+bool is_hostname(const std::string& name) {
+  return name.size() <= 63 && std::ranges::all_of(name, [](char c) {
+           return is_id_character(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
+         });
+}
+
+}  // namespace
+
+bool is_sandbox_id(std::string_view id) { return id.size() == 20 && std::ranges::all_of(id, is_id_character); }
+
+bool is_group_name(std::string_view name) { return name.starts_with("e-") && is_sandbox_id(name.substr(2)); }
+
+void encode(Writer& out, const Limits& limits) {
+  out.number(std::bit_cast<uint64_t>(limits.cpus.value)).number(limits.cpus.named ? 1 : 0);
+  for (const Limit<uint64_t>* limit : {&limits.memory, &limits.disk, &limits.inodes, &limits.processes,
+                                       &limits.open_files, &limits.file_size, &limits.io_read, &limits.io_write})
+    encode_limit(out, *limit);
+}
+
+Limits decode_limits(Reader& in) {
+  Limits limits;
+  limits.cpus.value = std::bit_cast<double>(in.number());
+  limits.cpus.named = in.number() != 0;
+  if (!std::isfinite(limits.cpus.value) || limits.cpus.value < 0 || limits.cpus.value > 1e6) limits.cpus.value = 1;
+  for (Limit<uint64_t>* limit : {&limits.memory, &limits.disk, &limits.inodes, &limits.processes, &limits.open_files,
+                                 &limits.file_size, &limits.io_read, &limits.io_write})
+    decode_limit(in, *limit);
+  return limits;
+}
+
+void encode(Writer& out, const SandboxSpec& spec) {
+  out.text(spec.id).text(spec.name).text(spec.image).text(spec.user);
+  encode(out, spec.limits);
+  out.number(spec.strictness == Strictness::Strict ? 1 : 0);
+  out.text(spec.workspace.path).number(static_cast<uint64_t>(spec.workspace.access));
+  out.number(spec.nesting ? 1 : 0).number(spec.restarted ? 1 : 0);
+}
+
+Result<SandboxSpec> decode_spec(Reader& in) {
+  SandboxSpec spec;
+  spec.id = in.text();
+  spec.name = in.text();
+  spec.image = in.text();
+  spec.user = in.text();
+  spec.limits = decode_limits(in);
+  spec.strictness = in.number() != 0 ? Strictness::Strict : Strictness::FallBack;
+  spec.workspace.path = in.text();
+  uint64_t access = in.number();
+  spec.nesting = in.number() != 0;
+  spec.restarted = in.number() != 0;
+  spec.lifetime = Lifetime::Long;
+  if (!in.done() || access > static_cast<uint64_t>(Access::ReadWrite)) return nonsense("it is malformed");
+  spec.workspace.access = static_cast<Access>(access);
+  if (!is_sandbox_id(spec.id)) return nonsense("the id of the sandbox");
+  if (!is_hostname(spec.name)) return nonsense("the name of the sandbox");
+  if (!is_plain(spec.image) || !is_plain(spec.user) || !is_plain(spec.workspace.path)) return nonsense("a text in it");
+  bool shown = spec.workspace.access != Access::None;
+  if (shown && !spec.workspace.path.starts_with('/')) return nonsense("the path of the workspace");
+  return spec;
+}
+
+void encode(Writer& out, const Holding& holding) {
+  out.number(holding.limits.size());
+  for (const auto& [name, limit] : holding.limits) out.text(name).text(limit.value).text(limit.enforced_by);
+  out.texts(holding.warnings);
+  out.number(holding.rlimits.size());
+  for (const wire::Rlimit& limit : holding.rlimits) out.number(limit.resource).number(limit.soft).number(limit.hard);
+}
+
+Holding decode_holding(Reader& in) {
+  Holding holding;
+  uint64_t limits = in.number();
+  for (uint64_t i = 0; i < limits && i < kMaxListed && in.ok(); ++i) {
+    std::string name = in.text();
+    holding.limits[name] = {in.text(), in.text()};
+  }
+  holding.warnings = in.texts();
+  uint64_t rlimits = in.number();
+  for (uint64_t i = 0; i < rlimits && i < kMaxListed && in.ok(); ++i) {
+    wire::Rlimit limit = {in.number(), 0, 0};
+    limit.soft = in.number();
+    limit.hard = in.number();
+    holding.rlimits.push_back(limit);
+  }
+  return holding;
+}
+
+void encode(Writer& out, const sys::CgroupUsage& usage) {
+  for (uint64_t number :
+       {usage.cpu_user_us, usage.cpu_system_us, usage.memory_bytes, usage.memory_peak_bytes, usage.pids,
+        usage.pids_peak, usage.io_read_bytes, usage.io_write_bytes, usage.oom_kills, usage.pids_refused})
+    out.number(number);
+}
+
+sys::CgroupUsage decode_usage(Reader& in) {
+  sys::CgroupUsage usage;
+  for (uint64_t* number :
+       {&usage.cpu_user_us, &usage.cpu_system_us, &usage.memory_bytes, &usage.memory_peak_bytes, &usage.pids,
+        &usage.pids_peak, &usage.io_read_bytes, &usage.io_write_bytes, &usage.oom_kills, &usage.pids_refused})
+    *number = in.number();
+  return usage;
+}
+
+}  // namespace cove::native::spawn

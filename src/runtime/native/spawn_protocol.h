@@ -1,0 +1,74 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "init/protocol.h"
+#include "model/sandbox.h"
+#include "runtime/native/enforcement.h"
+#include "sys/cgroup.h"
+
+// The channel between coved, which holds no privilege, and cove-spawn, which does: messages over a SEQPACKET socket.
+// docs/formats/spawn-channel.md describes it. cove-spawn takes what it reads as hostile: every field is checked before
+// anything is done, and there is nothing in the vocabulary that reaches beyond sandboxes of Cove's own making.
+namespace cove::native::spawn {
+
+using wire::Reader;
+using wire::Writer;
+
+inline constexpr size_t kMaxMessage = 200 * 1024;
+inline constexpr size_t kMaxKnown = 100'000;  // sandboxes named in one sweep, over several messages
+
+enum class Type : uint32_t {
+  // coved → cove-spawn; each begins with a token that the answer repeats
+  Create = 1,        // spec; fd: the caller's own connection, where a folder of his is to be shown
+  Adopt = 2,         // spec
+  RemoveFiles = 3,   // id
+  Sweep = 4,         // last (0: more follow), ids
+  Spare = 5,         // id → ExecGroup
+  AdoptGroup = 6,    // id, name → ExecGroup without join descriptors
+  KillGroup = 7,     // id, name
+  RetireGroup = 8,   // id, name; not answered
+  Freeze = 9,        // id
+  Thaw = 10,         // id
+  SetLimits = 11,    // id, limits
+  Usage = 12,        // id → numbers of CgroupUsage
+  LayerUsage = 13,   // id → number
+  Kill = 14,         // id; not answered
+  Destroy = 15,      // id, Files
+  Release = 16,      // id: the handle is let go, the sandbox goes on; not answered
+
+  // cove-spawn → coved
+  Done = 32,    // token, what the operation returns; fds
+  Failed = 33,  // token, error
+  Built = 34,   // id: the walls stand
+  Broken = 35,  // id, error: they never will
+  OutOfMemory = 36,  // id: its watcher ended it
+};
+
+inline Writer message(Type type, uint64_t token) {
+  Writer out;
+  out.number(static_cast<uint64_t>(type)).number(token);
+  return out;
+}
+
+// The parts of a spec that cove-spawn needs. Everything else, such as the environment, never gets there.
+void encode(Writer& out, const SandboxSpec& spec);
+// Invalid where a field makes no sense.
+Result<SandboxSpec> decode_spec(Reader& in);
+
+void encode(Writer& out, const Limits& limits);
+Limits decode_limits(Reader& in);
+
+void encode(Writer& out, const Holding& holding);
+Holding decode_holding(Reader& in);
+
+void encode(Writer& out, const sys::CgroupUsage& usage);
+sys::CgroupUsage decode_usage(Reader& in);
+
+// An id of a sandbox: 20 characters of [a-z0-9]. It becomes part of paths and group names.
+bool is_sandbox_id(std::string_view id);
+// A name of an exec's group, as cove-spawn itself makes them.
+bool is_group_name(std::string_view name);
+
+}  // namespace cove::native::spawn

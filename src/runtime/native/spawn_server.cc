@@ -1,0 +1,381 @@
+#include "runtime/native/spawn_server.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/openat2.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "base/text.h"
+#include "runtime/native/error_report.h"
+#include "sys/cgroup_mounts.h"
+#include "sys/file.h"
+#include "sys/mount.h"
+
+namespace cove::native {
+namespace {
+
+using spawn::Type;
+using wire::Reader;
+using wire::Writer;
+
+constexpr int kTendMilliseconds = 200;
+constexpr int kMessagesPerTurn = 32;
+constexpr size_t kMaxFds = 4;
+
+// What the user is a member of, by /etc/group.
+std::vector<gid_t> groups_of(uid_t uid, gid_t gid) {
+  std::vector<gid_t> groups = {gid};
+  std::string name;
+  for (const std::string& line : split(sys::read_file("/etc/passwd").value_or(""), '\n')) {
+    std::vector<std::string> fields = split(line, ':');
+    if (fields.size() > 2 && fields[2] == std::to_string(uid)) name = fields[0];
+  }
+  for (const std::string& line : split(sys::read_file("/etc/group").value_or(""), '\n')) {
+    std::vector<std::string> fields = split(line, ':');
+    if (name.empty() || fields.size() < 4 || !sys::has_word(fields[3], name, ',')) continue;
+    if (Result<int64_t> number = parse_integer(fields[2], 0, UINT32_MAX - 1)) groups.push_back(static_cast<gid_t>(*number));
+  }
+  return groups;
+}
+
+// Acts with a user's rights over files until its end. A process of one thread.
+class ActingAs {
+ public:
+  ActingAs(uid_t uid, gid_t gid) {
+    std::vector<gid_t> groups = groups_of(uid, gid);
+    ok_ = ::setgroups(groups.size(), groups.data()) == 0 && ::setegid(gid) == 0 && ::seteuid(uid) == 0;
+  }
+  ~ActingAs() {
+    if (::seteuid(0) < 0 || ::setegid(0) < 0 || ::setgroups(0, nullptr) < 0) ::abort();
+  }
+  ActingAs(const ActingAs&) = delete;
+  ActingAs& operator=(const ActingAs&) = delete;
+  bool ok() const { return ok_; }
+
+ private:
+  bool ok_;
+};
+
+Result<UniqueFd> open_folder_as_myself(const std::string& path, Access access) {
+  UniqueFd folder = COVE_TRY(sys::open(path, O_PATH | O_DIRECTORY));
+  int wanted = R_OK | X_OK | (access == Access::ReadWrite ? W_OK : 0);
+  if (::faccessat(folder.get(), ".", wanted, AT_EACCESS) < 0) return fail_errno(concat("access ", path));
+  return folder;
+}
+
+Result<UniqueFd> open_folder_as_caller(const std::string& path, Access access, int connection) {
+  struct ucred caller = {};
+  socklen_t size = sizeof caller;
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &caller, &size) < 0) return fail_errno("ask who the caller is");
+  if (caller.uid == 0) return open_folder_as_myself(path, access);
+  ActingAs rights(caller.uid, caller.gid);
+  if (!rights.ok()) return fail_errno(concat("act as user ", caller.uid));
+  return open_folder_as_myself(path, access);
+}
+
+Result<UniqueFd> open_folder_below(const std::vector<std::string>& roots, const std::string& path) {
+  for (const std::string& root : roots) {
+    if (path != root && !path.starts_with(root.ends_with('/') ? root : root + "/")) continue;
+    UniqueFd top = COVE_TRY(sys::open(root, O_PATH | O_DIRECTORY));
+    std::string rest = path.substr(root.size());
+    while (rest.starts_with('/')) rest.erase(0, 1);
+    return sys::openat2(top.get(), rest.empty() ? "." : rest, O_PATH | O_DIRECTORY,
+                        RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+  }
+  return fail(Error(Code::Denied, concat(path, " is not below a folder that may be shown to callers from elsewhere"))
+                  .hint("the administrator lists such folders as `workspace_roots`"));
+}
+
+void raise_descriptor_limit() {
+  struct rlimit limit;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) < 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+}  // namespace
+
+SpawnServer::SpawnServer(UniqueFd channel, Walls walls, std::vector<std::string> workspace_roots)
+    : channel_(std::move(channel)), walls_(std::move(walls)), workspace_roots_(std::move(workspace_roots)) {}
+
+Result<int> SpawnServer::run(pid_t server) {
+  server_ = server;
+  raise_descriptor_limit();
+  // Process 1 of a sandbox whose builder has gone becomes this process's child, and is reaped here.
+  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  ::signal(SIGPIPE, SIG_IGN);
+  while (!closed_) {
+    serve(hands_.empty() ? -1 : kTendMilliseconds);
+    reap();
+  }
+  if (!server_status_) server_status_ = COVE_TRY(sys::wait_for(server_));
+  return WIFEXITED(*server_status_) ? WEXITSTATUS(*server_status_) : 128 + WTERMSIG(*server_status_);
+}
+
+void SpawnServer::serve(int patience) {
+  std::vector<pollfd> polled = {{channel_.get(), POLLIN, 0}};
+  std::vector<std::string> builders;
+  for (const auto& [id, hand] : hands_) {
+    if (hand->builder_fd() < 0) continue;
+    builders.push_back(id);
+    polled.push_back({hand->builder_fd(), POLLIN, 0});
+  }
+  size_t first_ending = polled.size();
+  for (const Ending& ending : endings_) polled.push_back({ending.answer.get(), POLLIN, 0});
+  int ready = ::poll(polled.data(), polled.size(), patience);
+  if (ready == 0) walls_.tend();
+  if (ready <= 0) return;
+  for (size_t i = polled.size(); i > first_ending; --i) {
+    if (polled[i - 1].revents == 0) continue;
+    finish(endings_[i - 1 - first_ending]);
+    endings_.erase(endings_.begin() + static_cast<std::ptrdiff_t>(i - 1 - first_ending));
+  }
+  for (size_t i = 1; i < first_ending; ++i)
+    if (polled[i].revents) take_word(builders[i - 1]);
+  if (polled[0].revents) take_messages();
+}
+
+void SpawnServer::take_messages() {
+  for (int i = 0; i < kMessagesPerTurn && !closed_; ++i) {
+    Result<sys::Message> message = sys::receive_message(channel_.get(), spawn::kMaxMessage, MSG_DONTWAIT);
+    if (!message && message.error().errnum() == EAGAIN) return;
+    if (!message && message.error().errnum() == 0) continue;  // too long: nobody waits for an answer to it
+    closed_ = !message || message->data.empty();
+    if (!closed_) handle(std::move(*message));
+  }
+}
+
+void SpawnServer::handle(sys::Message message) {
+  Reader in(message.data);
+  auto type = static_cast<Type>(in.number());
+  uint64_t token = in.number();
+  if (!in.ok() || message.fds.size() > kMaxFds) return;
+  Result<void> answered = answer(type, token, in, std::move(message.fds));
+  if (answered) return;
+  Writer failure = spawn::message(Type::Failed, token);
+  failure.text(encode_error(answered.error()));
+  send(failure);
+}
+
+Result<void> SpawnServer::answer(Type type, uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
+  switch (type) {
+    case Type::Create:
+      return create(token, in, std::move(fds));
+    case Type::Adopt:
+      return adopt(token, in);
+    case Type::RemoveFiles:
+      return remove_files(token, in);
+    case Type::Sweep:
+      return sweep(token, in);
+    case Type::Spare:
+      return spare(token, in);
+    case Type::AdoptGroup:
+      return adopt_group(token, in);
+    case Type::KillGroup:
+      COVE_TRY(COVE_TRY(hand_of(in))->kill_exec_group(in.text()));
+      return done(token);
+    case Type::RetireGroup:
+      if (Result<LocalHand*> hand = hand_of(in)) (*hand)->retire_exec_group(in.text());
+      return {};
+    case Type::Freeze:
+      COVE_TRY(COVE_TRY(hand_of(in))->freeze());
+      return done(token);
+    case Type::Thaw:
+      COVE_TRY(COVE_TRY(hand_of(in))->thaw());
+      return done(token);
+    case Type::SetLimits:
+      return set_limits(token, in);
+    case Type::Usage:
+      return usage(token, in);
+    case Type::LayerUsage:
+      return done(token, Writer().number(COVE_TRY(COVE_TRY(hand_of(in))->layer_usage())));
+    case Type::Kill:
+      if (Result<LocalHand*> hand = hand_of(in)) (*hand)->kill();
+      return {};
+    case Type::Destroy:
+      return destroy(token, in);
+    case Type::Release:
+      hands_.erase(in.text());
+      return {};
+    default:
+      return fail(Code::Invalid, "cove-spawn does not know this request");
+  }
+}
+
+Result<LocalHand*> SpawnServer::hand_of(Reader& in) {
+  std::string id = in.text();
+  auto found = hands_.find(id);
+  if (found == hands_.end()) return fail(Code::NotFound, concat("cove-spawn holds no sandbox ", id));
+  return found->second.get();
+}
+
+Result<UniqueFd> SpawnServer::open_workspace(const SandboxSpec& spec, const std::vector<UniqueFd>& fds) const {
+  const Workspace& workspace = spec.workspace;
+  if (workspace.access == Access::None) return UniqueFd();
+  if (fds.empty()) return open_folder_below(workspace_roots_, workspace.path);
+  if (::geteuid() != 0) return open_folder_as_myself(workspace.path, workspace.access);
+  return open_folder_as_caller(workspace.path, workspace.access, fds[0].get());
+}
+
+Result<void> SpawnServer::create(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
+  SandboxSpec spec = COVE_TRY(spawn::decode_spec(in));
+  if (hands_.contains(spec.id)) return fail(Code::Exists, concat("sandbox ", spec.id, " exists already"));
+  UniqueFd folder = COVE_TRY_NOTE("show the workspace", open_workspace(spec, fds));
+  UniqueFd mount;
+  // The folder itself, whatever its path leads to by now. Only root can make a mount of it here.
+  if (folder && ::geteuid() == 0) mount = COVE_TRY(sys::open_tree_clone(folder.get(), "", sys::Subtree::One));
+  spec.workspace.mount = mount.get();
+  return raised(token, COVE_TRY(walls_.raise(spec)));
+}
+
+Result<void> SpawnServer::adopt(uint64_t token, Reader& in) {
+  SandboxSpec spec = COVE_TRY(spawn::decode_spec(in));
+  hands_.erase(spec.id);
+  return raised(token, COVE_TRY(walls_.adopt(spec)));
+}
+
+Result<void> SpawnServer::raised(uint64_t token, Raised raised) {
+  Writer rest;
+  spawn::encode(rest, raised.holding);
+  rest.number(raised.spec.limits.disk.value).number(raised.hand->has_groups() ? 1 : 0);
+  rest.text(raised.hand->usage_folder());
+  raised.hand->leave_reaping_to_caller();
+  hands_[raised.spec.id] = std::move(raised.hand);
+  return done(token, rest, {raised.control.get()});
+}
+
+Result<void> SpawnServer::remove_files(uint64_t token, Reader& in) {
+  std::string id = in.text();
+  if (!in.done() || !spawn::is_sandbox_id(id)) return fail(Code::Invalid, "the id of the sandbox makes no sense");
+  COVE_TRY(walls_.remove_files(id));
+  return done(token);
+}
+
+Result<void> SpawnServer::sweep(uint64_t token, Reader& in) {
+  bool last = in.number() != 0;
+  for (std::string& id : in.texts()) known_.push_back(std::move(id));
+  if (!in.done() || known_.size() > spawn::kMaxKnown) {
+    known_.clear();
+    return fail(Code::Invalid, "the list of known sandboxes makes no sense");
+  }
+  if (last) COVE_TRY(walls_.sweep(std::exchange(known_, {})));
+  return done(token);
+}
+
+Result<void> SpawnServer::spare(uint64_t token, Reader& in) {
+  LocalHand* hand = COVE_TRY(hand_of(in));
+  if (!in.done()) return fail(Code::Invalid, "the request is malformed");
+  ExecGroup group = COVE_TRY(hand->take_exec_group());
+  sys::Cgroup::Parts parts = group.group->parts();
+  std::vector<int> fds = parts.folders;
+  for (const UniqueFd& fd : group.join_fds) fds.push_back(fd.get());
+  Writer rest;
+  rest.text(group.name).number(static_cast<uint64_t>(parts.version)).number(parts.kinds.size());
+  for (unsigned kind : parts.kinds) rest.number(kind);
+  COVE_TRY(done(token, rest, fds));
+  hand->remove_retired();
+  return {};
+}
+
+Result<void> SpawnServer::adopt_group(uint64_t token, Reader& in) {
+  LocalHand* hand = COVE_TRY(hand_of(in));
+  std::string name = in.text();
+  if (!in.done() || !spawn::is_group_name(name)) return fail(Code::Invalid, "the name of the group makes no sense");
+  std::unique_ptr<sys::Cgroup> group = COVE_TRY(hand->adopt_exec_group(name));
+  sys::Cgroup::Parts parts = group->parts();
+  Writer rest;
+  rest.text(name).number(static_cast<uint64_t>(parts.version)).number(parts.kinds.size());
+  for (unsigned kind : parts.kinds) rest.number(kind);
+  return done(token, rest, parts.folders);
+}
+
+Result<void> SpawnServer::set_limits(uint64_t token, Reader& in) {
+  LocalHand* hand = COVE_TRY(hand_of(in));
+  Limits limits = spawn::decode_limits(in);
+  if (!in.done()) return fail(Code::Invalid, "the limits are malformed");
+  COVE_TRY(hand->set_limits(limits));
+  return done(token);
+}
+
+Result<void> SpawnServer::usage(uint64_t token, Reader& in) {
+  Writer rest;
+  spawn::encode(rest, COVE_TRY(COVE_TRY(hand_of(in))->usage()));
+  return done(token, rest);
+}
+
+// Ending a sandbox takes the kernel some milliseconds, in which others are served.
+Result<void> SpawnServer::destroy(uint64_t token, Reader& in) {
+  std::string id = in.text();
+  Files files = in.number() != 0 ? Files::Remove : Files::Keep;
+  auto found = hands_.find(id);
+  if (!in.done() || found == hands_.end()) return fail(Code::NotFound, concat("cove-spawn holds no sandbox ", id));
+  sys::Pipe answer = COVE_TRY(sys::pipe());
+  sys::Child child = COVE_TRY(sys::clone3(0));
+  if (child.pid == 0) {
+    channel_.reset();
+    Result<void> ended = found->second->destroy(files);
+    if (!ended) static_cast<void>(sys::write_all(answer.write.get(), encode_error(ended.error())));
+    // A byte tells the end from a death on the way.
+    if (ended) static_cast<void>(sys::write_all(answer.write.get(), "."));
+    ::_exit(0);
+  }
+  hands_.erase(found);
+  endings_.push_back({std::move(child), std::move(answer.read), id, token});
+  return {};
+}
+
+void SpawnServer::finish(Ending& ending) {
+  Result<std::string> word = sys::read_all(ending.answer.get(), wire::kMaxMessage);
+  if (word && *word == ".") return static_cast<void>(done(ending.token));
+  Writer failure = spawn::message(Type::Failed, ending.token);
+  Error died(Code::Unavailable, concat("whoever was to end sandbox ", ending.id, " died on the way"));
+  failure.text(word && !word->empty() ? *word : encode_error(died));
+  send(failure);
+}
+
+void SpawnServer::take_word(const std::string& id) {
+  auto found = hands_.find(id);
+  if (found == hands_.end()) return;
+  LocalHand& hand = *found->second;
+  Writer message;
+  if (hand.built()) {
+    // A builder that stayed, to watch the sandbox's memory, has seen its end.
+    SandboxEnded end = hand.how_it_ended();
+    if (end.out_of_memory) send(message.number(static_cast<uint64_t>(Type::OutOfMemory)).number(0).text(id));
+    hand.drop_builder();
+    return;
+  }
+  Result<void> ready = hand.ready();
+  message.number(static_cast<uint64_t>(ready ? Type::Built : Type::Broken)).number(0).text(id);
+  if (!ready) {
+    hand.drop_builder();
+    message.text(encode_error(ready.error()));
+  }
+  send(message);
+}
+
+void SpawnServer::reap() {
+  int status = 0;
+  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
+    if (pid == server_) server_status_ = status;
+}
+
+Result<void> SpawnServer::done(uint64_t token, const Writer& rest, const std::vector<int>& fds) {
+  Writer message = spawn::message(Type::Done, token);
+  COVE_TRY(sys::send_message(channel_.get(), message.data() + rest.data(), fds));
+  return {};
+}
+
+void SpawnServer::send(const Writer& message, const std::vector<int>& fds) {
+  static_cast<void>(sys::send_message(channel_.get(), message.data(), fds));
+}
+
+}  // namespace cove::native

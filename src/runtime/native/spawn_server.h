@@ -1,0 +1,69 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/native/spawn_protocol.h"
+#include "runtime/native/walls.h"
+#include "sys/process.h"
+#include "sys/socket.h"
+
+namespace cove::native {
+
+// The life of cove-spawn: makes and ends sandboxes on request, with whatever privilege it was started with. One thread,
+// one loop; what takes long is done by a child of its own.
+class SpawnServer {
+ public:
+  // `workspace_roots`: the folders of the host below which callers who are not on this machine may have folders shown.
+  SpawnServer(UniqueFd channel, Walls walls, std::vector<std::string> workspace_roots);
+  // Until the other side, the child `server`, has closed; returns its exit code. The sandboxes go on.
+  Result<int> run(pid_t server);
+
+  // One message, as if it had come over the channel.
+  void handle(sys::Message message);
+
+ private:
+  // A child that ends a sandbox.
+  struct Ending {
+    sys::Child child;
+    UniqueFd answer;
+    std::string id;
+    uint64_t token;
+  };
+
+  void serve(int patience);
+  void take_messages();
+  Result<void> answer(spawn::Type type, uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
+  Result<void> create(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
+  Result<void> adopt(uint64_t token, wire::Reader& in);
+  Result<void> remove_files(uint64_t token, wire::Reader& in);
+  Result<void> sweep(uint64_t token, wire::Reader& in);
+  Result<void> spare(uint64_t token, wire::Reader& in);
+  Result<void> adopt_group(uint64_t token, wire::Reader& in);
+  Result<void> set_limits(uint64_t token, wire::Reader& in);
+  Result<void> usage(uint64_t token, wire::Reader& in);
+  Result<void> destroy(uint64_t token, wire::Reader& in);
+  Result<LocalHand*> hand_of(wire::Reader& in);
+  Result<void> raised(uint64_t token, Raised raised);
+  Result<UniqueFd> open_workspace(const SandboxSpec& spec, const std::vector<UniqueFd>& fds) const;
+  void take_word(const std::string& id);
+  void finish(Ending& ending);
+  void reap();
+
+  Result<void> done(uint64_t token, const wire::Writer& rest = {}, const std::vector<int>& fds = {});
+  void send(const wire::Writer& message, const std::vector<int>& fds = {});
+
+  UniqueFd channel_;
+  Walls walls_;
+  std::vector<std::string> workspace_roots_;
+  std::map<std::string, std::unique_ptr<LocalHand>> hands_;
+  std::vector<Ending> endings_;
+  std::vector<std::string> known_;  // of a sweep that is being told
+  bool closed_ = false;
+  pid_t server_ = -1;
+  std::optional<int> server_status_;
+};
+
+}  // namespace cove::native

@@ -1,0 +1,87 @@
+#include "base/text.h"
+#include "runtime/native/native_sandbox.h"
+#include "runtime/native/remote_hand.h"
+#include "runtime/native/spawn_client.h"
+
+namespace cove::native {
+namespace {
+
+using spawn::Type;
+using wire::Reader;
+using wire::Writer;
+
+class SpawnedRuntime : public Runtime {
+ public:
+  explicit SpawnedRuntime(std::shared_ptr<SpawnClient> spawn) : spawn_(std::move(spawn)) {}
+
+  Capabilities capabilities() const override {
+    return {.name = "native",
+            .pause = true,
+            .update_limits = true,
+            .adopt = true,
+            .dial = true,
+            .nesting = true,
+            .pty = true,
+            .review_layer = true};
+  }
+
+  Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override {
+    std::vector<int> fds;
+    if (spec.workspace.caller >= 0) fds.push_back(spec.workspace.caller);
+    return COVE_TRY(raise(Type::Create, spec, fds, RemoteHand::Walls::Rising));
+  }
+
+  Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) override {
+    std::unique_ptr<NativeSandbox> sandbox = COVE_TRY(raise(Type::Adopt, spec, {}, RemoteHand::Walls::Standing));
+    COVE_TRY(sandbox->take_over());
+    return sandbox;
+  }
+
+  Result<void> remove_files(const SandboxSpec& spec) override {
+    COVE_TRY(spawn_->ask(Type::RemoveFiles, Writer().text(spec.id)));
+    return {};
+  }
+
+  Result<void> sweep(const std::vector<std::string>& known) override {
+    constexpr size_t kPerMessage = 1000;
+    for (size_t from = 0; from == 0 || from < known.size(); from += kPerMessage) {
+      size_t to = std::min(known.size(), from + kPerMessage);
+      std::vector<std::string> some(known.begin() + static_cast<std::ptrdiff_t>(from),
+                                    known.begin() + static_cast<std::ptrdiff_t>(to));
+      COVE_TRY(spawn_->ask(Type::Sweep, Writer().number(to == known.size() ? 1 : 0).texts(some)));
+    }
+    return {};
+  }
+
+ private:
+  Result<std::unique_ptr<NativeSandbox>> raise(Type type, const SandboxSpec& spec, const std::vector<int>& fds,
+                                               RemoteHand::Walls walls) {
+    Writer request;
+    spawn::encode(request, spec);
+    auto hand = std::make_unique<RemoteHand>(spawn_, spec.id, walls);
+    SpawnClient::Answer answer = COVE_TRY(spawn_->ask(type, request, fds));
+    Reader in(answer.body);
+    NativeSandbox::Parts parts;
+    parts.spec = spec;
+    parts.spec.lifetime = Lifetime::Long;
+    parts.holding = spawn::decode_holding(in);
+    parts.spec.limits.disk.value = in.number();
+    bool has_groups = in.number() != 0;
+    hand->take_hold(has_groups, in.text());
+    if (!in.done() || answer.fds.size() != 1) return fail(Code::Internal, "cove-spawn sent nonsense");
+    parts.control = std::move(answer.fds[0]);
+    hand->make_spare();
+    parts.hand = std::move(hand);
+    return NativeSandbox::create(std::move(parts));
+  }
+
+  std::shared_ptr<SpawnClient> spawn_;
+};
+
+}  // namespace
+
+std::unique_ptr<Runtime> make_spawned_runtime(std::shared_ptr<SpawnClient> spawn) {
+  return std::make_unique<SpawnedRuntime>(std::move(spawn));
+}
+
+}  // namespace cove::native

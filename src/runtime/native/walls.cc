@@ -1,0 +1,383 @@
+#include "runtime/native/walls.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <set>
+
+#include "base/crash_point.h"
+#include "base/text.h"
+#include "image/host_image.h"
+#include "runtime/native/user_scope.h"
+#include "sys/file.h"
+#include "sys/own_folder.h"
+#include "sys/probe.h"
+#include "sys/socket.h"
+
+namespace cove::native {
+namespace {
+
+constexpr uint64_t kDefaultShm = 64 * kMiB;
+constexpr std::string_view kRunPrefix = "cove-run-";
+
+bool is_left_over(const std::string& name) {
+  std::vector<std::string> words = split(name, '-');
+  Result<int64_t> pid = words.size() == 4 ? parse_integer(words[2], 1, INT32_MAX) : fail(Code::Invalid, "");
+  return pid && ::kill(static_cast<pid_t>(*pid), 0) < 0 && errno == ESRCH;
+}
+
+// The whole disk that a path lies on, as major:minor; empty where it is none (a network or memory file system).
+std::string disk_of(const std::string& path) {
+  Result<struct stat> info = sys::stat(path);
+  if (!info) return {};
+  std::string number = concat(major(info->st_dev), ":", minor(info->st_dev));
+  std::string folder = concat("/sys/dev/block/", number);
+  if (!sys::exists(folder)) return {};
+  if (!sys::exists(folder + "/partition")) return number;
+  Result<std::string> parent = sys::read_file(folder + "/../dev");
+  return parent ? std::string(trim(*parent)) : std::string();
+}
+
+uint32_t main_id(const SandboxSpec& spec) {
+  std::string name = split(spec.user, ':')[0];
+  return name == "root" || name == "0" ? 0 : kUserId;
+}
+
+Result<void> set_limits(sys::Cgroup& group, const Limits& limits) {
+  using sys::Controller;
+  if (limits.cpus.value > 0 && group.has(Controller::Cpu)) COVE_TRY(group.set_cpus(limits.cpus.value));
+  if (limits.memory.value > 0 && group.has(Controller::Memory)) COVE_TRY(group.set_memory(limits.memory.value));
+  if (limits.processes.value > 0 && group.has(Controller::Pids)) COVE_TRY(group.set_pids(limits.processes.value));
+  if (limits.io_read.value == 0 && limits.io_write.value == 0) return {};
+  std::string disk = disk_of("/usr");
+  if (disk.empty()) return fail(Code::Unsupported, "limit i/o: the image is not on a disk of this machine");
+  return group.set_io(disk, limits.io_read.value, limits.io_write.value);
+}
+
+// Landlock stands behind the other fences; a kernel without it is told, or refused.
+Result<void> check_second_fence(const SandboxSpec& spec, std::vector<std::string>& warnings) {
+  if (spec.nesting || sys::landlock_abi() > 0) return {};
+  if (spec.strictness == Strictness::Strict)
+    return fail(Error(Code::Unsupported, "put up the second fence: this kernel has no Landlock")
+                    .hint("boot with lsm=landlock,… or a kernel of 5.13 or later"));
+  warnings.push_back("the second fence is missing: this kernel has no Landlock");
+  return {};
+}
+
+// Groups of long-lived sandboxes carry a mark of the folder that their server keeps its traces in.
+std::string mark_of(const std::string& folder) {
+  uint32_t hash = 2166136261;
+  for (char byte : folder) hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619;
+  char text[9];
+  std::snprintf(text, sizeof text, "%08x", hash);
+  return text;
+}
+
+bool is_id(const std::string& text) {
+  return text.size() == 20 && std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+}
+
+// Process 1 itself says which process it is: nobody else at the other end of this socket can.
+Result<UniqueFd> ask_who(int control) {
+  constexpr int kPatience = 5000;
+  COVE_TRY(sys::send_message(control, wire::Writer(wire::Type::Who).data()));
+  while (true) {
+    pollfd polled = {control, POLLIN, 0};
+    if (::poll(&polled, 1, kPatience) <= 0) return fail(Code::Unavailable, "process 1 does not answer");
+    sys::Message answer = COVE_TRY(sys::receive_message(control, wire::kMaxMessage));
+    if (answer.data.empty()) return fail(Code::Unavailable, "process 1 is gone");
+    if (wire::Reader(answer.data).type() != wire::Type::Me) continue;
+    if (answer.fds.size() != 1) return fail(Code::Internal, "process 1 did not say which process it is");
+    return std::move(answer.fds[0]);
+  }
+}
+
+}  // namespace
+
+Walls::Walls(Places places, IdRanges ranges)
+    : places_(std::move(places)),
+      long_prefix_(concat("cove-", mark_of(places_.run_folder), "-")),
+      shares_ids_(ranges == IdRanges::Shared || !can_map_layers(places_.cache)),
+      groups_(sys::CgroupTree::find()) {
+  bool rootless = ::geteuid() != 0;
+  if (rootless && !has_all_limits() && enter_user_scope()) groups_ = sys::CgroupTree::find();
+}
+
+Capabilities Walls::capabilities() const {
+  bool groups = groups_.has_value();
+  return {.name = "native",
+          .pause = groups,
+          .update_limits = groups,
+          .adopt = true,
+          .dial = true,
+          .nesting = true,
+          .pty = true,
+          .review_layer = true};
+}
+
+bool Walls::has_all_limits() const {
+  using sys::Controller;
+  return groups_ && (*groups_)->has(Controller::Cpu) && (*groups_)->has(Controller::Memory) &&
+         (*groups_)->has(Controller::Pids);
+}
+
+// Groups of one run carry the number of the process that made them, so that the next one can tell what a killed
+// process left.
+std::string Walls::group_name(const SandboxSpec& spec) const {
+  if (spec.lifetime == Lifetime::OneRun) return concat(kRunPrefix, ::getpid(), "-", spec.id);
+  return concat(long_prefix_, spec.id);
+}
+
+Result<Layers*> Walls::layers() {
+  if (!layers_) layers_.emplace(COVE_TRY(sys::find_folder(sys::kStateFolder)));
+  return &*layers_;
+}
+
+Result<LayerChoice> Walls::choose_layer_for(const SandboxSpec& spec) {
+  const Limits& limits = spec.limits;
+  LayerWish wish = {spec.lifetime, limits.disk, limits.inodes, limits.memory.value, spec.strictness};
+  if (!needs_facts(wish)) return choose_layer(wish, {});
+  return choose_layer(wish, find_layer_facts(COVE_TRY(sys::find_folder(sys::kStateFolder))));
+}
+
+Result<std::unique_ptr<Layer>> Walls::make_layer_for(const SandboxSpec& spec, const LayerChoice& choice) {
+  if (choice.kind == LayerKind::Memory) return make_layer(choice, {}, spec.id, spec.lifetime);
+  if (spec.restarted) return COVE_TRY_NOTE("find the writable layer", COVE_TRY(layers())->find(spec.id));
+  return COVE_TRY_NOTE("make the writable layer", COVE_TRY(layers())->make(choice, spec.id, spec.lifetime));
+}
+
+Result<ImageRoot> Walls::find_image(const std::string& reference, const IdPlan& ids) const {
+  if (reference != "host" && !reference.starts_with("host@"))
+    return fail(Error(Code::NotFound, concat("image '", reference, "' is not known"))
+                    .hint("`host`, this machine's own userland, is the image that needs no download"));
+  ImageRoot image = COVE_TRY_NOTE("prepare image host", host_image(places_.cache, places_.programs + "/cove-sudo",
+                                                                   ids.shared ? ids.builder_id(0) : 0));
+  if (reference != "host" && reference != image.reference)
+    return fail(Error(Code::NotFound, concat("image '", reference, "' is not what this machine has now"))
+                    .hint(concat("the packages have changed; it is ", image.reference, " now")));
+  return image;
+}
+
+Means Walls::means(LayerKind layer) const {
+  Means means;
+  means.layer = layer;
+  means.quota = layer == LayerKind::Pool;
+  means.nested_ids = ::geteuid() != 0;
+  if (!groups_) {
+    means.why_not = groups_.error().message();
+    means.hint = groups_.error().hint();
+    return means;
+  }
+  means.cpu = (*groups_)->has(sys::Controller::Cpu);
+  means.memory = (*groups_)->has(sys::Controller::Memory);
+  means.processes = (*groups_)->has(sys::Controller::Pids);
+  means.io = (*groups_)->has(sys::Controller::Io);
+  means.why_not = (*groups_)->describe();
+  return means;
+}
+
+Result<IdPlan> Walls::plan_ids(const SandboxSpec& spec) const {
+  if (::geteuid() != 0) return plan_rootless_ids(main_id(spec));
+  if (shares_ids_) return plan_shared_ids();
+  return plan_root_ids(places_.lock_folder);
+}
+
+Result<SpawnPlan> Walls::plan(const SandboxSpec& spec, const Holding& holding) const {
+  SpawnPlan plan;
+  plan.id = spec.id;
+  plan.hostname = spec.name.empty() ? kDefaultHostname : spec.name;
+  plan.init_program = places_.programs + "/cove-init";
+  plan.ids = COVE_TRY(plan_ids(spec));
+  plan.image = COVE_TRY(find_image(spec.image, plan.ids));
+  plan.workspace = spec.workspace;
+  plan.workspace_owner = main_id(spec);
+  plan.shm_bytes = spec.limits.memory.value ? std::max(kDefaultShm, spec.limits.memory.value / 2) : kDefaultShm;
+  plan.process_rlimit = holding.process_rlimit;
+  plan.watched_memory = holding.watched_memory;
+  plan.pinned_cpus = holding.pinned_cpus;
+  plan.nesting = spec.nesting;
+  plan.ends_with_exec = spec.ends_with_exec;
+  plan.lifetime = spec.lifetime;
+  return plan;
+}
+
+Result<std::unique_ptr<sys::Cgroup>> Walls::make_group(const SandboxSpec& spec) {
+  using sys::Controller;
+  if (!groups_) return std::unique_ptr<sys::Cgroup>();
+  std::vector<Controller> wanted = {Controller::Cpu, Controller::Memory, Controller::Pids};
+  const bool throttled = spec.limits.io_read.value > 0 || spec.limits.io_write.value > 0;
+  // On v1 each one is a folder of its own, made, joined and removed.
+  if (throttled || (*groups_)->version() == 2) wanted.push_back(Controller::Io);
+  if (!spec.single_exec) wanted.push_back(Controller::Freezer);
+  std::unique_ptr<sys::Cgroup> group = COVE_TRY((*groups_)->create(group_name(spec), wanted));
+  Result<void> limited = set_limits(*group, spec.limits);
+  if (!limited) {
+    static_cast<void>(group->remove());
+    return std::unexpected(limited.error());
+  }
+  return group;
+}
+
+void Walls::sweep_left_overs() {
+  if (!groups_) return;
+  Result<std::vector<std::string>> names = (*groups_)->list(std::string(kRunPrefix));
+  if (!names) return;
+  for (const std::string& name : *names) {
+    if (!is_left_over(name)) continue;
+    Result<std::unique_ptr<sys::Cgroup>> group = (*groups_)->adopt(name);
+    if (group) static_cast<void>(sys::destroy(**group));
+  }
+}
+
+Result<Raised> Walls::raise(const SandboxSpec& wanted) {
+  SandboxSpec spec = wanted;
+  LayerChoice choice = COVE_TRY(choose_layer_for(spec));
+  spec.limits.disk.value = choice.bytes;
+  Holding holding = COVE_TRY(plan_enforcement(spec.limits, means(choice.kind), spec.strictness));
+  COVE_TRY(check_second_fence(spec, holding.warnings));
+  if (!choice.warning.empty()) holding.warnings.push_back(choice.warning);
+  SpawnPlan plan = COVE_TRY(this->plan(spec, holding));
+  std::unique_ptr<Layer> layer = COVE_TRY(make_layer_for(spec, choice));
+  // Kept from the beginning: what a killed process leaves is found by its id.
+  if (spec.lifetime == Lifetime::Long) layer->keep();
+  crash_point("spawn.create.layer");
+  Result<Raised> raised = raise_on(std::move(spec), std::move(holding), std::move(plan), layer);
+  if (!raised && layer && wanted.lifetime == Lifetime::Long && !wanted.restarted) static_cast<void>(layer->remove());
+  return raised;
+}
+
+Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan, std::unique_ptr<Layer>& layer) {
+  plan.layer = layer->mount();
+  sys::SocketPair control = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
+  LocalHand::Parts parts;
+  UniqueFd listener;
+  if (spec.lifetime == Lifetime::Long) {
+    COVE_TRY(sys::make_folders(places_.run_folder, 0700));
+    parts.socket_path = socket_path(spec.id);
+    ::unlink(parts.socket_path.c_str());
+    listener = COVE_TRY(sys::listen_unix(parts.socket_path, 4));
+    plan.listener = listener.get();
+  }
+  auto clean_up = [this, &layer, name = group_name(spec)] {
+    static_cast<void>(layer->remove());
+    if (!groups_) return;
+    Result<std::unique_ptr<sys::Cgroup>> group = (*groups_)->adopt(name);
+    if (group) static_cast<void>(sys::destroy(**group));
+  };
+  parts.builder = COVE_TRY(start_builder(plan, control, clean_up));
+  crash_point("spawn.create.builder");
+  // The groups are made while the walls rise.
+  Result<std::unique_ptr<sys::Cgroup>> group = make_group(spec);
+  crash_point("spawn.create.group");
+  if (!group) {
+    kill_sandbox(*parts.builder);
+    control.first.reset();
+    static_cast<void>(wait_for_end(*parts.builder));
+    return fail(std::move(group.error()).note("make the control group"));
+  }
+  parts.layer = std::move(layer);
+  parts.group = std::move(*group);
+  parts.id_lock = std::move(plan.ids.lock);
+  if (spec.lifetime == Lifetime::OneRun) parts.idle_work = [this] { sweep_left_overs(); };
+  parts.spec = spec;
+  Raised raised{std::move(spec), std::move(holding), nullptr, std::move(control.first)};
+  raised.hand = std::make_unique<LocalHand>(std::move(parts));
+  return raised;
+}
+
+// Where nobody answers, what is left of it but its files goes: it can be started again then.
+Result<Raised> Walls::adopt(const SandboxSpec& spec) {
+  Result<Raised> raised = adopt_standing(spec);
+  if (!raised) static_cast<void>(remove_remains(spec.id, Files::Keep));
+  return raised;
+}
+
+Result<Raised> Walls::adopt_standing(const SandboxSpec& spec) {
+  Raised raised;
+  raised.spec = spec;
+  raised.control = COVE_TRY_NOTE(concat("adopt sandbox ", spec.id), sys::connect_unix(socket_path(spec.id)));
+  LocalHand::Parts parts = COVE_TRY(find_parts(spec.id));
+  if (!parts.layer) return fail(Code::NotFound, concat("the writable layer of sandbox ", spec.id, " is gone"));
+  parts.process_1 = COVE_TRY_NOTE(concat("adopt sandbox ", spec.id), ask_who(raised.control.get()));
+  if (raised.spec.limits.disk.value == 0) raised.spec.limits.disk.value = kDefaultDisk;
+  LayerKind kind = parts.layer->mount().kind;
+  raised.holding = COVE_TRY(plan_enforcement(raised.spec.limits, means(kind), spec.strictness));
+  parts.spec = raised.spec;
+  raised.hand = std::make_unique<LocalHand>(std::move(parts));
+  return raised;
+}
+
+// Whatever there is of a long-lived sandbox.
+Result<LocalHand::Parts> Walls::find_parts(const std::string& id) {
+  LocalHand::Parts parts = COVE_TRY(find_traces(id));
+  Result<std::unique_ptr<Layer>> layer = COVE_TRY(layers())->find(id);
+  if (!layer && layer.error().code() != Code::NotFound) return std::unexpected(layer.error());
+  if (layer) parts.layer = std::move(*layer);
+  return parts;
+}
+
+// The same without its files.
+Result<LocalHand::Parts> Walls::find_traces(const std::string& id) {
+  LocalHand::Parts parts;
+  parts.spec.id = id;
+  parts.spec.lifetime = Lifetime::Long;
+  parts.socket_path = socket_path(id);
+  if (!groups_) return parts;
+  Result<std::unique_ptr<sys::Cgroup>> group = (*groups_)->adopt(concat(long_prefix_, id));
+  if (!group && group.error().code() != Code::NotFound) return std::unexpected(group.error());
+  if (group) parts.group = std::move(*group);
+  return parts;
+}
+
+Result<void> Walls::remove_remains(const std::string& id, Files files) {
+  LocalHand::Parts parts = COVE_TRY(files == Files::Remove ? find_parts(id) : find_traces(id));
+  Result<UniqueFd> control = sys::connect_unix(parts.socket_path);
+  if (control) parts.process_1 = ask_who(control->get()).value_or(UniqueFd());
+  return LocalHand(std::move(parts)).destroy(files);
+}
+
+Result<void> Walls::remove_files(const std::string& id) { return remove_remains(id, Files::Remove); }
+
+Result<void> Walls::sweep(const std::vector<std::string>& known) {
+  std::set<std::string> ids;
+  if (sys::exists(places_.run_folder))
+    for (std::string& name : COVE_TRY(sys::list_folder(places_.run_folder)))
+      if (is_id(name)) ids.insert(std::move(name));
+  for (std::string& id : COVE_TRY(COVE_TRY(layers())->list_long())) ids.insert(std::move(id));
+  if (groups_)
+    for (const std::string& name : COVE_TRY((*groups_)->list(long_prefix_))) ids.insert(name.substr(long_prefix_.size()));
+  for (const std::string& id : known) ids.erase(id);
+  Result<void> swept;
+  for (const std::string& id : ids) {
+    Result<void> removed = remove_remains(id, Files::Remove);
+    if (!removed) swept = fail(std::move(removed).error().note(concat("remove what is left of sandbox ", id)));
+  }
+  return swept;
+}
+
+void Walls::tend() {
+  if (layers_) static_cast<void>(layers_->tend());
+}
+
+Result<Places> find_places() {
+  Places places;
+  std::string program = COVE_TRY(sys::readlink("/proc/self/exe"));
+  places.programs = program.substr(0, program.rfind('/'));
+  places.cache = COVE_TRY(cache_folder());
+  places.lock_folder = "/run/cove";
+  if (::geteuid() != 0) {
+    const char* runtime_folder = ::getenv("XDG_RUNTIME_DIR");
+    places.lock_folder = runtime_folder ? concat(runtime_folder, "/cove") : concat("/tmp/cove-", ::geteuid());
+  }
+  const char* other_state = ::getenv(sys::kStateFolder.variable);
+  places.run_folder = other_state ? concat(other_state, "/run") : concat(places.lock_folder, "/sandboxes");
+  return places;
+}
+
+}  // namespace cove::native

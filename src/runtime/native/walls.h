@@ -1,0 +1,67 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "layer/choose.h"
+#include "layer/make.h"
+#include "runtime/native/enforcement.h"
+#include "runtime/native/local_hand.h"
+#include "runtime/native/native_runtime.h"
+#include "runtime/native/spawn_plan.h"
+#include "sys/cgroup.h"
+
+namespace cove::native {
+
+// A sandbox whose walls are rising, or stand.
+struct Raised {
+  SandboxSpec spec;  // as it was completed
+  Holding holding;
+  std::unique_ptr<LocalHand> hand;
+  UniqueFd control;  // the channel to process 1
+};
+
+// Makes sandboxes, and finds those that earlier processes made: all of the native runtime that needs privilege. One
+// thread of a process that has no other threads, because it forks.
+class Walls {
+ public:
+  Walls(Places places, IdRanges ranges);
+
+  Capabilities capabilities() const;
+  Result<Raised> raise(const SandboxSpec& spec);
+  Result<Raised> adopt(const SandboxSpec& spec);
+  Result<void> remove_files(const std::string& id);
+  Result<void> sweep(const std::vector<std::string>& known);
+  // To be called a few times a second while long-lived sandboxes run.
+  void tend();
+
+ private:
+  bool has_all_limits() const;
+  std::string group_name(const SandboxSpec& spec) const;
+  Result<Layers*> layers();
+  Result<LayerChoice> choose_layer_for(const SandboxSpec& spec);
+  Result<std::unique_ptr<Layer>> make_layer_for(const SandboxSpec& spec, const LayerChoice& choice);
+  Result<ImageRoot> find_image(const std::string& reference, const IdPlan& ids) const;
+  Result<IdPlan> plan_ids(const SandboxSpec& spec) const;
+  Means means(LayerKind layer) const;
+  Result<SpawnPlan> plan(const SandboxSpec& spec, const Holding& holding) const;
+  Result<Raised> raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan, std::unique_ptr<Layer>& layer);
+  Result<std::unique_ptr<sys::Cgroup>> make_group(const SandboxSpec& spec);
+  Result<LocalHand::Parts> find_parts(const std::string& id);
+  Result<LocalHand::Parts> find_traces(const std::string& id);
+  Result<Raised> adopt_standing(const SandboxSpec& spec);
+  Result<void> remove_remains(const std::string& id, Files files);
+  void sweep_left_overs();
+  std::string socket_path(const std::string& id) const { return concat(places_.run_folder, "/", id); }
+
+  Places places_;
+  std::string long_prefix_;  // of the groups of long-lived sandboxes
+  bool shares_ids_;
+  Result<std::unique_ptr<sys::CgroupTree>> groups_;
+  std::optional<Layers> layers_;
+};
+
+}  // namespace cove::native

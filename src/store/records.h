@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+// What the store keeps, as plain values. Times are milliseconds since 1970, UTC; 0 means "none" or "not yet".
+// Texts called JSON are opaque to the store.
+namespace cove {
+
+inline constexpr const char* kDefaultProject = "default";
+
+struct SandboxRecord {
+  std::string id;
+  std::string project = kDefaultProject;
+  std::string name;   // unique in its project, unless empty
+  std::string state;  // "creating", "running", …
+  std::string reason;
+  std::string spec;  // JSON
+  int64_t created_ms = 0;
+  int64_t started_ms = 0;
+  int64_t last_used_ms = 0;
+  int64_t expires_ms = 0;
+  int64_t updated_ms = 0;
+
+  bool operator==(const SandboxRecord&) const = default;
+};
+
+inline constexpr const char* kExecRunning = "running";
+inline constexpr const char* kExecEnded = "ended";
+
+struct ExecRecord {
+  std::string id;
+  std::string sandbox_id;
+  std::string state = kExecRunning;  // kExecRunning or kExecEnded
+  std::string tag;
+  std::string spec;    // JSON
+  std::string result;  // JSON, or empty
+  int64_t started_ms = 0;
+  int64_t ended_ms = 0;
+  uint64_t position = 0;  // how far its output has been taken in
+
+  bool operator==(const ExecRecord&) const = default;
+};
+
+// An event that is to be appended. time_ms 0: the time of appending.
+struct EventDraft {
+  std::string kind;  // "sandbox.created"
+  std::string project = kDefaultProject;
+  std::string sandbox_id;
+  std::string exec_id;
+  std::string actor;
+  std::string data = "{}";  // JSON
+  int64_t time_ms = 0;
+};
+
+struct EventRecord {
+  uint64_t seq = 0;  // 1, 2, 3 …
+  int64_t time_ms = 0;
+  std::string kind;
+  std::string project;
+  std::string sandbox_id;
+  std::string exec_id;
+  std::string actor;
+  std::string data;
+
+  bool operator==(const EventRecord&) const = default;
+};
+
+// A key of the API. The key itself is kept nowhere: see engine/live/keys.h for salt and hash.
+struct KeyRecord {
+  std::string id;
+  std::string name;
+  std::string project = kDefaultProject;
+  std::string scopes;  // "read,run"
+  std::string salt;    // hexadecimal
+  std::string hash;    // hexadecimal
+  int64_t created_ms = 0;
+  int64_t expires_ms = 0;
+  int64_t revoked_ms = 0;
+
+  bool operator==(const KeyRecord&) const = default;
+};
+
+struct ProjectRecord {
+  std::string id;
+  std::string quotas = "{}";  // JSON
+  int64_t created_ms = 0;
+
+  bool operator==(const ProjectRecord&) const = default;
+};
+
+// That a request with an Idempotency-Key has made a sandbox.
+struct Idempotency {
+  std::string project = kDefaultProject;
+  std::string key;
+  std::string request_hash;
+  std::string sandbox_id;
+  int64_t time_ms = 0;
+
+  bool operator==(const Idempotency&) const = default;
+};
+
+struct StateCount {
+  std::string project;
+  std::string state;
+  uint64_t count = 0;
+
+  bool operator==(const StateCount&) const = default;
+};
+
+}  // namespace cove

@@ -1,0 +1,122 @@
+#include "store/schema.h"
+
+#include "base/crash_point.h"
+#include "base/text.h"
+
+namespace cove {
+namespace {
+
+constexpr Migration kVersion1 = R"sql(
+CREATE TABLE projects (
+  id TEXT PRIMARY KEY,
+  quotas TEXT NOT NULL,
+  created_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE sandboxes (
+  id TEXT PRIMARY KEY,
+  project TEXT NOT NULL REFERENCES projects(id),
+  name TEXT NOT NULL,
+  state TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  started_ms INTEGER NOT NULL,
+  last_used_ms INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  updated_ms INTEGER NOT NULL,
+  spec TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX sandboxes_by_name ON sandboxes(project, name) WHERE name <> '';
+CREATE INDEX sandboxes_by_age ON sandboxes(created_ms, id);
+
+CREATE TABLE execs (
+  id TEXT PRIMARY KEY,
+  sandbox_id TEXT NOT NULL REFERENCES sandboxes(id) ON DELETE CASCADE,
+  state TEXT NOT NULL,
+  tag TEXT NOT NULL,
+  started_ms INTEGER NOT NULL,
+  ended_ms INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  spec TEXT NOT NULL,
+  result TEXT NOT NULL
+) STRICT;
+CREATE INDEX execs_by_age ON execs(sandbox_id, started_ms, id);
+
+-- Numbers rise by one without AUTOINCREMENT, because the newest event is never removed.
+CREATE TABLE events (
+  seq INTEGER PRIMARY KEY,
+  time_ms INTEGER NOT NULL,
+  kind TEXT NOT NULL,
+  project TEXT NOT NULL,
+  sandbox_id TEXT NOT NULL,
+  exec_id TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  data TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE keys (
+  id TEXT PRIMARY KEY,
+  name TEXT NOT NULL,
+  project TEXT NOT NULL REFERENCES projects(id) ON DELETE CASCADE,
+  scopes TEXT NOT NULL,
+  salt TEXT NOT NULL,
+  hash TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  expires_ms INTEGER NOT NULL,
+  revoked_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE idempotency (
+  project TEXT NOT NULL,
+  key TEXT NOT NULL,
+  request_hash TEXT NOT NULL,
+  sandbox_id TEXT NOT NULL,
+  time_ms INTEGER NOT NULL,
+  PRIMARY KEY (project, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE secrets (
+  name TEXT PRIMARY KEY,
+  value BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+INSERT INTO projects VALUES ('default', '{}', CAST(1000 * unixepoch() AS INTEGER));
+)sql";
+
+constexpr Migration kMigrations[] = {kVersion1};
+
+Result<int64_t> version_of(Database& database) {
+  if (COVE_TRY(database.number("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'meta'")) == 0)
+    return 0;
+  return database.number("SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'schema_version'");
+}
+
+Error newer(int64_t version, size_t known) {
+  return Error(Code::Unsupported, concat("the state was written by a newer Cove: its version is ", version,
+                                         ", and this one knows up to ", known))
+      .hint("install that newer Cove, or name another state folder");
+}
+
+}  // namespace
+
+std::span<const Migration> migrations() { return kMigrations; }
+
+Result<void> migrate(Database& database, std::span<const Migration> list) {
+  int64_t newest = static_cast<int64_t>(list.size());
+  int64_t version = COVE_TRY(version_of(database));
+  if (version == newest) return {};
+  if (version > newest || version < 0) return fail(newer(version, list.size()));
+  Transaction transaction = COVE_TRY(Transaction::begin(database));
+  COVE_TRY(database.execute("CREATE TABLE IF NOT EXISTS meta (name TEXT PRIMARY KEY, value TEXT NOT NULL)"));
+  for (int64_t step = version; step < newest; ++step)
+    COVE_TRY_NOTE(concat("bring the state to version ", step + 1), database.execute(list[static_cast<size_t>(step)]));
+  COVE_TRY(database.run(
+      "INSERT INTO meta VALUES ('schema_version', ?) ON CONFLICT(name) DO UPDATE SET value = excluded.value",
+      std::to_string(newest)));
+  crash_point("store.migrate.before_commit");
+  COVE_TRY(transaction.commit());
+  crash_point("store.migrate.after_commit");
+  return {};
+}
+
+}  // namespace cove

@@ -1,0 +1,171 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "store/records.h"
+
+namespace cove {
+
+class Database;
+
+// What must survive a restart of the server: sandboxes, execs, events, keys, projects, in SQLite (FOLDER/cove.db).
+//
+// Promises:
+// - Any thread may call anything (but see on_events); calls take their turn, and each is short.
+// - A change and its events are one transaction: both are there afterwards or neither is.
+// - What returned without an error survives `kill -9` of the process at once: it is in the kernel's hands (WAL,
+//   synchronous=NORMAL, no fsync). After a power cut the last seconds of it may be missing, but never a part of a
+//   transaction. Keys, projects and secrets are written through to the disk (synchronous=FULL) and survive that too.
+// - One server per folder, held by a lock that ends with the process.
+//
+// Changes return the sequence number of the last event that they appended, 0 where they appended none.
+// Errors: NotFound and Exists as said below; Exhausted where the disk is full; Internal where the file is damaged.
+class Store {
+ public:
+  // Makes the folder and the database where there is none; the folder must be this user's own. Exists where another
+  // server has it; Unsupported where a newer Cove wrote it; Internal, with what to do, where the file is no database.
+  static Result<std::unique_ptr<Store>> open(const std::string& folder);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  // Called after each commit that appended events, by the thread that made the change and outside of all locks; must
+  // not block. To be set before other threads use the store.
+  void on_events(std::function<void()> hook);
+
+  // --- sandboxes ---------------------------------------------------------------------------------------------------
+  // Exists where the project has one of that name (or the id is taken, or the idempotency key has been used: look with
+  // find_idempotency). NotFound where there is no such project.
+  Result<uint64_t> insert_sandbox(const SandboxRecord& sandbox, const std::optional<Idempotency>& idempotency,
+                                  std::span<const EventDraft> events);
+  // Replaces everything but id, project and created_ms. NotFound where it is gone, Exists where the new name is taken.
+  Result<uint64_t> update_sandbox(const SandboxRecord& sandbox, std::span<const EventDraft> events);
+  // Only these two; nothing happens where the sandbox is gone.
+  Result<void> touch_sandbox(const std::string& id, int64_t last_used_ms, int64_t expires_ms);
+  // Its execs go too. A sandbox that was never acknowledged should forget its idempotency key, so that the request can
+  // be made again. NotFound where it is gone already (then no event is appended).
+  enum class IdempotencyKey { Keep, Forget };
+  Result<uint64_t> remove_sandbox(const std::string& id, std::span<const EventDraft> events,
+                                  IdempotencyKey key = IdempotencyKey::Keep);
+
+  // By id, else by name; an empty project means any. NotFound; Invalid where a name is ambiguous between projects.
+  Result<SandboxRecord> find_sandbox(const std::string& project, const std::string& id_or_name);
+  // Empty means any.
+  struct SandboxFilter {
+    std::string project;
+    std::string state;
+    std::string name;
+  };
+  // In the order of (created_ms, id), at most `limit`, those behind `after`: empty, or cursor() of a record that was
+  // listed before (it need not exist any more). Invalid where that is no cursor.
+  Result<std::vector<SandboxRecord>> list_sandboxes(const SandboxFilter& filter, const std::string& after,
+                                                    size_t limit);
+  Result<std::vector<SandboxRecord>> all_sandboxes();
+  // Sorted by project, then state; states without sandboxes are left out. Looks at every sandbox.
+  Result<std::vector<StateCount>> count_sandboxes();
+
+  Result<std::optional<Idempotency>> find_idempotency(const std::string& project, const std::string& key);
+  // Those from before that time; how many there were.
+  Result<uint64_t> prune_idempotency(int64_t older_than_ms);
+
+  // --- execs -------------------------------------------------------------------------------------------------------
+  // NotFound where the sandbox is gone, Exists where the id is taken.
+  Result<uint64_t> insert_exec(const ExecRecord& exec, std::span<const EventDraft> events);
+  // Replaces state, tag, spec, result, ended_ms and position. NotFound where it is gone.
+  Result<uint64_t> update_exec(const ExecRecord& exec, std::span<const EventDraft> events);
+  // An empty sandbox_id means any. NotFound.
+  Result<ExecRecord> find_exec(const std::string& sandbox_id, const std::string& id);
+  struct ExecFilter {
+    std::string state;
+    std::string tag;
+  };
+  // In the order of (started_ms, id), as with sandboxes.
+  Result<std::vector<ExecRecord>> list_execs(const std::string& sandbox_id, const ExecFilter& filter,
+                                             const std::string& after, size_t limit);
+  Result<std::vector<ExecRecord>> running_execs(const std::string& sandbox_id);
+  // Removes ended execs of the sandbox but for the newest `keep_newest` of them; the ids of those removed.
+  Result<std::vector<std::string>> prune_execs(const std::string& sandbox_id, size_t keep_newest);
+
+  // --- events ------------------------------------------------------------------------------------------------------
+  Result<uint64_t> append_events(std::span<const EventDraft> events);
+  // Those with a higher number, in order; an empty project means all. Numbers rise by one: whoever has read up to N
+  // has read everything up to N (but for what was pruned before).
+  Result<std::vector<EventRecord>> events_after(uint64_t seq, const std::string& project, size_t limit);
+  // The number of the newest event ever appended, 0 at first. Takes no lock.
+  uint64_t last_event() const { return last_event_.load(std::memory_order_acquire); }
+  // The number of the oldest event that is kept, 0 where there is none.
+  Result<uint64_t> first_event();
+  // Removes events from before that time (0: whatever their age is), and the oldest beyond the newest `keep_newest`
+  // (0: whatever their number is); the last one always stays. In small transactions. How many were removed.
+  Result<uint64_t> prune_events(int64_t older_than_ms, uint64_t keep_newest);
+
+  // --- keys, projects, secrets (these survive a power cut) ---------------------------------------------------------
+  // Exists where the id is taken, NotFound where there is no such project.
+  Result<uint64_t> insert_key(const KeyRecord& key, std::span<const EventDraft> events);
+  // Revoked and expired ones too. NotFound.
+  Result<KeyRecord> find_key(const std::string& id);
+  // Oldest first; an empty project means all.
+  Result<std::vector<KeyRecord>> list_keys(const std::string& project);
+  // NotFound; revoking one that is revoked changes nothing and appends nothing.
+  Result<uint64_t> revoke_key(const std::string& id, int64_t revoked_ms, std::span<const EventDraft> events);
+
+  // kDefaultProject is always there.
+  Result<uint64_t> insert_project(const ProjectRecord& project, std::span<const EventDraft> events);  // Exists
+  Result<uint64_t> update_project(const ProjectRecord& project, std::span<const EventDraft> events);  // the quotas
+  // With its keys. Conflict where it still has sandboxes, Denied for kDefaultProject, NotFound.
+  Result<uint64_t> remove_project(const std::string& id, std::span<const EventDraft> events);
+  Result<ProjectRecord> find_project(const std::string& id);
+  Result<std::vector<ProjectRecord>> list_projects();  // by id
+
+  // 32 random bytes, made at the first call with this name and the same ever after.
+  Result<std::string> secret(const std::string& name);
+
+  // Sees to it that what was written before reaches the disk (fsync), and keeps the journal short; other calls go on
+  // meanwhile. To be called every few seconds by whoever keeps house; where nobody does, a change pays for it now and
+  // then.
+  Result<void> checkpoint();
+
+ private:
+  // What a change is called in crash points, and what it must survive.
+  enum class Survives { Kill, PowerCut };
+  struct Kind {
+    std::string_view name;
+    Survives survives = Survives::Kill;
+  };
+
+  Store();
+  Result<void> open_database();
+  // `apply` and the events in one transaction.
+  Result<uint64_t> change(Kind kind, std::span<const EventDraft> events, const std::function<Result<void>()>& apply);
+  Result<uint64_t> commit(Kind kind, std::span<const EventDraft> events, const std::function<Result<void>()>& apply);
+  Result<uint64_t> append(std::span<const EventDraft> events);
+  Result<uint64_t> prune_event_batch(int64_t older_than_ms, uint64_t keep_newest);
+
+  std::string folder_;
+  UniqueFd lock_;
+  std::mutex mutex_;  // of database_
+  std::unique_ptr<Database> database_;
+  std::mutex checkpoint_mutex_;  // of checkpointer_; never taken together with mutex_
+  std::unique_ptr<Database> checkpointer_;
+  UniqueFd journal_;
+  std::atomic<int> journal_pages_{0};
+  std::atomic<uint64_t> last_event_{0};
+  std::function<void()> hook_;
+};
+
+// The place of a record in its list, for `after`.
+std::string cursor(const SandboxRecord& sandbox);
+std::string cursor(const ExecRecord& exec);
+
+}  // namespace cove

@@ -1,0 +1,104 @@
+#include "base/text.h"
+#include "store/cursor.h"
+#include "store/database.h"
+#include "store/store.h"
+
+namespace cove {
+namespace {
+
+#define COLUMNS "id, sandbox_id, state, tag, spec, result, started_ms, ended_ms, position"
+
+ExecRecord read(const Query& row) {
+  ExecRecord exec;
+  exec.id = row.text(0);
+  exec.sandbox_id = row.text(1);
+  exec.state = row.text(2);
+  exec.tag = row.text(3);
+  exec.spec = row.text(4);
+  exec.result = row.text(5);
+  exec.started_ms = row.integer(6);
+  exec.ended_ms = row.integer(7);
+  exec.position = static_cast<uint64_t>(row.integer(8));
+  return exec;
+}
+
+Result<std::vector<ExecRecord>> read_all(Query& rows) {
+  std::vector<ExecRecord> execs;
+  while (COVE_TRY(rows.next())) execs.push_back(read(rows));
+  return execs;
+}
+
+Error no_exec(std::string_view id) { return Error(Code::NotFound, concat("there is no exec '", id, "'")); }
+
+Error explain(Error error, const ExecRecord& exec) {
+  if (error.code() == Code::NotFound)
+    return Error(Code::NotFound, concat("there is no sandbox '", exec.sandbox_id, "'"));
+  if (error.code() == Code::Exists) return Error(Code::Exists, concat("there is an exec '", exec.id, "' already"));
+  return error;
+}
+
+}  // namespace
+
+std::string cursor(const ExecRecord& exec) { return to_cursor({exec.started_ms, exec.id}); }
+
+Result<uint64_t> Store::insert_exec(const ExecRecord& exec, std::span<const EventDraft> events) {
+  return change({"insert_exec"}, events, [&]() -> Result<void> {
+    Result<void> done =
+        database_->run("INSERT INTO execs (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", exec.id, exec.sandbox_id,
+                       exec.state, exec.tag, exec.spec, exec.result, exec.started_ms, exec.ended_ms, exec.position);
+    if (!done) return fail(explain(std::move(done).error(), exec));
+    return {};
+  });
+}
+
+Result<uint64_t> Store::update_exec(const ExecRecord& exec, std::span<const EventDraft> events) {
+  return change({"update_exec"}, events, [&]() -> Result<void> {
+    COVE_TRY(database_->run(
+        "UPDATE execs SET state = ?, tag = ?, spec = ?, result = ?, ended_ms = ?, position = ? WHERE id = ?",
+        exec.state, exec.tag, exec.spec, exec.result, exec.ended_ms, exec.position, exec.id));
+    if (database_->changes() == 0) return fail(no_exec(exec.id));
+    return {};
+  });
+}
+
+Result<ExecRecord> Store::find_exec(const std::string& sandbox_id, const std::string& id) {
+  std::lock_guard turn(mutex_);
+  Query row = COVE_TRY(database_->query("SELECT " COLUMNS " FROM execs WHERE id = ?", id));
+  if (COVE_TRY(row.next()) && (sandbox_id.empty() || row.text(1) == sandbox_id)) return read(row);
+  return fail(no_exec(id));
+}
+
+Result<std::vector<ExecRecord>> Store::list_execs(const std::string& sandbox_id, const ExecFilter& filter,
+                                                  const std::string& after, size_t limit) {
+  Place place = COVE_TRY(parse_cursor(after));
+  std::lock_guard turn(mutex_);
+  Query rows = COVE_TRY(database_->query("SELECT " COLUMNS " FROM execs WHERE sandbox_id = ?1 "
+                                         "AND (started_ms, id) > (?2, ?3) AND (?4 = '' OR state = ?4) "
+                                         "AND (?5 = '' OR tag = ?5) ORDER BY started_ms, id LIMIT ?6",
+                                         sandbox_id, place.time_ms, place.id, filter.state, filter.tag,
+                                         static_cast<uint64_t>(limit)));
+  return read_all(rows);
+}
+
+Result<std::vector<ExecRecord>> Store::running_execs(const std::string& sandbox_id) {
+  std::lock_guard turn(mutex_);
+  Query rows = COVE_TRY(database_->query(
+      "SELECT " COLUMNS " FROM execs WHERE sandbox_id = ? AND state = 'running' ORDER BY started_ms, id", sandbox_id));
+  return read_all(rows);
+}
+
+Result<std::vector<std::string>> Store::prune_execs(const std::string& sandbox_id, size_t keep_newest) {
+  std::vector<std::string> removed;
+  COVE_TRY(change({"prune_execs"}, {}, [&]() -> Result<void> {
+    Query rows =
+        COVE_TRY(database_->query("SELECT id FROM execs WHERE sandbox_id = ? AND state = 'ended' "
+                                  "ORDER BY started_ms DESC, id DESC LIMIT -1 OFFSET ?",
+                                  sandbox_id, static_cast<uint64_t>(keep_newest)));
+    while (COVE_TRY(rows.next())) removed.push_back(rows.text(0));
+    for (const std::string& id : removed) COVE_TRY(database_->run("DELETE FROM execs WHERE id = ?", id));
+    return {};
+  }));
+  return removed;
+}
+
+}  // namespace cove

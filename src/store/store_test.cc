@@ -1,0 +1,533 @@
+#include "store/store.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <set>
+#include <thread>
+
+#include "base/text.h"
+#include "store/database.h"
+#include "store/schema.h"
+#include "sys/file.h"
+
+namespace cove {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+#define ASSERT_OK(...)                                 \
+  do {                                                 \
+    auto&& outcome = (__VA_ARGS__);                    \
+    ASSERT_TRUE(outcome) << outcome.error().message(); \
+  } while (false)
+#define EXPECT_CODE(expected, ...)                                            \
+  do {                                                                        \
+    auto&& outcome = (__VA_ARGS__);                                           \
+    ASSERT_FALSE(outcome);                                                    \
+    EXPECT_EQ(outcome.error().code(), expected) << outcome.error().message(); \
+  } while (false)
+
+class Stores : public testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/cove-store-XXXXXX";
+    ASSERT_NE(::mkdtemp(name), nullptr);
+    folder_ = name;
+    reopen();
+  }
+  void TearDown() override {
+    store_.reset();
+    EXPECT_TRUE(sys::remove_tree(folder_));
+  }
+  void reopen() {
+    store_.reset();
+    Result<std::unique_ptr<Store>> opened = Store::open(folder_);
+    ASSERT_OK(opened);
+    store_ = std::move(*opened);
+  }
+  std::string file() const { return folder_ + "/cove.db"; }
+
+  static SandboxRecord sandbox(const std::string& id, const std::string& name = "", int64_t created_ms = 1000) {
+    SandboxRecord record;
+    record.id = id;
+    record.name = name;
+    record.state = "running";
+    record.reason = "because";
+    record.spec = R"({"labels":{"a":"b"}})";
+    record.created_ms = created_ms;
+    record.started_ms = 2;
+    record.last_used_ms = 3;
+    record.expires_ms = 4;
+    record.updated_ms = 5;
+    return record;
+  }
+  static ExecRecord exec(const std::string& id, const std::string& sandbox_id, int64_t started_ms = 1000) {
+    ExecRecord record;
+    record.id = id;
+    record.sandbox_id = sandbox_id;
+    record.tag = "tag";
+    record.spec = R"({"argv":["true"]})";
+    record.started_ms = started_ms;
+    record.position = UINT64_MAX / 2;
+    return record;
+  }
+  static EventDraft event(const std::string& kind, const std::string& project = "default") {
+    EventDraft draft;
+    draft.kind = kind;
+    draft.project = project;
+    draft.actor = "uid:0";
+    return draft;
+  }
+  std::vector<std::string> kinds_after(uint64_t seq, const std::string& project = "", size_t limit = 1000) {
+    std::vector<std::string> kinds;
+    Result<std::vector<EventRecord>> events = store_->events_after(seq, project, limit);
+    EXPECT_TRUE(events);
+    if (events)
+      for (const EventRecord& each : *events) kinds.push_back(each.kind);
+    return kinds;
+  }
+
+  std::string folder_;
+  std::unique_ptr<Store> store_;
+};
+
+std::vector<std::string> ids(const auto& records) {
+  std::vector<std::string> names;
+  for (const auto& record : records) names.push_back(record.id);
+  return names;
+}
+
+TEST_F(Stores, KeepsASandboxOverARestart) {
+  SandboxRecord record = sandbox("a", "web");
+  record.spec = std::string("any\0bytes", 9);
+  ASSERT_OK(store_->insert_sandbox(record, {}, {}));
+  reopen();
+  EXPECT_EQ(store_->find_sandbox("", "a").value(), record);
+  EXPECT_EQ(store_->find_sandbox("default", "web").value(), record);
+  record.state = "stopped";
+  record.name = "other";
+  record.updated_ms = 77;
+  ASSERT_OK(store_->update_sandbox(record, {}));
+  ASSERT_OK(store_->touch_sandbox("a", 100, 200));
+  reopen();
+  record.last_used_ms = 100;
+  record.expires_ms = 200;
+  EXPECT_EQ(store_->find_sandbox("default", "other").value(), record);
+  EXPECT_CODE(Code::NotFound, store_->find_sandbox("default", "web"));
+  ASSERT_OK(store_->remove_sandbox("a", {}));
+  EXPECT_CODE(Code::NotFound, store_->find_sandbox("", "a"));
+  EXPECT_CODE(Code::NotFound, store_->remove_sandbox("a", {}));
+  EXPECT_CODE(Code::NotFound, store_->update_sandbox(record, {}));
+}
+
+TEST_F(Stores, NamesAreUniqueInAProjectUnlessEmpty) {
+  ASSERT_OK(store_->insert_project({"other", "{}", 1}, {}));
+  ASSERT_OK(store_->insert_sandbox(sandbox("a", "web"), {}, {}));
+  ASSERT_OK(store_->insert_sandbox(sandbox("b"), {}, {}));
+  ASSERT_OK(store_->insert_sandbox(sandbox("c"), {}, {}));
+  EventDraft draft = event("sandbox.created");
+  auto taken = store_->insert_sandbox(sandbox("d", "web"), {}, {&draft, 1});
+  EXPECT_CODE(Code::Exists, taken);
+  EXPECT_THAT(taken.error().message(), HasSubstr("the name 'web' is taken"));
+  EXPECT_EQ(store_->last_event(), 0u);
+  EXPECT_CODE(Code::NotFound, store_->find_sandbox("", "d"));
+  auto renamed = store_->update_sandbox(sandbox("b", "web"), {});
+  EXPECT_CODE(Code::Exists, renamed);
+  EXPECT_THAT(renamed.error().message(), HasSubstr("'web' is taken"));
+  auto same_id = store_->insert_sandbox(sandbox("a", "fresh"), {}, {});
+  EXPECT_CODE(Code::Exists, same_id);
+  EXPECT_THAT(same_id.error().message(), HasSubstr("there is a sandbox 'a' already"));
+
+  SandboxRecord elsewhere = sandbox("e", "web");
+  elsewhere.project = "other";
+  ASSERT_OK(store_->insert_sandbox(elsewhere, {}, {}));
+  EXPECT_EQ(store_->find_sandbox("other", "web")->id, "e");
+  EXPECT_EQ(store_->find_sandbox("default", "web")->id, "a");
+  EXPECT_CODE(Code::Invalid, store_->find_sandbox("", "web"));
+  EXPECT_CODE(Code::NotFound, store_->find_sandbox("default", "e"));
+  EXPECT_CODE(Code::NotFound, store_->find_sandbox("default", ""));
+  ASSERT_OK(store_->remove_sandbox("a", {}));
+  EXPECT_TRUE(store_->update_sandbox(sandbox("b", "web"), {}));
+}
+
+TEST_F(Stores, ASandboxNeedsItsProjectAndAnExecItsSandbox) {
+  SandboxRecord record = sandbox("a");
+  record.project = "nowhere";
+  auto lost = store_->insert_sandbox(record, {}, {});
+  EXPECT_CODE(Code::NotFound, lost);
+  EXPECT_THAT(lost.error().message(), HasSubstr("no project 'nowhere'"));
+  auto orphan = store_->insert_exec(exec("x", "gone"), {});
+  EXPECT_CODE(Code::NotFound, orphan);
+  EXPECT_THAT(orphan.error().message(), HasSubstr("no sandbox 'gone'"));
+  EXPECT_TRUE(store_->touch_sandbox("gone", 1, 2));
+}
+
+TEST_F(Stores, RemembersIdempotencyKeys) {
+  Idempotency entry{"default", "key-1", "hash", "a", 50};
+  ASSERT_OK(store_->insert_sandbox(sandbox("a"), entry, {}));
+  EXPECT_EQ(store_->find_idempotency("default", "key-1").value(), entry);
+  EXPECT_EQ(store_->find_idempotency("other", "key-1").value(), std::nullopt);
+  Idempotency again{"default", "key-1", "hash", "b", 60};
+  EXPECT_CODE(Code::Exists, store_->insert_sandbox(sandbox("b"), again, {}));
+  EXPECT_CODE(Code::NotFound, store_->find_sandbox("", "b"));
+  ASSERT_OK(store_->remove_sandbox("a", {}));
+  EXPECT_TRUE(store_->find_idempotency("default", "key-1")->has_value());
+  EXPECT_EQ(store_->prune_idempotency(50).value(), 0u);
+  EXPECT_EQ(store_->prune_idempotency(51).value(), 1u);
+  ASSERT_OK(store_->insert_sandbox(sandbox("b"), again, {}));
+  ASSERT_OK(store_->remove_sandbox("b", {}, Store::IdempotencyKey::Forget));
+  EXPECT_FALSE(store_->find_idempotency("default", "key-1")->has_value());
+}
+
+TEST_F(Stores, ListsInPagesThatStayStable) {
+  for (int i = 0; i < 2500; ++i) {
+    SandboxRecord record = sandbox(concat("id", 9000 - i), "", i / 10);  // ten of each age
+    record.state = i % 5 == 0 ? "paused" : "running";
+    ASSERT_OK(store_->insert_sandbox(record, {}, {}));
+  }
+  std::vector<std::string> seen;
+  std::string after;
+  while (true) {
+    std::vector<SandboxRecord> page = store_->list_sandboxes({}, after, 99).value();
+    if (page.empty()) break;
+    EXPECT_LE(page.size(), 99u);
+    for (const SandboxRecord& each : page) seen.push_back(each.id);
+    after = cursor(page.back());
+    // One that was listed, and the place itself, may go in between.
+    ASSERT_OK(store_->remove_sandbox(page.back().id, {}));
+  }
+  EXPECT_THAT(seen, SizeIs(2500));
+  EXPECT_THAT(std::set<std::string>(seen.begin(), seen.end()), SizeIs(2500));
+  EXPECT_EQ(seen[0], "id8991");
+  EXPECT_EQ(seen[9], "id9000") << "the order within an age is by id";
+
+  Store::SandboxFilter paused;
+  paused.state = "paused";
+  std::vector<SandboxRecord> filtered = store_->list_sandboxes(paused, "", 1000).value();
+  EXPECT_FALSE(filtered.empty());
+  for (const SandboxRecord& each : filtered) EXPECT_EQ(each.state, "paused");
+  EXPECT_CODE(Code::Invalid, store_->list_sandboxes({}, "garbage", 10));
+  EXPECT_CODE(Code::Invalid, store_->list_sandboxes({}, "12x.id", 10));
+}
+
+TEST_F(Stores, FiltersAndCounts) {
+  ASSERT_OK(store_->insert_project({"other", "{}", 1}, {}));
+  SandboxRecord foreign = sandbox("c", "x", 3);
+  foreign.project = "other";
+  SandboxRecord paused = sandbox("b", "y", 2);
+  paused.state = "paused";
+  ASSERT_OK(store_->insert_sandbox(sandbox("a", "x", 1), {}, {}));
+  ASSERT_OK(store_->insert_sandbox(paused, {}, {}));
+  ASSERT_OK(store_->insert_sandbox(foreign, {}, {}));
+  EXPECT_THAT(ids(store_->all_sandboxes().value()), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(ids(store_->list_sandboxes({"other", "", ""}, "", 10).value()), ElementsAre("c"));
+  EXPECT_THAT(ids(store_->list_sandboxes({"", "running", ""}, "", 10).value()), ElementsAre("a", "c"));
+  EXPECT_THAT(ids(store_->list_sandboxes({"", "", "x"}, "", 10).value()), ElementsAre("a", "c"));
+  EXPECT_THAT(ids(store_->list_sandboxes({"default", "paused", "y"}, "", 10).value()), ElementsAre("b"));
+  EXPECT_THAT(store_->count_sandboxes().value(),
+              ElementsAre(StateCount{"default", "paused", 1}, StateCount{"default", "running", 1},
+                          StateCount{"other", "running", 1}));
+}
+
+TEST_F(Stores, KeepsExecs) {
+  ASSERT_OK(store_->insert_sandbox(sandbox("a"), {}, {}));
+  ASSERT_OK(store_->insert_sandbox(sandbox("b"), {}, {}));
+  ExecRecord record = exec("x1", "a", 1);
+  ASSERT_OK(store_->insert_exec(record, {}));
+  EXPECT_CODE(Code::Exists, store_->insert_exec(record, {}));
+  ASSERT_OK(store_->insert_exec(exec("x2", "a", 2), {}));
+  ASSERT_OK(store_->insert_exec(exec("y1", "b", 3), {}));
+  record.state = kExecEnded;
+  record.result = R"({"exit_code":0})";
+  record.ended_ms = 9;
+  record.position = 12;
+  EventDraft ended = event("exec.ended");
+  EXPECT_EQ(store_->update_exec(record, {&ended, 1}).value(), 1u);
+  reopen();
+  EXPECT_EQ(store_->find_exec("a", "x1").value(), record);
+  EXPECT_EQ(store_->find_exec("", "x1").value(), record);
+  EXPECT_CODE(Code::NotFound, store_->find_exec("b", "x1"));
+  EXPECT_THAT(ids(store_->list_execs("a", {}, "", 10).value()), ElementsAre("x1", "x2"));
+  EXPECT_THAT(ids(store_->list_execs("a", {}, cursor(record), 10).value()), ElementsAre("x2"));
+  EXPECT_THAT(ids(store_->list_execs("a", {"ended", ""}, "", 10).value()), ElementsAre("x1"));
+  EXPECT_THAT(ids(store_->list_execs("a", {"", "other"}, "", 10).value()), IsEmpty());
+  EXPECT_THAT(ids(store_->running_execs("a").value()), ElementsAre("x2"));
+  ASSERT_OK(store_->remove_sandbox("a", {}));
+  EXPECT_CODE(Code::NotFound, store_->find_exec("a", "x1"));
+  EXPECT_CODE(Code::NotFound, store_->update_exec(record, {}));
+  EXPECT_TRUE(store_->find_exec("b", "y1"));
+}
+
+TEST_F(Stores, PrunesOldExecsButNeverRunningOnes) {
+  ASSERT_OK(store_->insert_sandbox(sandbox("a"), {}, {}));
+  for (int i = 0; i < 6; ++i) {
+    ExecRecord record = exec(concat("x", i), "a", i);
+    record.state = i == 1 ? kExecRunning : kExecEnded;
+    ASSERT_OK(store_->insert_exec(record, {}));
+  }
+  EXPECT_THAT(store_->prune_execs("a", 2).value(), testing::UnorderedElementsAre("x0", "x2", "x3"));
+  EXPECT_THAT(ids(store_->list_execs("a", {}, "", 10).value()), ElementsAre("x1", "x4", "x5"));
+  EXPECT_THAT(store_->prune_execs("a", 2).value(), IsEmpty());
+}
+
+TEST_F(Stores, EventsAreNumberedAndResumable) {
+  int woken = 0;
+  store_->on_events([&] { ++woken; });
+  std::vector<EventDraft> two = {event("a.one"), event("a.two", "other")};
+  two[0].time_ms = 5;
+  two[0].sandbox_id = "s";
+  two[0].exec_id = "e";
+  two[0].data = R"({"n":1})";
+  EXPECT_EQ(store_->append_events(two).value(), 2u);
+  EXPECT_EQ(store_->insert_sandbox(sandbox("s"), {}, two).value(), 4u);
+  EXPECT_EQ(store_->touch_sandbox("s", 1, 2).has_value(), true);
+  EXPECT_EQ(store_->append_events({}).value(), 0u);
+  EXPECT_EQ(woken, 2);
+  reopen();
+  EXPECT_EQ(store_->last_event(), 4u);
+  EXPECT_EQ(store_->append_events({two.data(), 1}).value(), 5u);
+  EXPECT_THAT(kinds_after(0), ElementsAre("a.one", "a.two", "a.one", "a.two", "a.one"));
+  EXPECT_THAT(kinds_after(3), ElementsAre("a.two", "a.one"));
+  EXPECT_THAT(kinds_after(1, "other"), ElementsAre("a.two", "a.two"));
+  EXPECT_THAT(kinds_after(0, "", 2), ElementsAre("a.one", "a.two"));
+  EXPECT_THAT(kinds_after(5), IsEmpty());
+  EXPECT_THAT(kinds_after(UINT64_MAX), IsEmpty());
+  EXPECT_EQ(store_->events_after(0, "", 1)->front(),
+            (EventRecord{1, 5, "a.one", "default", "s", "e", "uid:0", R"({"n":1})"}));
+  EXPECT_GT(store_->events_after(1, "", 1)->front().time_ms, 1'600'000'000'000);
+}
+
+TEST_F(Stores, FindsRareEventsOfAProjectAmongMany) {
+  std::vector<EventDraft> many(12'000, event("noise"));
+  many[3] = event("first", "rare");
+  many[11'998] = event("second", "rare");
+  ASSERT_OK(store_->append_events(many));
+  EXPECT_THAT(kinds_after(0, "rare"), ElementsAre("first", "second"));
+  EXPECT_THAT(kinds_after(4, "rare"), ElementsAre("second"));
+  EXPECT_THAT(kinds_after(0, "rare", 1), ElementsAre("first"));
+}
+
+TEST_F(Stores, PrunesEventsAndGoesOnCounting) {
+  for (int i = 1; i <= 1200; ++i) {
+    EventDraft draft = event(concat("e", i));
+    draft.time_ms = i;
+    ASSERT_OK(store_->append_events({&draft, 1}));
+  }
+  EXPECT_EQ(store_->prune_events(0, 0).value(), 0u);
+  EXPECT_EQ(store_->prune_events(11, 0).value(), 10u);
+  EXPECT_EQ(store_->first_event().value(), 11u);
+  EXPECT_EQ(store_->prune_events(0, 100).value(), 1090u);
+  EXPECT_EQ(store_->first_event().value(), 1101u);
+  EXPECT_THAT(kinds_after(0, "", 1), ElementsAre("e1101"));
+  EXPECT_EQ(store_->prune_events(INT64_MAX, 0).value(), 99u);
+  EXPECT_THAT(kinds_after(0), ElementsAre("e1200"));
+  reopen();
+  EXPECT_EQ(store_->last_event(), 1200u);
+  EventDraft next = event("next");
+  EXPECT_EQ(store_->append_events({&next, 1}).value(), 1201u);
+}
+
+TEST_F(Stores, KeepsKeysAndProjects) {
+  KeyRecord key{"k1", "ci", "default", "read,run", "00ff", "abcd", 10, 20, 0};
+  EventDraft made = event("key.created");
+  EXPECT_EQ(store_->insert_key(key, {&made, 1}).value(), 1u);
+  EXPECT_CODE(Code::Exists, store_->insert_key(key, {}));
+  KeyRecord lost = key;
+  lost.id = "k2";
+  lost.project = "nowhere";
+  EXPECT_CODE(Code::NotFound, store_->insert_key(lost, {}));
+  reopen();
+  EXPECT_EQ(store_->find_key("k1").value(), key);
+  EXPECT_EQ(store_->revoke_key("k1", 99, {&made, 1}).value(), 2u);
+  EXPECT_EQ(store_->revoke_key("k1", 100, {&made, 1}).value(), 0u);
+  EXPECT_CODE(Code::NotFound, store_->revoke_key("none", 1, {}));
+  EXPECT_EQ(store_->find_key("k1")->revoked_ms, 99);
+  EXPECT_THAT(ids(store_->list_keys("").value()), ElementsAre("k1"));
+
+  EXPECT_THAT(ids(store_->list_projects().value()), ElementsAre("default"));
+  ASSERT_OK(store_->insert_project({"p", R"({"sandboxes":1})", 7}, {}));
+  EXPECT_CODE(Code::Exists, store_->insert_project({"p", "{}", 7}, {}));
+  ASSERT_OK(store_->update_project({"p", R"({"sandboxes":2})", 0}, {}));
+  EXPECT_CODE(Code::NotFound, store_->update_project({"q", "{}", 0}, {}));
+  EXPECT_EQ(store_->find_project("p").value(), (ProjectRecord{"p", R"({"sandboxes":2})", 7}));
+  lost.project = "p";
+  ASSERT_OK(store_->insert_key(lost, {}));
+  SandboxRecord inhabitant = sandbox("a");
+  inhabitant.project = "p";
+  ASSERT_OK(store_->insert_sandbox(inhabitant, {}, {}));
+  EXPECT_CODE(Code::Conflict, store_->remove_project("p", {}));
+  ASSERT_OK(store_->remove_sandbox("a", {}));
+  ASSERT_OK(store_->remove_project("p", {}));
+  EXPECT_CODE(Code::NotFound, store_->find_key("k2"));
+  EXPECT_CODE(Code::NotFound, store_->find_project("p"));
+  EXPECT_CODE(Code::NotFound, store_->remove_project("p", {}));
+  EXPECT_CODE(Code::Denied, store_->remove_project("default", {}));
+}
+
+TEST_F(Stores, SecretsAreMadeOnce) {
+  std::string secret = store_->secret("tokens").value();
+  EXPECT_THAT(secret, SizeIs(32));
+  EXPECT_EQ(store_->secret("tokens").value(), secret);
+  EXPECT_NE(store_->secret("other").value(), secret);
+  reopen();
+  EXPECT_EQ(store_->secret("tokens").value(), secret);
+}
+
+TEST_F(Stores, ManyThreadsSeeOneOrder) {
+  constexpr int kThreads = 4, kEach = 200;
+  std::atomic<int> woken = 0;
+  store_->on_events([&] { ++woken; });
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < kThreads; ++thread)
+    threads.emplace_back([&, thread] {
+      for (int i = 0; i < kEach; ++i) {
+        SandboxRecord record = sandbox(concat("s", thread, "-", i), concat("n", thread, "-", i), i);
+        EventDraft draft = event(record.id);
+        EXPECT_TRUE(store_->insert_sandbox(record, {}, {&draft, 1}));
+        EXPECT_TRUE(store_->touch_sandbox(record.id, i, i));
+        EXPECT_TRUE(store_->find_sandbox("default", record.name));
+      }
+    });
+  threads.emplace_back([&] {
+    for (int i = 0; i < 20; ++i) EXPECT_TRUE(store_->checkpoint());
+  });
+  std::set<std::string> followed;
+  uint64_t position = 0;
+  while (followed.size() < kThreads * kEach) {
+    std::vector<EventRecord> events = store_->events_after(position, "", 50).value();
+    for (const EventRecord& each : events) {
+      ASSERT_EQ(each.seq, ++position);
+      followed.insert(each.kind);
+    }
+    if (events.empty()) std::this_thread::yield();
+  }
+  threads.clear();
+  EXPECT_EQ(woken, kThreads * kEach);
+  EXPECT_THAT(store_->all_sandboxes().value(), SizeIs(kThreads * kEach));
+}
+
+TEST_F(Stores, OneServerPerFolder) {
+  Result<std::unique_ptr<Store>> second = Store::open(folder_);
+  EXPECT_CODE(Code::Exists, second);
+  EXPECT_THAT(second.error().message(), HasSubstr(concat("another server (pid ", ::getpid(), ")")));
+  EXPECT_NE(second.error().hint(), "");
+  store_.reset();
+  EXPECT_TRUE(Store::open(folder_));
+}
+
+TEST_F(Stores, NobodyElseCanReadOrReplaceIt) {
+  for (const char* name : {"/cove.db", "/cove.db-wal", "/lock"})
+    EXPECT_EQ(sys::stat(folder_ + name)->st_mode & 0777, 0600u) << name;
+  store_.reset();
+  ASSERT_EQ(::chmod(folder_.c_str(), 0777), 0);
+  EXPECT_CODE(Code::Denied, Store::open(folder_));
+  ASSERT_EQ(::chmod(folder_.c_str(), 0700), 0);
+}
+
+TEST_F(Stores, MakesTheFolder) {
+  Result<std::unique_ptr<Store>> store = Store::open(folder_ + "/deeper/still");
+  ASSERT_OK(store);
+  EXPECT_EQ(sys::stat(folder_ + "/deeper/still")->st_mode & 0777, 0700u);
+}
+
+// What someone else may have begun: a version that says 0, and a table that is not ours.
+TEST_F(Stores, MigratesAnOldDatabase) {
+  std::string old = folder_ + "/old";
+  ASSERT_OK(sys::mkdir(old, 0700));
+  ASSERT_OK(sys::write_file(old + "/cove.db", "", 0600));
+  {
+    std::unique_ptr<Database> database = std::move(*Database::open(old + "/cove.db"));
+    ASSERT_OK(
+        database->execute("CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL);"
+                          "INSERT INTO meta VALUES ('schema_version', '0');"
+                          "CREATE TABLE leftover (text TEXT); INSERT INTO leftover VALUES ('kept')"));
+  }
+  Result<std::unique_ptr<Store>> store = Store::open(old);
+  ASSERT_OK(store);
+  EXPECT_THAT(ids((*store)->list_projects().value()), ElementsAre("default"));
+  ASSERT_OK((*store)->insert_sandbox(sandbox("a"), {}, {}));
+  store->reset();
+  std::unique_ptr<Database> database = std::move(*Database::open(old + "/cove.db"));
+  EXPECT_EQ(database->number("SELECT value FROM meta WHERE name = 'schema_version'").value(), 1);
+  EXPECT_EQ(database->number("SELECT count(*) FROM leftover").value(), 1);
+}
+
+TEST_F(Stores, MigratesStepByStepOrNotAtAll) {
+  static constexpr Migration kSteps[] = {"CREATE TABLE a (n INTEGER); INSERT INTO a VALUES (1)",
+                                         "ALTER TABLE a ADD COLUMN m INTEGER NOT NULL DEFAULT 7",
+                                         "INSERT INTO a VALUES (2, 8); INSERT INTO missing VALUES (1)"};
+  std::string path = folder_ + "/steps.db";
+  ASSERT_OK(sys::write_file(path, "", 0600));
+  std::unique_ptr<Database> database = std::move(*Database::open(path));
+  ASSERT_OK(migrate(*database, std::span(kSteps).first(1)));
+  auto failed = migrate(*database, kSteps);
+  EXPECT_CODE(Code::Internal, failed);
+  EXPECT_THAT(failed.error().message(), HasSubstr("version 3"));
+  EXPECT_EQ(database->number("SELECT count(*) FROM pragma_table_info('a')").value(), 1) << "rolled back";
+  ASSERT_OK(migrate(*database, std::span(kSteps).first(2)));
+  EXPECT_EQ(database->number("SELECT m FROM a").value(), 7);
+  ASSERT_OK(migrate(*database, std::span(kSteps).first(2)));
+  EXPECT_CODE(Code::Unsupported, migrate(*database, std::span(kSteps).first(1)));
+}
+
+TEST_F(Stores, RefusesWhatANewerOneWrote) {
+  store_.reset();
+  {
+    std::unique_ptr<Database> database = std::move(*Database::open(file()));
+    ASSERT_OK(database->execute("UPDATE meta SET value = '99' WHERE name = 'schema_version'"));
+  }
+  auto refused = Store::open(folder_);
+  EXPECT_CODE(Code::Unsupported, refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("newer"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("99"));
+  EXPECT_NE(refused.error().hint(), "");
+}
+
+TEST_F(Stores, SaysWhatToDoAboutADamagedFile) {
+  ASSERT_OK(store_->append_events(std::vector<EventDraft>(500, event("some.event"))));
+  store_.reset();
+  std::string whole = sys::read_file(file()).value();
+  std::string broken_page = whole;
+  broken_page.replace(4096, 64, std::string(64, 'x'));
+  for (const std::string& damaged : {std::string(9000, 'x'), whole.substr(0, 5000), broken_page}) {
+    ASSERT_OK(sys::write_file(file(), damaged, 0600));
+    auto refused = Store::open(folder_);
+    EXPECT_CODE(Code::Internal, refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr(file()));
+    EXPECT_THAT(refused.error().hint(), HasSubstr("damaged"));
+  }
+  ASSERT_OK(sys::write_file(file(), whole, 0600));
+  reopen();
+}
+
+TEST_F(Stores, AFullDiskIsExhausted) {
+  std::string path = folder_ + "/full.db";
+  ASSERT_OK(sys::write_file(path, "", 0600));
+  std::unique_ptr<Database> database = std::move(*Database::open(path));
+  ASSERT_OK(database->execute("CREATE TABLE t (x TEXT); PRAGMA max_page_count = 10"));
+  EXPECT_CODE(Code::Exhausted, database->run("INSERT INTO t VALUES (?)", std::string(100'000, 'x')));
+  EXPECT_TRUE(database->run("INSERT INTO t VALUES (?)", std::string("short")));
+}
+
+TEST_F(Stores, CheckpointsALongJournal) {
+  SandboxRecord record = sandbox("a");
+  record.spec = std::string(100'000, 'x');
+  ASSERT_OK(store_->insert_sandbox(record, {}, {}));
+  for (int i = 0; i < 200; ++i) {
+    record.spec.assign(100'000, static_cast<char>('a' + i % 2));
+    ASSERT_OK(store_->update_sandbox(record, {}));
+  }
+  EXPECT_LT(sys::stat(file())->st_size, 100'000);
+  ASSERT_OK(store_->checkpoint());
+  EXPECT_GT(sys::stat(file())->st_size, 100'000);
+  ASSERT_OK(store_->update_sandbox(record, {}));
+  EXPECT_EQ(store_->find_sandbox("", "a").value(), record);
+}
+
+}  // namespace
+}  // namespace cove

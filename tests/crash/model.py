@@ -1,0 +1,392 @@
+"""What a client knows: what it was told is done, and what may or may not be. And the look at whether it holds."""
+
+import json
+import os
+import random
+import shutil
+import sqlite3
+import tempfile
+import threading
+import time
+
+from server import ServerGone
+
+LIMITS = {"memory": "64m", "disk": "64m", "processes": 64}
+END_PATIENCE = 90  # seconds for programs that were left to run
+
+
+class Exec:
+    """A program that prints numbered lines, `TAG o 0`, `TAG o 1` …, and ends with a code of its own."""
+
+    def __init__(self, tag, out_lines, err_lines, pace, code, terminal=False):
+        self.tag = tag
+        self.counts = {"stdout": out_lines, "stderr": err_lines}
+        self.pace = pace
+        self.code = code
+        self.terminal = terminal  # what a server that is killed had just read from one is lost
+        self.id = None
+        self.acknowledged = False
+        self.may_die = False  # somebody asked for the end of its sandbox
+        self.done = False     # its end was seen, and was right
+
+    def body(self):
+        if self.pace:
+            loop = f"i=0; while [ $i -lt {self.counts['stdout']} ]; do echo \"{self.tag} o $i\"; i=$((i+1)); sleep {self.pace}; done"
+        else:
+            loop = f"seq -f '{self.tag} o %.0f' 0 {self.counts['stdout'] - 1}"
+        if self.counts["stderr"]:
+            loop += f"; seq -f '{self.tag} e %.0f' 0 {self.counts['stderr'] - 1} >&2"
+        body = {"argv": ["sh", "-c", f"{loop}; exit {self.code}"], "tag": self.tag, "stdin": None}
+        return {**body, "pty": {"rows": 24, "cols": 80}} if self.terminal else body
+
+    def expected(self, stream):
+        letter = stream[3]  # stdOut, stdErr
+        return "".join(f"{self.tag} {letter} {i}\n" for i in range(self.counts[stream]))
+
+
+def make_exec(tag):
+    kind = random.choices(range(6), [4, 4, 4, 1, 2, 4])[0]
+    code = random.randrange(100)
+    if kind == 0:
+        return Exec(tag, random.randrange(1, 40), 0, random.choice(["0.01", "0.03"]), code)
+    if kind == 1:  # more than a pipe holds
+        return Exec(tag, random.randrange(5000, 20000), 0, None, code)
+    if kind == 2:
+        return Exec(tag, random.randrange(1, 3000), random.randrange(1, 3000), None, code)
+    if kind == 3:  # more than a result holds
+        return Exec(tag, 200000, 0, None, code)
+    if kind == 4:
+        return Exec(tag, random.randrange(1, 40), 0, "0.01", code, terminal=True)
+    return Exec(tag, 1, 0, None, code)
+
+
+class Sandbox:
+    def __init__(self, name):
+        self.name = name
+        self.key = "key-" + name
+        self.body = {"name": name, "labels": {"test": "crash"}, "limits": LIMITS}
+        self.id = None
+        self.fate = "wanted"  # wanted, there, going, gone
+        self.states = {"running"}
+        self.files = {}  # path: the contents it may have; None where it may be missing
+        self.execs = []
+
+
+class Model:
+    """Safe for threads: each sandbox has one thread that changes it, besides execs and files of the common ones."""
+
+    def __init__(self, folder):
+        self.lock = threading.Lock()
+        self.sandboxes = {}
+        self.keys = {}      # id: whether it was revoked ("no", "maybe", "yes")
+        self.projects = {}  # id: the quotas that it may have; None where it may be missing
+        self.events = []    # (kind, sandbox, exec) that must be on the stream
+        self.journal_path = os.path.join(folder, "journal")
+        self.journal = os.open(self.journal_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self.counter = 0
+        self.acknowledged = 0
+        self.verified_execs = 0
+
+    def number(self):
+        with self.lock:
+            self.counter += 1
+            return self.counter
+
+    def note(self, what, **details):
+        """An answer has come: on disk before anything else is asked for."""
+        line = json.dumps({"what": what, **details}) + "\n"
+        with self.lock:
+            os.write(self.journal, line.encode())
+            os.fsync(self.journal)
+            self.acknowledged += 1
+
+    def expect_event(self, kind, sandbox="", exec=""):
+        with self.lock:
+            self.events.append((kind, sandbox, exec))
+
+    def add(self, sandbox):
+        with self.lock:
+            self.sandboxes[sandbox.name] = sandbox
+        return sandbox
+
+    def all(self):
+        with self.lock:
+            return list(self.sandboxes.values())
+
+    def there(self):
+        return [sandbox for sandbox in self.all() if sandbox.fate == "there"]
+
+
+class Verifier:
+    """Looks at a server that has just come back; nobody else uses it meanwhile. Collects what is wrong."""
+
+    def __init__(self, model, server):
+        self.model = model
+        self.server = server
+        self.client = server.client()
+        self.wrong = []
+
+    def complain(self, text):
+        self.wrong.append(text)
+
+    def verify(self):
+        self.resolve_creates()
+        self.look_at_sandboxes()
+        for sandbox in self.model.there():
+            self.look_at_files(sandbox)
+            self.look_at_execs(sandbox)
+        self.look_at_keys()
+        self.look_at_projects()
+        self.look_at_traces()
+        self.client.close()
+        return self.wrong
+
+    # --- sandboxes ---
+
+    def list(self):
+        found, after = {}, ""
+        while True:
+            page = self.client.expect(200, "GET", f"/v1/sandboxes?limit=1000{after}").json()
+            for sandbox in page["sandboxes"]:
+                if sandbox["id"] in found:
+                    self.complain(f"sandbox {sandbox['id']} is listed twice")
+                found[sandbox["id"]] = sandbox
+            if not page["next"]:
+                return found
+            after = "&after=" + page["next"]
+
+    def resolve_creates(self):
+        """What a client does that got no answer: it asks again, with the same key."""
+        by_name = {}
+        for sandbox in self.list().values():
+            if sandbox["name"] in by_name:
+                self.complain(f"there are two sandboxes {sandbox['name']}")
+            by_name[sandbox["name"]] = sandbox["id"]
+        for sandbox in self.model.all():
+            if sandbox.fate not in ("wanted", "there"):
+                continue
+            answer = self.client.call("POST", "/v1/sandboxes", sandbox.body, {"Idempotency-Key": sandbox.key})
+            if answer.status not in (200, 201):
+                self.complain(f"create of {sandbox.name}, repeated: {answer}")
+                continue
+            made = answer.json()["id"]
+            before = sandbox.id or by_name.get(sandbox.name)
+            if before and made != before:
+                self.complain(f"create of {sandbox.name}, repeated, made {made}; it is {before}")
+            if sandbox.fate == "wanted":
+                self.model.expect_event("sandbox.created", made)
+            sandbox.id = made
+            sandbox.fate = "there"
+
+    def look_at_sandboxes(self):
+        found = self.list()
+        for sandbox in self.model.all():
+            there = found.pop(sandbox.id, None)
+            if sandbox.fate == "there":
+                self.look_at_sandbox(sandbox, there)
+            elif sandbox.fate == "going":
+                self.finish_delete(sandbox, there)
+            elif there:
+                self.complain(f"sandbox {sandbox.name} {sandbox.id} was deleted, and is there")
+            if sandbox.fate == "gone" and self.client.call("GET", f"/v1/sandboxes/{sandbox.name}").status != 404:
+                self.complain(f"sandbox {sandbox.name} was deleted, and is found")
+        for there in found.values():
+            self.complain(f"sandbox {there['id']} {there['name']} was never asked for")
+
+    def look_at_sandbox(self, sandbox, there):
+        if not there:
+            self.complain(f"sandbox {sandbox.name} {sandbox.id} was acknowledged, and is missing")
+            sandbox.fate = "gone"
+            return
+        if there["name"] != sandbox.name or there["labels"] != sandbox.body["labels"]:
+            self.complain(f"sandbox {sandbox.name} became {there}")
+        if there["state"] not in sandbox.states:
+            self.complain(f"sandbox {sandbox.name} {sandbox.id} is {there['state']} ({there['reason']}), not {sandbox.states}")
+        sandbox.states = {there["state"]}
+
+    def finish_delete(self, sandbox, there):
+        answer = self.client.call("DELETE", f"/v1/sandboxes/{sandbox.id}")
+        if answer.status != (204 if there else 404):
+            self.complain(f"delete of {sandbox.name}, repeated: {answer}; it was {'there' if there else 'gone'}")
+        sandbox.fate = "gone"
+        self.model.expect_event("sandbox.deleted", sandbox.id)
+
+    # --- files and execs ---
+
+    def look_at_files(self, sandbox):
+        if sandbox.states != {"running"}:
+            return
+        for path, contents in sandbox.files.items():
+            answer = self.client.call("GET", f"/v1/sandboxes/{sandbox.id}/files?path={path}")
+            content = answer.data if answer.status == 200 else None if answer.status == 404 else answer
+            if content not in contents:
+                sizes = [len(one) if one is not None else "none" for one in contents]
+                self.complain(f"file {path} of {sandbox.name}: {len(content) if isinstance(content, bytes) else answer} bytes, "
+                              f"not what was acknowledged ({sizes})")
+            contents[:] = [content]
+        entries = self.client.call("GET", f"/v1/sandboxes/{sandbox.id}/entries?path=/home/user/data")
+        if entries.status == 200:
+            names = {entry["path"] for entry in entries.json()["entries"]}
+            for name in names - set(sandbox.files):
+                self.complain(f"file {name} of {sandbox.name} is left over")
+
+    def look_at_execs(self, sandbox):
+        for exec in list(sandbox.execs):
+            if not exec.id and not self.find_exec(sandbox, exec):
+                sandbox.execs.remove(exec)
+                continue
+            self.look_at_exec(sandbox, exec)
+            if exec.done:
+                sandbox.execs.remove(exec)
+                self.model.verified_execs += 1
+
+    def find_exec(self, sandbox, exec):
+        found = self.client.expect(200, "GET", f"/v1/sandboxes/{sandbox.id}/execs?tag={exec.tag}").json()["execs"]
+        if len(found) > 1:
+            self.complain(f"exec {exec.tag} of {sandbox.name} was started {len(found)} times")
+        exec.id = found[0]["id"] if found else None
+        return exec.id
+
+    def look_at_exec(self, sandbox, exec):
+        path = f"/v1/sandboxes/{sandbox.id}/execs/{exec.id}"
+        about = f"exec {exec.id} ({exec.tag}) of {sandbox.name}"
+        answer = self.client.call("GET", path)
+        if answer.status != 200:
+            exec.done = True
+            return self.complain(f"{about}: {answer}")
+        streams, ended, result = self.read_output(path, about)
+        for stream, text in streams.items():
+            if not exec.terminal and not exec.expected(stream).startswith(text):
+                self.complain(f"{about}: {stream} is not what it prints: {first_difference(exec.expected(stream), text)}")
+        if not ended:
+            return None
+        exec.done = True
+        self.model.expect_event("exec.ended", sandbox.id, exec.id)
+        if result is None:  # the server could not start it, and said so
+            return self.complain(f"{about}: was acknowledged, and has no result") if exec.acknowledged else None
+        if not exec.acknowledged and result["status"] == "killed" and "before it could be started" in (result["why"] or ""):
+            return None
+        if exec.may_die and result["status"] == "killed":
+            return None
+        if result["exit_code"] != exec.code:
+            return self.complain(f"{about}: ended with {result['exit_code']}, not {exec.code}: {result['status']}, {result['why']}")
+        for stream, text in streams.items():
+            if not exec.terminal:
+                self.compare(about, stream, text, result[stream], exec.expected(stream))
+        return None
+
+    def compare(self, about, stream, text, captured, expected):
+        if text != expected:
+            self.complain(f"{about}: {stream} has {len(text)} bytes of {len(expected)}")
+        if captured["bytes"] != len(expected):
+            self.complain(f"{about}: the result's {stream} has {captured['bytes']} bytes of {len(expected)}")
+        if not captured["truncated"] and captured["text"] != expected:
+            self.complain(f"{about}: the result's {stream} is not what it printed")
+
+    def read_output(self, path, about):
+        texts = {"stdout": "", "stderr": ""}
+        position = 1
+        while True:
+            page = self.client.expect(200, "GET", f"{path}/output?from={position}").json()
+            for chunk in page["chunks"]:
+                if chunk["seq"] != position:
+                    self.complain(f"{about}: chunk {chunk['seq']} comes where {position} should")
+                position = chunk["seq"] + 1
+                texts[chunk["stream"]] += chunk["text"]
+            if not page["chunks"]:
+                return texts, page["ended"], page["result"]
+
+    # --- the rest ---
+
+    def look_at_keys(self):
+        there = {key["id"] for key in self.client.expect(200, "GET", "/v1/keys").json()["keys"]}
+        for id, revoked in list(self.model.keys.items()):
+            if revoked == "no" and id not in there:
+                self.complain(f"key {id} was acknowledged, and is missing")
+            if revoked == "yes" and id in there:
+                self.complain(f"key {id} was revoked, and is there")
+            self.model.keys[id] = "no" if id in there else "yes"
+
+    def look_at_projects(self):
+        there = {p["id"]: p["quotas"]["sandboxes"] for p in self.client.expect(200, "GET", "/v1/projects").json()["projects"]}
+        for id, quotas in self.model.projects.items():
+            if there.get(id) not in quotas:
+                self.complain(f"project {id} has {there.get(id)}, acknowledged: {quotas}")
+            quotas[:] = [there.get(id)]
+
+    def look_at_traces(self):
+        there = self.model.there()
+        alive = {sandbox.id for sandbox in there if sandbox.states != {"stopped"}}
+        all_ids = {sandbox.id for sandbox in there}
+        nothing = set()
+        self.wrong += self.server.wait_for_traces({"socket": (alive, nothing), "group": (alive, nothing),
+                                                   "process 1": (alive, nothing), "logs": (nothing, all_ids),
+                                                   "layer": (all_ids, nothing)})
+
+    # --- the end ---
+
+    def finish(self):
+        """Waits for all programs, looks at them, and deletes everything."""
+        for sandbox in self.model.there():
+            verb = {"paused": "resume", "stopped": "start"}.get(next(iter(sandbox.states)))
+            if verb:
+                self.client.expect(200, "POST", f"/v1/sandboxes/{sandbox.id}/{verb}")
+                sandbox.states = {"running"}
+        until = time.monotonic() + END_PATIENCE
+        for sandbox in self.model.there():
+            self.look_at_files(sandbox)
+            while sandbox.execs and time.monotonic() < until:
+                self.look_at_execs(sandbox)
+                time.sleep(0.02 if sandbox.execs else 0)
+            for exec in sandbox.execs:
+                self.complain(f"exec {exec.id} ({exec.tag}) of {sandbox.name} does not end")
+        for sandbox in self.model.there():
+            self.client.expect(204, "DELETE", f"/v1/sandboxes/{sandbox.id}")
+            sandbox.fate = "gone"
+            self.model.expect_event("sandbox.deleted", sandbox.id)
+        self.look_at_traces()
+        self.client.close()
+        return self.wrong
+
+
+def first_difference(expected, text):
+    at = next((i for i, (a, b) in enumerate(zip(expected, text)) if a != b), min(len(expected), len(text)))
+    return f"at byte {at} {text[max(0, at - 30):at + 40]!r} for {expected[max(0, at - 30):at + 40]!r}"
+
+
+class Database:
+    """A copy of the state of a server that does not run."""
+
+    def __init__(self, server):
+        self.folder = tempfile.mkdtemp(prefix="cove-crash-db-")
+        for name in ("cove.db", "cove.db-wal"):
+            if os.path.exists(f"{server.state}/server/{name}"):
+                shutil.copy(f"{server.state}/server/{name}", self.folder)
+        self.connection = sqlite3.connect(self.folder + "/cove.db")
+        tables = self.connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'events'").fetchone()[0]
+        self.made = tables == 1  # a server can be killed before it has made them
+
+    def close(self):
+        self.connection.close()
+        shutil.rmtree(self.folder)
+
+    def look(self, model):
+        wrong = []
+        said = self.connection.execute("PRAGMA integrity_check").fetchone()[0]
+        if said != "ok":
+            wrong.append(f"the database is broken: {said}")
+        if not self.made:
+            return wrong + ["the database is empty"] * bool(model.acknowledged)
+        least, most, count = self.connection.execute("SELECT min(seq), max(seq), count(*) FROM events").fetchone()
+        if count and (least != 1 or most != count):
+            wrong.append(f"events {least} to {most} are {count}")
+        there = set(self.connection.execute("SELECT kind, sandbox_id, exec_id FROM events"))
+        with model.lock:
+            wrong += [f"event {event} is missing" for event in model.events if event not in there]
+            model.events = []
+        return wrong
+
+    def events_of_default(self):
+        if not self.made:
+            return []
+        return [row[0] for row in self.connection.execute("SELECT seq FROM events WHERE project = 'default' ORDER BY seq")]

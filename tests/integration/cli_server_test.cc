@@ -1,0 +1,616 @@
+// The command line with a server of its own, as a user meets it.
+#include <fcntl.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "support/person.h"
+
+namespace cove::test {
+namespace {
+
+using Json = nlohmann::json;
+using Words = std::vector<std::string>;
+
+std::string read(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t number = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++number;
+  return number;
+}
+
+// The process that listens at a socket; -1 where nobody does.
+pid_t listener_of(const std::string& path) {
+  int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof address.sun_path - 1);
+  ucred peer = {};
+  socklen_t size = sizeof peer;
+  bool connected = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
+                   ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+  ::close(fd);
+  return connected ? peer.pid : -1;
+}
+
+void wait_for_end(pid_t pid) {
+  for (int i = 0; i < 3000 && ::kill(pid, 0) == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_NE(::kill(pid, 0), 0) << "the server does not end";
+}
+
+template <typename Condition>
+bool comes_true(Condition condition, std::chrono::milliseconds patience = std::chrono::seconds(30)) {
+  auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return true;
+}
+
+// Each test has a state folder of its own, and so a server of its own, which its first command starts.
+class CliServer : public ForEverybody {
+ protected:
+  CliServer() : state_(folder()), options_(GetParam().options) {
+    // The server's own user, where it is root's, must be able to pass.
+    EXPECT_EQ(::chmod(state_.c_str(), 0711), 0);
+    options_.env.push_back("COVE_STATE=" + state_);
+    for (const char* name : {"COVE_HOST=", "COVE_API_KEY=", "COVE_PROJECT=", "COVE_DIRECT="})
+      options_.env.push_back(name);
+  }
+
+  void TearDown() override {
+    if (pid_t server = listener_of(socket()); server > 0) {
+      std::string left = cove({"ls", "-aq"}).out;
+      Words words = {"rm", "-f"};
+      for (size_t at = 0; at < left.size(); at += 21) words.push_back(left.substr(at, 20));
+      if (words.size() > 2) cove(words);
+      ::kill(server, SIGTERM);
+      wait_for_end(server);
+    }
+    ForEverybody::TearDown();
+  }
+
+  std::string socket() const { return state_ + "/run/api.sock"; }
+  std::string log() const { return read(state_ + "/server.log"); }
+
+  Outcome cove(const Words& args, const std::string& input = {}) const { return cove_with(args, {}, input); }
+  Outcome cove_with(const Words& args, const Words& env, const std::string& input = {}) const {
+    ChildOptions options = options_;
+    options.input = input;
+    options.env.insert(options.env.end(), env.begin(), env.end());
+    return test::cove(args, options);
+  }
+  Json json(Words args) const {
+    args.push_back("--json");
+    Outcome outcome = cove(args);
+    Json value = Json::parse(outcome.out, nullptr, false);
+    EXPECT_FALSE(value.is_discarded()) << outcome.out << outcome.err;
+    return value;
+  }
+  // A sandbox with this name.
+  void make(const std::string& name, Words options = {}) const {
+    options.insert(options.begin(), {"create", "--name", name});
+    Outcome outcome = cove(options);
+    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+    ASSERT_EQ(outcome.out.size(), 21u) << outcome.out;
+  }
+  void own(const std::string& path) const {
+    if (!GetParam().options.uid) return;
+    ASSERT_EQ(::lchown(path.c_str(), *GetParam().options.uid, *GetParam().options.uid), 0) << path;
+  }
+
+  // A command under way, at pipes or at a terminal.
+  struct Running {
+    pid_t pid = -1;
+    int out = -1;
+    ~Running() {
+      if (out >= 0) ::close(out);
+    }
+    std::string wait_for(const std::string& text) {
+      std::string seen;
+      char data[4096];
+      while (!has(seen, text)) {
+        ssize_t size = ::read(out, data, sizeof data);
+        if (size <= 0) break;
+        seen.append(data, static_cast<size_t>(size));
+      }
+      EXPECT_TRUE(has(seen, text)) << seen;
+      return seen;
+    }
+    std::string rest() {
+      std::string seen;
+      char data[4096];
+      for (ssize_t size; (size = ::read(out, data, sizeof data)) > 0;) seen.append(data, static_cast<size_t>(size));
+      return seen;
+    }
+    void type(const std::string& text) {
+      EXPECT_EQ(::write(out, text.data(), text.size()), static_cast<ssize_t>(text.size()));
+    }
+    int wait() {
+      int status = 0;
+      ::waitpid(pid, &status, 0);
+      return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    }
+  };
+
+  enum class At { Pipe, Terminal };
+  std::unique_ptr<Running> start(const Words& args, At at) const {
+    auto running = std::make_unique<Running>();
+    int ends[2] = {-1, -1};
+    winsize size = {40, 120, 0, 0};
+    if (at == At::Pipe && ::pipe2(ends, O_CLOEXEC) < 0) ::abort();
+    running->pid = at == At::Terminal ? ::forkpty(&running->out, nullptr, nullptr, &size) : ::fork();
+    if (running->pid == 0) {
+      if (at == At::Pipe) {
+        ::dup2(::open("/dev/null", O_RDONLY), 0);
+        ::dup2(ends[1], 1);
+      }
+      for (int number : {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE}) ::signal(number, SIG_DFL);
+      for (const std::string& entry : options_.env) ::putenv(const_cast<char*>(entry.c_str()));
+      if (options_.uid && (::setresgid(*options_.uid, *options_.uid, *options_.uid) < 0 ||
+                           ::setresuid(*options_.uid, *options_.uid, *options_.uid) < 0))
+        ::_exit(98);
+      std::string program = build_folder() + "/cove";
+      std::vector<char*> words = {program.data()};
+      for (const std::string& word : args) words.push_back(const_cast<char*>(word.c_str()));
+      words.push_back(nullptr);
+      ::execv(words[0], words.data());
+      ::_exit(99);
+    }
+    if (at == At::Pipe) {
+      ::close(ends[1]);
+      running->out = ends[0];
+    }
+    return running;
+  }
+
+  std::string state_;
+  ChildOptions options_;
+};
+
+// --- the server
+// -------------------------------------------------------------------------------------------------------
+
+TEST_P(CliServer, IsStartedOnceByManyCommands) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 10; ++i) threads.emplace_back([this] { EXPECT_EQ(cove({"ls"}).exit_code, 0); });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(count(log(), "serving at"), 1u) << log();
+}
+
+TEST_P(CliServer, IsNotTiedToWhoeverStartedIt) {
+  ASSERT_EQ(cove_with({"ls"}, {"SECRET_TOKEN=leak", "COVE_API_KEY=cove_secret"}).exit_code, 0);
+  pid_t server = listener_of(socket());
+  ASSERT_GT(server, 1);
+  std::string proc = "/proc/" + std::to_string(server);
+  EXPECT_EQ(std::filesystem::read_symlink(proc + "/cwd"), "/");
+  std::string environment = read(proc + "/environ");
+  EXPECT_FALSE(has(environment, "SECRET_TOKEN"));
+  EXPECT_FALSE(has(environment, "cove_secret"));
+  EXPECT_TRUE(has(environment, "COVE_STATE="));
+  EXPECT_NE(::getsid(server), ::getsid(0));
+  EXPECT_NE(::getpgid(server), ::getpgid(0));
+  EXPECT_EQ(std::filesystem::read_symlink(proc + "/fd/0"), "/dev/null");
+}
+
+TEST_P(CliServer, TellsWhyItCouldNotBeStarted) {
+  Outcome outcome = cove_with({"ls"}, {"COVE_MAX_BODY=nonsense"});
+  EXPECT_EQ(outcome.exit_code, 125);
+  EXPECT_TRUE(has(outcome.err, "could not be started")) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "nonsense")) << outcome.err;
+  EXPECT_TRUE(has(outcome.err, "server.log")) << outcome.err;
+}
+
+TEST_P(CliServer, IsNotStartedWhereThatIsNotWanted) {
+  EXPECT_EQ(cove_with({"ls"}, {"COVE_AUTOSTART=0"}).exit_code, 125);
+  Outcome config = cove({"config", "show"});
+  EXPECT_EQ(config.exit_code, 0);
+  EXPECT_TRUE(has(config.out, "cove.toml")) << config.out;
+  EXPECT_EQ(cove_with({"ls"}, {"COVE_HOST=unix:/no/such/socket"}).exit_code, 125);
+  EXPECT_EQ(listener_of(socket()), -1);
+  Outcome direct = cove({"run", "--", "echo", "without"});
+  EXPECT_EQ(direct.out, "without\n");
+  EXPECT_EQ(listener_of(socket()), -1);
+}
+
+TEST_P(CliServer, ShowsItsSettings) {
+  ASSERT_EQ(cove({"ls"}).exit_code, 0);
+  Json settings = json({"config", "show"})["settings"];
+  auto state = std::find_if(settings.begin(), settings.end(), [](const Json& each) { return each["name"] == "state"; });
+  ASSERT_NE(state, settings.end());
+  EXPECT_EQ((*state)["value"], state_);
+  EXPECT_TRUE(has(cove({"config", "show"}).out, "max_body"));
+}
+
+// --- sandboxes
+// --------------------------------------------------------------------------------------------------------
+
+TEST_P(CliServer, SandboxesGoThroughTheirStates) {
+  make("box", {"--label", "team=web", "-e", "GIVEN=1", "--idle", "1h"});
+  EXPECT_EQ(cove({"exec", "box", "sh", "-c", "echo $GIVEN > file"}).exit_code, 0);
+  Json sandbox = json({"inspect", "box"});
+  EXPECT_EQ(sandbox["state"], "running");
+  EXPECT_EQ(sandbox["labels"]["team"], "web");
+  EXPECT_EQ(sandbox["lifecycle"]["idle"], 3600);
+  EXPECT_EQ(cove({"pause", "box"}).out, "box\n");
+  EXPECT_TRUE(has(cove({"exec", "box", "true"}).err, "paused"));
+  EXPECT_EQ(cove({"resume", "box"}).exit_code, 0);
+  EXPECT_EQ(cove({"stop", "box"}).exit_code, 0);
+  EXPECT_FALSE(has(cove({"ls"}).out, "box"));
+  EXPECT_TRUE(has(cove({"ls", "-a"}).out, "stopped"));
+  EXPECT_EQ(cove({"start", "box"}).exit_code, 0);
+  EXPECT_EQ(cove({"exec", "box", "cat", "file"}).out, "1\n");
+  Outcome refused = cove({"rm", "box"});
+  EXPECT_EQ(refused.exit_code, 125);
+  EXPECT_TRUE(has(refused.err, "cove rm -f")) << refused.err;
+  EXPECT_EQ(cove({"rm", "box", "-f"}).exit_code, 0);
+  EXPECT_EQ(cove({"rm", "-f", "box"}).exit_code, 0);
+  EXPECT_EQ(cove({"inspect", "box"}).exit_code, 125);
+}
+
+TEST_P(CliServer, SandboxesAreListedAndFiltered) {
+  make("one", {"--label", "a=1"});
+  make("two", {"--label", "a=2"});
+  EXPECT_EQ(json({"ls"}).size(), 2u);
+  EXPECT_EQ(json({"ls", "--filter", "label=a=1"})[0]["name"], "one");
+  EXPECT_EQ(json({"ls", "--filter", "name=two"}).size(), 1u);
+  EXPECT_EQ(cove({"ls", "-q"}).out.size(), 42u);
+  std::string table = cove({"ls"}).out;
+  EXPECT_TRUE(table.starts_with("ID ")) << table;
+  EXPECT_EQ(count(table, "\n"), 3u);
+  EXPECT_EQ(json({"inspect", "one", "two"}).size(), 2u);
+  EXPECT_EQ(cove({"ls", "--filter", "colour=red"}).exit_code, 125);
+}
+
+TEST_P(CliServer, SandboxesAreChangedWhileTheyRun) {
+  make("box");
+  EXPECT_EQ(cove({"update", "-e", "LATER=yes", "--label", "k=v", "--pids-limit", "64", "box"}).exit_code, 0);
+  Json sandbox = json({"inspect", "box"});
+  EXPECT_EQ(sandbox["labels"]["k"], "v");
+  EXPECT_EQ(sandbox["limits"]["processes"], 64);
+  EXPECT_EQ(cove({"exec", "box", "sh", "-c", "echo $LATER"}).out, "yes\n");
+  EXPECT_EQ(cove({"renew", "--max", "2h", "box"}).exit_code, 0);
+  EXPECT_EQ(json({"inspect", "box"})["lifecycle"]["max"], 7200);
+  EXPECT_EQ(cove({"update", "box"}).exit_code, 125);
+}
+
+TEST_P(CliServer, ShowsWhatSandboxesUse) {
+  make("box");
+  Json stats = json({"stats", "box"});
+  EXPECT_EQ(stats[0]["name"], "box");
+  EXPECT_TRUE(stats[0]["memory_bytes"].is_number());
+  EXPECT_TRUE(has(cove({"top", "-n", "1", "-d", "100ms"}).out, "box"));
+}
+
+// --- execs
+// ------------------------------------------------------------------------------------------------------------
+
+TEST_P(CliServer, ExecBehavesAsTheCommandWould) {
+  make("box");
+  Outcome both = cove({"exec", "box", "--", "sh", "-c", "echo out; echo err >&2; exit 3"});
+  EXPECT_EQ(both.out, "out\n");
+  EXPECT_EQ(both.err, "err\n");
+  EXPECT_EQ(both.exit_code, 3);
+  EXPECT_EQ(cove({"exec", "box", "cat"}, "through stdin").out, "through stdin");
+  EXPECT_EQ(cove({"exec", "-e", "A=1", "-w", "/tmp", "-u", "root", "box", "sh", "-c", "echo $A $PWD $(id -un)"}).out,
+            "1 /tmp root\n");
+  EXPECT_EQ(cove({"exec", "box", "sh", "-c", "kill -TERM $$"}).exit_code, 143);
+  EXPECT_EQ(cove({"exec", "box", "no-such-program"}).exit_code, 127);
+  EXPECT_EQ(cove({"exec", "box", "/etc"}).exit_code, 126);
+  EXPECT_EQ(cove({"exec", "-u", "nosuch", "box", "true"}).exit_code, 125);
+  EXPECT_EQ(cove({"exec", "-w", "/no/such", "box", "true"}).exit_code, 125);
+  Outcome late = cove({"exec", "--timeout", "200ms", "box", "sleep", "60"});
+  EXPECT_EQ(late.exit_code, 124);
+  EXPECT_TRUE(has(late.err, "it ran longer")) << late.err;
+  Json result = Json::parse(cove({"exec", "--json", "box", "echo", "hi"}).out);
+  EXPECT_EQ(result["stdout"]["text"], "hi\n");
+}
+
+TEST_P(CliServer, ExecStreamsAnyAmount) {
+  make("box");
+  EXPECT_EQ(cove({"exec", "box", "head", "-c", "30000000", "/dev/zero"}).out.size(), 30000000u);
+  std::string much(20'000'000, 'x');
+  EXPECT_EQ(cove({"exec", "box", "wc", "-c"}, much).out, "20000000\n");
+  EXPECT_EQ(cove({"exec", "box", "cat"}, much).out, much);
+  // Much output for little input, so that each waits for the other.
+  std::string lines(200'000, '\n');
+  EXPECT_EQ(cove({"exec", "box", "sed", "s/^/" + std::string(200, 'y') + "/"}, lines).out.size(), 200'000u * 201);
+}
+
+TEST_P(CliServer, ExecIsToldThatNobodyReads) {
+  make("box");
+  std::string program = build_folder() + "/cove";
+  ChildOptions options = options_;
+  Outcome outcome = run({"bash", "-c", program + " exec box yes | head -1; echo ${PIPESTATUS[0]}"}, options);
+  EXPECT_EQ(outcome.out, "y\n141\n") << outcome.err;
+  EXPECT_EQ(run({"bash", "-c", "yes | " + program + " exec box head -1"}, options).out, "y\n");
+}
+
+TEST_P(CliServer, SignalsReachTheExec) {
+  make("box");
+  auto running =
+      start({"exec", "box", "sh", "-c", "trap 'exit 42' TERM; echo up; while :; do sleep 0.05; done"}, At::Pipe);
+  running->wait_for("up");
+  ::kill(running->pid, SIGTERM);
+  EXPECT_EQ(running->wait(), 42);
+}
+
+TEST_P(CliServer, ExecsGoOnWithoutTheirCaller) {
+  make("box");
+  std::string id = cove({"exec", "-d", "--tag", "job", "box", "sh", "-c", "echo one; sleep 0.5; echo two; exit 7"}).out;
+  EXPECT_EQ(id.size(), 21u);
+  EXPECT_TRUE(has(cove({"ps", "box"}).out, "job"));
+  EXPECT_EQ(cove({"logs", "-f", "box", "job"}).out, "one\ntwo\n");
+  EXPECT_EQ(cove({"logs", "box"}).out, "one\ntwo\n");
+  EXPECT_EQ(cove({"attach", "-a", "box", "job"}).exit_code, 7);
+  EXPECT_FALSE(has(cove({"ps", "box"}).out, "job"));
+  EXPECT_TRUE(has(cove({"ps", "-a", "box"}).out, "error (7)"));
+}
+
+TEST_P(CliServer, ExecsAreKilledAndSignalled) {
+  make("box");
+  cove({"exec", "-d", "--tag", "a", "box", "sleep", "900"});
+  cove({"exec", "-d", "--tag", "b", "box", "sleep", "900"});
+  EXPECT_EQ(cove({"kill", "-s", "TERM", "box", "a"}).exit_code, 0);
+  EXPECT_TRUE(comes_true([&] { return json({"ps", "box"}).size() == 1; }));
+  EXPECT_EQ(cove({"kill", "box"}).exit_code, 0);
+  EXPECT_EQ(json({"ps", "box"}).size(), 0u);
+  EXPECT_EQ(cove({"kill", "box", "nosuch"}).exit_code, 125);
+}
+
+TEST_P(CliServer, ATerminalIsTheExecsOwn) {
+  make("box");
+  auto running = start({"exec", "-it", "box", "bash", "--norc"}, At::Terminal);
+  running->type("stty size; tty\n");
+  running->wait_for("40 120");
+  winsize size = {50, 90, 0, 0};
+  ::ioctl(running->out, TIOCSWINSZ, &size);
+  running->type("sleep 0.3; stty size\n");
+  running->wait_for("50 90");
+  running->type("cat\n");
+  running->type("\x03");
+  running->type("echo after=$?; exit 5\n");
+  running->wait_for("after=130");
+  running->rest();
+  EXPECT_EQ(running->wait(), 5);
+}
+
+TEST_P(CliServer, AShellIsAShellInside) {
+  make("box");
+  auto running = start({"shell", "box"}, At::Terminal);
+  running->type("echo in=$IS_SANDBOX\n");
+  running->wait_for("in=true");
+  running->type("exit 3\n");
+  running->rest();
+  EXPECT_EQ(running->wait(), 3);
+}
+
+TEST_P(CliServer, ATerminalCanBeLeftAndTakenUpAgain) {
+  make("box");
+  cove({"exec", "-d", "-t", "--tag", "sh", "box", "sh"});
+  auto first = start({"attach", "box", "sh"}, At::Terminal);
+  first->type("echo first=$((1+1))\n");
+  first->wait_for("first=2");
+  first->type("\x10");
+  first->type("\x11");
+  first->wait_for("it goes on");
+  EXPECT_EQ(first->wait(), 0);
+  auto second = start({"attach", "box", "sh"}, At::Terminal);
+  second->type("echo second=$((2+2)); exit 9\n");
+  second->wait_for("second=4");
+  second->rest();
+  EXPECT_EQ(second->wait(), 9);
+}
+
+TEST_P(CliServer, OutputIsWholeWhenTheServerIsKilled) {
+  make("box");
+  auto running =
+      start({"exec", "box", "sh", "-c", "for i in $(seq 60); do echo line $i; sleep 0.05; done; exit 4"}, At::Pipe);
+  running->wait_for("line 5\n");
+  pid_t server = listener_of(socket());
+  ASSERT_GT(server, 1);
+  ::kill(server, SIGKILL);
+  std::string rest = running->rest();
+  EXPECT_TRUE(has(rest, "line 60\n")) << rest;
+  EXPECT_EQ(running->wait(), 4);
+}
+
+// --- files
+// ------------------------------------------------------------------------------------------------------------
+
+TEST_P(CliServer, CopiesFilesAndFolders) {
+  make("box");
+  std::string here = folder();
+  std::filesystem::create_directories(here + "/tree/deep");
+  write(here + "/tree/deep/data", "42");
+  write(here + "/one", "single");
+  ASSERT_EQ(::chmod((here + "/one").c_str(), 0750), 0);
+  std::filesystem::create_symlink("deep/data", here + "/tree/link");
+  for (const char* name : {"/tree", "/tree/deep", "/tree/deep/data", "/tree/link", "/one"}) own(here + name);
+
+  EXPECT_EQ(cove({"cp", here + "/one", "box:copied"}).exit_code, 0);
+  EXPECT_EQ(cove({"exec", "box", "sh", "-c", "cat copied; stat -c %a copied"}).out, "single750\n");
+  EXPECT_EQ(cove({"cp", here + "/tree", "box:"}).exit_code, 0);
+  EXPECT_EQ(cove({"cp", here + "/tree/.", "box:/tmp/content"}).exit_code, 0);
+  EXPECT_EQ(cove({"exec", "box", "sh", "-c", "cat tree/link /tmp/content/deep/data"}).out, "4242");
+  EXPECT_EQ(cove({"cp", "box:tree", here + "/back"}).exit_code, 0);
+  EXPECT_EQ(read(here + "/back/link"), "42");
+  EXPECT_EQ(cove({"cp", "box:copied", here}).exit_code, 0);
+  EXPECT_EQ(read(here + "/copied"), "single");
+  EXPECT_EQ(cove({"cp", "box:copied", "-"}).out, "single");
+  EXPECT_EQ(cove({"cp", "-", "box:typed"}, "typed in").exit_code, 0);
+  EXPECT_EQ(cove({"fs", "cat", "box:typed"}).out, "typed in");
+  std::string archive = cove({"cp", "box:tree", "-"}).out;
+  EXPECT_EQ(cove({"cp", "-", "box:/tmp/again/"}, archive).exit_code, 0);
+  EXPECT_EQ(cove({"fs", "cat", "box:/tmp/again/deep/data"}).out, "42");
+  EXPECT_EQ(cove({"cp", "box:nosuch", here}).exit_code, 125);
+  EXPECT_EQ(cove({"cp", here + "/nosuch", "box:"}).exit_code, 125);
+  EXPECT_EQ(cove({"cp", here + "/one", here + "/two"}).exit_code, 125);
+}
+
+TEST_P(CliServer, BringsNoLinksThatLeadOut) {
+  make("box");
+  std::string here = folder();
+  ASSERT_EQ(cove({"exec", "box", "sh", "-c",
+                  "mkdir d; ln -s /etc/passwd d/abs; ln -s ../../.. d/up; echo x > d/f; ln -s f d/fine; mkfifo d/p"})
+                .exit_code,
+            0);
+  Outcome copied = cove({"cp", "box:d", here + "/out"});
+  EXPECT_EQ(copied.exit_code, 0) << copied.err;
+  EXPECT_EQ(read(here + "/out/fine"), "x\n");
+  for (const char* name : {"/out/abs", "/out/up", "/out/p"})
+    EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(here + name))) << name;
+  EXPECT_TRUE(has(copied.err, "leads out")) << copied.err;
+}
+
+TEST_P(CliServer, LooksAtFilesAndChangesThem) {
+  make("box");
+  EXPECT_EQ(cove({"fs", "mkdir", "-p", "box:a/b"}).exit_code, 0);
+  EXPECT_EQ(cove({"exec", "box", "sh", "-c", "echo hi > a/f; echo h > a/.hidden"}).exit_code, 0);
+  EXPECT_EQ(cove({"fs", "ls", "box:a"}).out, "b/\nf\n");
+  EXPECT_TRUE(has(cove({"fs", "ls", "-la", "box:a"}).out, ".hidden"));
+  EXPECT_EQ(json({"fs", "stat", "box:a/f"})["size"], 3);
+  EXPECT_EQ(cove({"fs", "chmod", "0600", "box:a/f"}).exit_code, 0);
+  EXPECT_EQ(json({"fs", "stat", "box:a/f"})["mode"], "0600");
+  EXPECT_EQ(cove({"fs", "mv", "box:a/f", "a/b"}).exit_code, 0);
+  EXPECT_EQ(cove({"fs", "cat", "box:a/b/f"}).out, "hi\n");
+  EXPECT_EQ(cove({"fs", "rm", "box:a"}).exit_code, 125);
+  EXPECT_EQ(cove({"fs", "rm", "-r", "box:a"}).exit_code, 0);
+  EXPECT_EQ(cove({"fs", "rm", "box:a"}).exit_code, 125);
+  EXPECT_EQ(cove({"fs", "rm", "-f", "box:a"}).exit_code, 0);
+  EXPECT_EQ(cove({"fs", "lss", "box:a"}).exit_code, 125);
+}
+
+TEST_P(CliServer, WatchesAFolder) {
+  make("box");
+  auto running = start({"fs", "watch", "box:"}, At::Terminal);
+  running->wait_for("watching");
+  EXPECT_EQ(cove({"exec", "box", "touch", "appeared"}).exit_code, 0);
+  running->wait_for("/home/user/appeared");
+  ::kill(running->pid, SIGTERM);
+  running->wait();
+}
+
+// --- events, keys
+// -----------------------------------------------------------------------------------------------------
+
+TEST_P(CliServer, TellsWhatHasHappened) {
+  make("box");
+  auto running = start({"events", "-f", "--json"}, At::Pipe);
+  running->wait_for("sandbox.created");
+  cove({"exec", "box", "true"});
+  running->wait_for("exec.ended");
+  ::kill(running->pid, SIGTERM);
+  running->wait();
+  std::string all = cove({"events", "--json"}).out;
+  Json first = Json::parse(all.substr(0, all.find('\n')));
+  std::string later = cove({"events", "--after", std::to_string(first["seq"].get<int>())}).out;
+  EXPECT_EQ(count(later, "\n"), count(all, "\n") - 1);
+}
+
+TEST_P(CliServer, MakesKeysForTcp) {
+  std::string key = cove({"key", "create", "ci", "--scope", "run", "--expires", "1d"}).out;
+  EXPECT_EQ(key.size(), 70u) << key;
+  Json keys = json({"key", "ls"});
+  ASSERT_EQ(keys.size(), 1u);
+  EXPECT_EQ(keys[0]["name"], "ci");
+  EXPECT_EQ(cove({"key", "revoke", keys[0]["id"]}).exit_code, 0);
+  EXPECT_EQ(json({"key", "ls"}).size(), 0u);
+}
+
+// --- cove run through the server
+// --------------------------------------------------------------------------------------
+
+TEST_P(CliServer, RunsThroughTheServerAsWithout) {
+  std::string here = folder();
+  write(here + "/in", "given");
+  own(here + "/in");
+  Outcome outcome =
+      cove({"run", "--server", "--copy-in", here + "/in", "--copy-out", "{res*,missing}:" + here + "/out", "--", "sh",
+            "-c", "cat in; mkdir res; echo deep > res/ult; ln -s /etc/passwd reslink; exit 6"});
+  EXPECT_EQ(outcome.out, "given");
+  EXPECT_EQ(outcome.exit_code, 6) << outcome.err;
+  EXPECT_EQ(read(here + "/out/res/ult"), "deep\n");
+  EXPECT_FALSE(std::filesystem::exists(std::filesystem::symlink_status(here + "/out/reslink")));
+  EXPECT_TRUE(has(outcome.err, "it is a link")) << outcome.err;
+  Json result = Json::parse(cove({"run", "--json", "--", "sh", "-c", "echo hi; exit 2"}).out, nullptr, false);
+  EXPECT_EQ(result["stdout"]["text"], "hi\n");
+  EXPECT_EQ(result["exit_code"], 2);
+  EXPECT_EQ(cove({"run", "--lang", "python", "-"}, "print(6*7)").out, "42\n");
+  EXPECT_EQ(cove({"run", "--timeout", "200ms", "--", "sleep", "9"}).exit_code, 124);
+  EXPECT_EQ(cove({"run", "--", "no-such-program"}).exit_code, 127);
+  EXPECT_EQ(cove({"run", "--workspace", here, "--", "sh", "-c", "pwd; cat in"}).out, "/workspace\ngiven");
+  EXPECT_EQ(cove({"run", "--direct", "--", "echo", "direct"}).out, "direct\n");
+  EXPECT_EQ(cove({"ls", "-aq"}).out, "");
+}
+
+TEST_P(CliServer, ARunThatIsKilledLeavesNothing) {
+  ASSERT_EQ(cove({"ls"}).exit_code, 0);
+  auto running = start({"run", "--", "sh", "-c", "echo up; exec sleep 973"}, At::Pipe);
+  running->wait_for("up");
+  ::kill(running->pid, SIGKILL);
+  EXPECT_EQ(running->wait(), 137);
+  EXPECT_TRUE(comes_true([] { return run({"pgrep", "-f", "sleep 973"}).exit_code != 0; }));
+  EXPECT_TRUE(comes_true([&] { return cove({"ls", "-aq"}).out.empty(); }, std::chrono::seconds(60)));
+}
+
+TEST_P(CliServer, ARunThatIsInterruptedLeavesNothing) {
+  ASSERT_EQ(cove({"ls"}).exit_code, 0);
+  auto running = start({"run", "--", "sh", "-c", "echo up; exec sleep 974"}, At::Pipe);
+  running->wait_for("up");
+  ::kill(running->pid, SIGINT);
+  EXPECT_EQ(running->wait(), 130);
+  EXPECT_EQ(cove({"ls", "-aq"}).out, "");
+}
+
+// --- words
+// ------------------------------------------------------------------------------------------------------------
+
+TEST_P(CliServer, HelpsWithTypos) {
+  EXPECT_TRUE(has(cove({"craete"}).err, "did you mean cove create?"));
+  EXPECT_TRUE(has(cove({"create", "--memroy", "1g"}).err, "did you mean --memory?"));
+  EXPECT_TRUE(has(cove({"exec"}).err, "needs more words"));
+  EXPECT_TRUE(has(cove({"inspect", "nosuch"}).err, "nosuch"));
+  for (const char* verb : {"create", "exec", "cp", "fs", "serve", "completion"})
+    EXPECT_TRUE(has(cove({"help", verb}).out, "Usage: cove")) << verb;
+}
+
+TEST_P(CliServer, CompletesWords) {
+  make("box");
+  std::string script = folder() + "/try";
+  write(script, "PATH=" + build_folder() + R"(:$PATH
+source <(cove completion bash)
+try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _cove; echo "${COMPREPLY[*]}"; }
+try cove paus
+try cove pause b
+try cove create --mem
+try cove fs mk
+try cove fs ls -R
+)");
+  EXPECT_EQ(run({"bash", script}, options_).out, "pause\nbox\n--memory\nmkdir\n-R\n");
+}
+
+COVE_FOR_EVERYBODY(CliServer);
+
+}  // namespace
+}  // namespace cove::test

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "support/http_client.h"
+
+namespace cove::test {
+
+// `cove serve` as a child of a test, with a state folder of its own; ended, with all its sandboxes, by the destructor.
+class ServerUnderTest {
+ public:
+  // `args` are those of `cove serve`; it listens at a Unix socket and at a port of the loopback.
+  explicit ServerUnderTest(std::vector<std::string> args = {});
+  ~ServerUnderTest();
+  ServerUnderTest(const ServerUnderTest&) = delete;
+
+  bool running() const { return !socket_.path.empty() && tcp_.port != 0; }
+  const Endpoint& socket() const { return socket_; }
+  const Endpoint& tcp() const { return tcp_; }
+  const std::string& folder() const { return folder_; }
+  // What it said until it served, or gave up.
+  const std::string& said() const { return said_; }
+
+  // SIGTERM, and its exit code.
+  int stop();
+
+ private:
+  void start(const std::vector<std::string>& args);
+  void read_addresses();
+  void delete_sandboxes();
+
+  std::string folder_;
+  pid_t pid_ = -1;
+  UniqueFd errors_;
+  std::string said_;
+  Endpoint socket_;
+  Endpoint tcp_;
+};
+
+}  // namespace cove::test
