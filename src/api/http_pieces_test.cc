@@ -99,9 +99,9 @@ TEST(Events, AreLines) {
 
 TEST(Events, ResumeAfterTheLast) {
   http::Request request;
-  EXPECT_EQ(last_event_id(request), std::optional<uint64_t>());
+  EXPECT_EQ(last_event_id(request).value(), std::optional<uint64_t>());
   request.headers = {{"Last-Event-ID", "41"}};
-  EXPECT_EQ(last_event_id(request), std::optional<uint64_t>(41));
+  EXPECT_EQ(last_event_id(request).value(), std::optional<uint64_t>(41));
   request.headers = {{"Last-Event-ID", "-1"}};
   EXPECT_FALSE(last_event_id(request));
 }

@@ -17,7 +17,7 @@ uint64_t disk_of(const std::string& path) {
 
 Document capacity_json(const Config& config) {
   Maxima maxima = machine_maxima();
-  return {{"cpus", maxima.cpus}, {"memory", maxima.memory}, {"disk", disk_of(config.state)}};
+  return {{"cpus", maxima.cpus}, {"memory", maxima.memory}, {"disk", disk_of(config.server_folder)}};
 }
 
 Outcome get_machine(Call& call) {

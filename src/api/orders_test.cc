@@ -122,7 +122,7 @@ TEST(ParseExec, TakesACommandInEachForm) {
   auto shell = exec_of(R"({"shell":"a | b"})");
   EXPECT_THAT(shell->order.spec.argv, ElementsAre("sh", "-c", "a | b"));
   EXPECT_EQ(shell->order.shell, "a | b");
-  auto code = exec_of(R"({"language":"python","code":"print(1)"})");
+  auto code = exec_of(R"_({"language":"python","code":"print(1)"})_");
   EXPECT_THAT(code->order.spec.argv, ElementsAre("python3", "{file}"));
   EXPECT_EQ(code->order.code, "print(1)");
 }

@@ -126,9 +126,10 @@ class Service {
     spawn_gone_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!spawn_gone_) return fail_errno("eventfd");
     config_ = COVE_TRY(load_config({.file = order.config_file, .env = {}, .flags = order.settings, .uid = order.owner}));
+    config_.server_folder = order.folder.empty() ? config_.state + "/server" : order.folder;
     log::set_level(level_of(config_.log_level));
     // Its lock says that no other server has this state: before any socket is taken.
-    std::unique_ptr<Store> store = COVE_TRY(Store::open(config_.state + "/server"));
+    std::unique_ptr<Store> store = COVE_TRY(Store::open(config_.server_folder));
     sockets_ = COVE_TRY(all_sockets(order, config_));
     spawn_ = native::SpawnClient::create(UniqueFd(order.channel), [this] {
       spawn_lost_ = true;

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "base/text.h"
 #include "engine/live/config.h"
@@ -57,7 +58,8 @@ Result<Order> parse(int argc, char** argv) {
     if (word == "--auto") {
       order.autostarted = true;
     } else if (word == "--config") {
-      order.config_file = value, ++i;
+      // coved goes to another folder before it reads it.
+      order.config_file = std::filesystem::absolute(value), ++i;
     } else if (word == "--ready-fd") {
       order.ready_fd = static_cast<int>(COVE_TRY(parse_integer(value, 3, 1 << 20))), ++i;
     } else if (word == "--set" && value.find('=') != value.npos) {
@@ -83,27 +85,16 @@ Identity server_identity() {
   return {kUnusedId, kUnusedId};
 }
 
-Result<void> check_reachable(const std::string& folder, const Identity& identity) {
-  if (::setegid(identity.gid) < 0 || ::seteuid(identity.uid) < 0) return fail_errno("take coved's identity");
-  int reached = ::faccessat(AT_FDCWD, folder.c_str(), R_OK | W_OK | X_OK, AT_EACCESS);
-  int errnum = errno;
-  if (::seteuid(0) < 0 || ::setegid(0) < 0) return fail_errno("become root again");
-  if (reached == 0) return {};
-  return fail(Error::from_errno(errnum, concat("reach ", folder, " as user ", identity.uid, ", whom the server runs as"))
-                  .hint("every folder above it has to let others pass (chmod o+x), or choose another state folder"));
-}
-
 // The state folder is this process's; one folder in it is coved's.
-Result<void> prepare_state(const Config& config, const Identity& identity) {
+Result<UniqueFd> prepare_state(const Config& config, const Identity& identity) {
   if (!sys::exists(config.state)) COVE_TRY(sys::make_folders(config.state, 0755));
   COVE_TRY(sys::stat_own_folder(config.state, sys::kStateFolder));
   std::string own = config.state + "/server";
   Result<void> made = sys::mkdir(own, 0700);
-  if (!made && made.error().code() != Code::Exists) return made;
-  if (::geteuid() != 0) return {};
+  if (!made && made.error().code() != Code::Exists) return std::unexpected(made.error());
   UniqueFd folder = COVE_TRY(sys::open(own, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  if (::fchown(folder.get(), identity.uid, identity.gid) < 0) return fail_errno(concat("chown ", own));
-  return check_reachable(own, identity);
+  if (::geteuid() == 0 && ::fchown(folder.get(), identity.uid, identity.gid) < 0) return fail_errno(concat("chown ", own));
+  return folder;
 }
 
 bool somebody_listens(const sockaddr_un& address) {
@@ -151,9 +142,10 @@ Result<std::vector<std::pair<UniqueFd, std::string>>> open_sockets(const Config&
 }
 
 std::vector<std::string> server_words(const Order& order, const std::vector<std::pair<UniqueFd, std::string>>& sockets,
-                                      int channel) {
-  std::vector<std::string> words = {"coved", "--wants-version", COVE_VERSION, "--channel", std::to_string(channel),
-                                    "--owner", std::to_string(::geteuid())};
+                                      int channel, int folder) {
+  std::vector<std::string> words = {"coved",     "--wants-version",          COVE_VERSION,
+                                    "--channel", std::to_string(channel),    "--folder-fd",
+                                    std::to_string(folder), "--owner", std::to_string(::geteuid())};
   for (const auto& [socket, kind] : sockets) {
     words.push_back("--listen-fd");
     words.push_back(concat(socket.get(), ":", kind));
@@ -191,18 +183,18 @@ Result<int> serve(const Order& order) {
   // Everything that looks for the state folder finds the configured one.
   if (config.state != COVE_TRY(sys::find_folder(sys::kStateFolder))) ::setenv("COVE_STATE", config.state.c_str(), 1);
   Identity identity = server_identity();
-  COVE_TRY_NOTE("prepare the state folder", prepare_state(config, identity));
+  UniqueFd folder = COVE_TRY_NOTE("prepare the state folder", prepare_state(config, identity));
   native::Places places = COVE_TRY(native::find_places());
   UniqueFd program = COVE_TRY(sys::open(places.programs + "/coved", O_RDONLY));
   std::vector<std::pair<UniqueFd, std::string>> sockets = COVE_TRY(open_sockets(config));
   sys::SocketPair channel = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
-  std::vector<int> kept = {channel.second.get()};
+  std::vector<int> kept = {channel.second.get(), folder.get()};
   for (const auto& [socket, kind] : sockets) kept.push_back(socket.get());
   if (order.ready_fd >= 0) kept.push_back(order.ready_fd);
   server_pid = ::fork();
   if (server_pid < 0) return fail_errno("fork");
   if (server_pid == 0)
-    become_server(identity, program.get(), server_words(order, sockets, channel.second.get()), kept);
+    become_server(identity, program.get(), server_words(order, sockets, channel.second.get(), folder.get()), kept);
   for (int number : {SIGTERM, SIGINT, SIGHUP}) ::signal(number, pass_on);
   channel.second.reset();
   sockets.clear();

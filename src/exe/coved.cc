@@ -1,5 +1,5 @@
 // The server: coved --channel FD [--wants-version VERSION] [--config FILE] [--owner UID] [--set NAME=VALUE]…
-// [--listen-fd FD[:KIND]]… [--ready-fd FD] [--doctor-fd FD] [--auto]. cove-spawn starts it; it holds no privilege.
+// [--folder-fd FD] [--listen-fd FD[:KIND]]… [--ready-fd FD] [--doctor-fd FD] [--auto]. cove-spawn starts it; it holds no privilege.
 #include <unistd.h>
 
 #include <cstdio>
@@ -24,6 +24,10 @@ Result<void> take_option(api::ServeOrder& order, const std::string& name, const 
     order.owner = static_cast<uint32_t>(COVE_TRY(parse_integer(value, 0, UINT32_MAX)));
   } else if (name == "--listen-fd") {
     order.sockets.push_back(COVE_TRY(parse_descriptor(value)));
+  } else if (name == "--folder-fd") {
+    // The folders above it may be closed to this user: it is gone into once, and named by a dot from then on.
+    if (::fchdir(COVE_TRY(parse_descriptor(value))) < 0) return fail_errno("go to the server's folder");
+    order.folder = ".";
   } else if (name == "--ready-fd") {
     order.ready_fd = COVE_TRY(parse_descriptor(value));
   } else if (name == "--doctor-fd") {

@@ -44,6 +44,7 @@ const char* log_level_name(LogLevel level);  // "debug", "info", "warning", "err
 struct Config {
   std::vector<ListenAddress> listen;
   std::string state;  // the state folder, absolute
+  std::string server_folder;  // coved's own folder in it, as coved reaches it; no setting
   std::string tls_cert;
   std::string tls_key;
   bool allow_insecure = false;

@@ -60,11 +60,11 @@ Result<void> write_code(View& view, const std::string& path, std::string_view co
 }  // namespace
 
 std::string LiveEngine::log_path(const std::string& sandbox, const std::string& exec) const {
-  return concat(config_.state, "/server/logs/", sandbox, "/", exec);
+  return concat(config_.server_folder, "/logs/", sandbox, "/", exec);
 }
 
 void LiveEngine::remove_logs(const std::string& sandbox) const {
-  static_cast<void>(sys::remove_tree(concat(config_.state, "/server/logs/", sandbox)));
+  static_cast<void>(sys::remove_tree(concat(config_.server_folder, "/logs/", sandbox)));
 }
 
 Result<void> LiveEngine::put_code(LiveSandbox& sandbox, ExecOrder& order) {
@@ -107,7 +107,7 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
   ExecSpec spec = order.spec;
   spec.env = whole_environment(info, order);
   LiveExec::Parts parts = parts_of(caller, info, std::move(order));
-  COVE_TRY(sys::make_folders(concat(config_.state, "/server/logs/", info.spec.id), 0700));
+  COVE_TRY(sys::make_folders(concat(config_.server_folder, "/logs/", info.spec.id), 0700));
   nlohmann::json data = {{"argv", parts.info.order.spec.argv}};
   EventDraft event{"exec.started", info.project, info.spec.id, spec.id, caller.actor,
                    data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), parts.info.started_ms};

@@ -139,7 +139,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   info.lifecycle = order.lifecycle;
   info.created_ms = info.last_used_ms = now_ms();
   Config::Quotas quotas = COVE_TRY(quotas_of(caller.project));
-  Result<void> entered = admission_.enter(caller.project, quotas, info.spec.limits, measure_room(config_.state));
+  Result<void> entered = admission_.enter(caller.project, quotas, info.spec.limits, measure_room(config_.server_folder));
   if (!entered) {
     note(caller, "request.refused", "", "", nlohmann::json({{"why", entered.error().message()}}).dump());
     return std::unexpected(entered.error());

@@ -19,13 +19,13 @@ EventDraft found_stopped(const SandboxInfo& info) {
 }  // namespace
 
 Result<void> LiveEngine::recover() {
-  COVE_TRY(sys::make_folders(concat(config_.state, "/server/logs"), 0700));
+  COVE_TRY(sys::make_folders(concat(config_.server_folder, "/logs"), 0700));
   std::vector<std::string> known;
   for (const SandboxRecord& record : COVE_TRY(store_->all_sandboxes())) {
     known.push_back(record.id);
     COVE_TRY_NOTE(concat("recover sandbox ", record.id), recover_sandbox(record));
   }
-  for (const std::string& name : COVE_TRY(sys::list_folder(concat(config_.state, "/server/logs"))))
+  for (const std::string& name : COVE_TRY(sys::list_folder(concat(config_.server_folder, "/logs"))))
     if (!std::ranges::binary_search(known, name) && std::ranges::find(known, name) == known.end()) remove_logs(name);
   // What is left of half-made sandboxes keeps nobody from working.
   errands_.add([this, known] { static_cast<void>(runtime_->sweep(known)); });
