@@ -32,28 +32,21 @@ constexpr std::string_view kTail = R"script(  if [[ -n $parts && $COMP_CWORD -eq
     return
   fi
   case $kind in
-    sandboxes) COMPREPLY=($(compgen -W "$(_cove_sandboxes)" -- "$cur")) ;
-;
+    sandboxes) COMPREPLY=($(compgen -W "$(_cove_sandboxes)" -- "$cur")) ;;
     sandbox-command)
       COMPREPLY=($(compgen -W "$(_cove_sandboxes)" -- "$cur"))
       ((COMP_CWORD > first)) && COMPREPLY+=($(compgen -c -- "$cur"))
-      ;
-    ;
+      ;;
     sandbox-paths)
       compopt -o nospace 2>/dev/null
       COMPREPLY=($(compgen -S : -W "$(_cove_sandboxes)" -- "$cur") $(compgen -f -- "$cur"))
-      ;
-    ;
-    command) COMPREPLY=($(compgen -c -- "$cur")) ;
-    ;
-    files) COMPREPLY=($(compgen -f -- "$cur")) ;
-    ;
-    verbs) COMPREPLY=($(compgen -W "$verbs" -- "$cur")) ;
-    ;
-    shells) COMPREPLY=($(compgen -W 'bash zsh fish' -- "$cur")) ;
-    ;
-    esac
-    }
+      ;;
+    command) COMPREPLY=($(compgen -c -- "$cur")) ;;
+    files) COMPREPLY=($(compgen -f -- "$cur")) ;;
+    verbs) COMPREPLY=($(compgen -W "$verbs" -- "$cur")) ;;
+    shells) COMPREPLY=($(compgen -W 'bash zsh fish' -- "$cur")) ;;
+  esac
+}
 complete -F _cove cove
 )script";
 

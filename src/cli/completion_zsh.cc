@@ -4,15 +4,16 @@
 namespace cove::cli {
 namespace {
 
-constexpr std::string_view kHead =
-    R"script(#compdef cove
+constexpr std::string_view kHead = R"script(#compdef cove
 # zsh completion for cove; made by `cove completion zsh`
 _cove_sandboxes() {
   local -a names
-  names=(${(f)" $(COVE_AUTOSTART = 0 cove ls - a 2 > / dev / null | while read - r id name rest;
-                  do [[$id == ID]] && continue [[$name == -]] && print - r-- $id || print - r-- $name done) "})
-    compadd "$@" -
-    a names
+  local id name rest
+  COVE_AUTOSTART=0 cove ls -a 2>/dev/null | while read -r id name rest; do
+    [[ $id == ID ]] && continue
+    [[ $name == - ]] && names+=($id) || names+=($name)
+  done
+  compadd "$@" -a names
 }
 _cove_sandbox_paths() {
   _alternative 'sandboxes:sandbox:_cove_sandboxes -S :' 'files:file:_files'

@@ -2,6 +2,8 @@
 
 #include <sqlite3.h>
 
+#include <cstdio>
+
 #include <cerrno>
 #include <utility>
 
@@ -82,6 +84,28 @@ std::string Query::text(int column) const {
 
 int64_t Query::integer(int column) const { return sqlite3_column_int64(statement_, column); }
 
+namespace {
+
+int keep_name(sqlite3_vfs*, const char* name, int size, char* full) {
+  int length = std::snprintf(full, static_cast<size_t>(size), "%s", name);
+  return length < size ? SQLITE_OK : SQLITE_CANTOPEN;
+}
+
+// SQLite's usual files, but for making names absolute: the folders above the working folder may be closed to this user.
+const char* files_as_named() {
+  static sqlite3_vfs files = [] {
+    sqlite3_vfs copy = *sqlite3_vfs_find(nullptr);
+    copy.zName = "cove";
+    copy.pNext = nullptr;
+    copy.xFullPathname = keep_name;
+    return copy;
+  }();
+  static const int registered = sqlite3_vfs_register(&files, 0);
+  return registered == SQLITE_OK ? files.zName : nullptr;
+}
+
+}  // namespace
+
 void Query::bind(int place, std::string_view value) {
   // An empty text is '', not NULL.
   const char* data = value.data() == nullptr ? "" : value.data();
@@ -94,7 +118,7 @@ Result<std::unique_ptr<Database>> Database::open(const std::string& path) {
   std::unique_ptr<Database> database(new Database());
   database->path_ = path;
   int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
-  if (sqlite3_open_v2(path.c_str(), &database->connection_, flags, nullptr) != SQLITE_OK)
+  if (sqlite3_open_v2(path.c_str(), &database->connection_, flags, files_as_named()) != SQLITE_OK)
     return fail(error_of(database->connection_, path));
   COVE_TRY(database->configure());
   return database;
