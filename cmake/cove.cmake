@@ -11,8 +11,8 @@ endif()
 
 find_program(CCACHE ccache)
 if(CCACHE)
-  # What ccache must overlook to work with precompiled headers.
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  # What ccache must overlook to work with precompiled headers, and so that checkouts share what they compiled.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
 endif()
 
 # cove_library(NAME SOURCES… DEPENDS folders…): one folder of src/, with what it may use spelled out.

@@ -104,8 +104,6 @@ Result<TarReader> TarReader::create(http::Exchange& exchange) {
   if (!reader.archive_) return fail(no_memory());
   struct archive* archive = reader.archive_.get();
   ::archive_read_support_format_tar(archive);
-  // The names of pax headers would be converted from UTF-8 to the locale's: to itself, they stay as they are.
-  ::archive_read_set_format_option(archive, "tar", "hdrcharset", "ANSI_X3.4-1968");
   if (::archive_read_open(archive, reader.source_.get(), nullptr, read, nullptr) < ARCHIVE_WARN)
     return fail(reader.broken());
   return reader;
@@ -124,17 +122,19 @@ Result<std::optional<TarReader::Entry>> TarReader::next() {
   int status = ::archive_read_next_header(archive_.get(), &header);
   if (status == ARCHIVE_EOF) return std::nullopt;
   if (status < ARCHIVE_WARN) return fail(broken());
-  const char* name = ::archive_entry_pathname(header);
+  // Names that the archive has as UTF-8 cannot all be said in the locale's charset.
+  auto either = [&](auto plain, auto utf8) { return plain(header) ? plain(header) : utf8(header); };
+  const char* name = either(::archive_entry_pathname, ::archive_entry_pathname_utf8);
   if (name == nullptr) return fail(Code::Invalid, "the archive has an entry without a name");
   Entry entry;
   entry.name = name;
   entry.mode = static_cast<unsigned>(::archive_entry_perm(header)) & 0777;
   mode_t type = ::archive_entry_filetype(header);
-  if (const char* link = ::archive_entry_hardlink(header)) {
+  if (const char* link = either(::archive_entry_hardlink, ::archive_entry_hardlink_utf8)) {
     entry.kind = Entry::Kind::HardLink;
     entry.link = link;
   } else if (S_ISLNK(type)) {
-    const char* target = ::archive_entry_symlink(header);
+    const char* target = either(::archive_entry_symlink, ::archive_entry_symlink_utf8);
     entry.kind = Entry::Kind::Symlink;
     entry.link = target ? target : "";
   } else if (S_ISREG(type)) {

@@ -19,6 +19,7 @@ constexpr char kFirstKey = 'p' & 0x1f;
 constexpr char kSecondKey = 'q' & 0x1f;
 constexpr size_t kOutputHead = 9;
 constexpr int kAttempts = 50;
+constexpr auto kSettle = std::chrono::seconds(3);
 constexpr auto kPause = std::chrono::milliseconds(200);
 
 uint64_t read_number(std::string_view bytes) {
@@ -56,16 +57,17 @@ Result<std::optional<Json>> AttachSession::run() {
   return std::move(result_);
 }
 
-// A server may be replaced while its sandboxes go on. What was typed last may be lost with it; so only where nothing
-// was sent, or where somebody sits at a terminal and sees it.
+// A server may be replaced while its sandboxes go on. Where input was on its way, it must be known what became of it;
+// but somebody who sits at a terminal sees it.
 Result<void> AttachSession::reconnect(Error cause) {
-  bool safe = order_.terminal || !input_sent_;
-  if (!safe || cause.code() != Code::Unavailable) return fail(std::move(cause));
+  if (cause.code() != Code::Unavailable) return fail(std::move(cause));
+  Result<void> settled = input_.settle(kSettle);
+  if (!settled && !order_.terminal) return settled;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     Result<client::WebSocket> again = connect_(next_);
     if (again) {
       socket_.emplace(std::move(*again));
-      return on_messages();
+      return settled ? input_.resume() : Result<void>();
     }
     if (again.error().code() != Code::Unavailable) return fail(std::move(again).error());
     std::this_thread::sleep_for(kPause);
@@ -120,7 +122,6 @@ Result<void> AttachSession::on_input() {
     return input_.send("", client::InputChannel::Then::Close);
   }
   if (takes_detach_keys(data) || data.empty()) return {};
-  input_sent_ = true;
   return input_.send(std::move(data), client::InputChannel::Then::KeepOpen);
 }
 

@@ -56,7 +56,6 @@ class AttachSession {
   Sink out_;
   Sink err_;
   bool input_open_;
-  bool input_sent_ = false;
   bool key_pressed_ = false;  // Ctrl-P, which may begin the detach keys
   bool left_ = false;
   uint64_t next_;

@@ -108,7 +108,7 @@ int list_keys(const Arguments& args) {
 int revoke_keys(const Arguments& args) {
   auto words = read_words<CommonOrder>(kRevokeForm, kOptions, args);
   if (!words) return words.error();
-  return for_each_sandbox(words->order, words->operands, [](Api& api, const std::string& key) -> Result<Json> {
+  return for_each_name(words->order, words->operands, [](Api& api, const std::string& key) -> Result<Json> {
     COVE_TRY(api.revoke_key(key));
     return Json();
   });

@@ -31,8 +31,8 @@ int renew(const Arguments& args) {
   auto words = read_words<RenewOrder>(kForm, kOptions, args);
   if (!words) return words.error();
   Json body = life_body(words->order.life);
-  return for_each_sandbox(words->order, words->operands,
-                          [&](Api& api, const std::string& sandbox) { return api.act(sandbox, "renew", body); });
+  return for_each_name(words->order, words->operands,
+                       [&](Api& api, const std::string& sandbox) { return api.act(sandbox, "renew", body); });
 }
 
 }  // namespace

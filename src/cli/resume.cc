@@ -21,8 +21,8 @@ constexpr Form kForm = {
 int resume(const Arguments& args) {
   auto words = read_words<CommonOrder>(kForm, kOptions, args);
   if (!words) return words.error();
-  return for_each_sandbox(words->order, words->operands,
-                          [](Api& api, const std::string& sandbox) { return api.act(sandbox, "resume"); });
+  return for_each_name(words->order, words->operands,
+                       [](Api& api, const std::string& sandbox) { return api.act(sandbox, "resume"); });
 }
 
 }  // namespace

@@ -44,8 +44,8 @@ Result<Json> remove(Api& api, const std::string& sandbox, const RmOrder& order) 
 int rm(const Arguments& args) {
   auto words = read_words<RmOrder>(kForm, kOptions, args);
   if (!words) return words.error();
-  return for_each_sandbox(words->order, words->operands,
-                          [&](Api& api, const std::string& sandbox) { return remove(api, sandbox, words->order); });
+  return for_each_name(words->order, words->operands,
+                       [&](Api& api, const std::string& sandbox) { return remove(api, sandbox, words->order); });
 }
 
 }  // namespace

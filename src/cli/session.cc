@@ -27,17 +27,17 @@ bool print_json(const Json& json) {
   return print((::isatty(STDOUT_FILENO) == 1 ? client::dump_indented(json) : client::dump(json)) + "\n");
 }
 
-int for_each_sandbox(const CommonOrder& order, const std::vector<std::string>& sandboxes, const SandboxAct& act) {
+int for_each_name(const CommonOrder& order, const std::vector<std::string>& names, const NameAct& act) {
   auto api = open_server(order);
   if (!api) return complain(api.error());
   int exit_code = 0;
-  for (const std::string& sandbox : sandboxes) {
-    Result<Json> done = act(*api, sandbox);
+  for (const std::string& name : names) {
+    Result<Json> done = act(*api, name);
     if (!done) {
       exit_code = complain(done.error());
       continue;
     }
-    bool printed = order.json && !done->is_null() ? print_json(*done) : print(sandbox + "\n");
+    bool printed = order.json && !done->is_null() ? print_json(*done) : print(name + "\n");
     if (!printed) return kOwnFailure;
   }
   return exit_code;

@@ -21,10 +21,10 @@ Result<Api> open_server(const CommonOrder& order, client::WhenAbsent when_absent
 // To standard output: on one line, or indented at a terminal.
 bool print_json(const Json& json);
 
-// Does `act` for each sandbox, whatever becomes of the others, and prints the name as it was given, or with --json what
-// came of it. The exit code.
-using SandboxAct = std::function<Result<Json>(Api& api, const std::string& sandbox)>;
-int for_each_sandbox(const CommonOrder& order, const std::vector<std::string>& sandboxes, const SandboxAct& act);
+// Does `act` for each name (of a sandbox, of a key), whatever becomes of the others, and prints the name as it was
+// given, or with --json what came of it. The exit code.
+using NameAct = std::function<Result<Json>(Api& api, const std::string& name)>;
+int for_each_name(const CommonOrder& order, const std::vector<std::string>& names, const NameAct& act);
 
 // The exec that a word names: an id, or a tag (then the newest one with it). Without a word the newest of all.
 Result<Json> find_exec(Api& api, const std::string& sandbox, const std::string& word);

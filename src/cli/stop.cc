@@ -35,8 +35,8 @@ int stop(const Arguments& args) {
   if (!words) return words.error();
   Json body = Json::object();
   if (words->order.grace) body["grace"] = static_cast<double>(words->order.grace->count()) / 1000;
-  return for_each_sandbox(words->order, words->operands,
-                          [&](Api& api, const std::string& sandbox) { return api.act(sandbox, "stop", body); });
+  return for_each_name(words->order, words->operands,
+                       [&](Api& api, const std::string& sandbox) { return api.act(sandbox, "stop", body); });
 }
 
 }  // namespace

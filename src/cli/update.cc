@@ -81,8 +81,8 @@ int update(const Arguments& args) {
   if (!words) return words.error();
   Json patch = patch_of(words->order);
   if (patch.empty()) return complain(Error(Code::Invalid, "nothing to change was named").hint("see cove help update"));
-  return for_each_sandbox(words->order, words->operands,
-                          [&](Api& api, const std::string& sandbox) { return api.update(sandbox, patch); });
+  return for_each_name(words->order, words->operands,
+                       [&](Api& api, const std::string& sandbox) { return api.update(sandbox, patch); });
 }
 
 }  // namespace

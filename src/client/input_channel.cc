@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <optional>
 
 #include "base/text.h"
 #include "client/problem.h"
@@ -12,15 +13,12 @@
 namespace cove::client {
 namespace {
 
-// Of a refusal because the program does not read: how much of the piece it has taken.
-size_t taken_of(const Error& error) {
-  constexpr std::string_view kWords = " took ";
+// "… (it took 12 bytes of these)": of a server that ends before the program has read everything.
+std::optional<size_t> taken_of(const Error& error) {
+  constexpr std::string_view kWords = "(it took ";
   size_t at = error.what().find(kWords);
-  return at == std::string::npos ? 0 : std::strtoull(error.what().c_str() + at + kWords.size(), nullptr, 10);
-}
-
-bool waits_for_reader(const Error& error) {
-  return error.code() == Code::Unavailable && error.what().find("does not read on") != std::string::npos;
+  if (at == std::string::npos) return std::nullopt;
+  return std::strtoull(error.what().c_str() + at + kWords.size(), nullptr, 10);
 }
 
 }  // namespace
@@ -30,18 +28,20 @@ short InputChannel::wanted() const { return sent_ < out_.size() ? POLLIN | POLLO
 Result<void> InputChannel::send(std::string piece, Then then) {
   piece_ = std::move(piece);
   then_ = then;
-  return give_up(begin());
+  return checked(begin());
 }
 
-// A connection that failed is not used again.
-Result<void> InputChannel::give_up(Result<void> moved) {
-  if (moved || moved.error().code() != Code::Unavailable) return moved;
+// A connection that failed is not used again. What was not sent at all can be sent to the next server.
+Result<void> InputChannel::checked(Result<void> moved) {
+  if (moved || state_ != State::UnderWay) return moved;
   connection_.reset();
-  under_way_ = false;
+  state_ = moved.error().code() != Code::Unavailable ? State::Idle : sent_ == 0 ? State::Left : State::Lost;
   return moved;
 }
 
 Result<void> InputChannel::begin() {
+  state_ = State::UnderWay;
+  sent_ = 0;
   if (!connection_) connection_ = std::make_unique<Connection>(COVE_TRY(Connection::open(http_.address())));
   Request request;
   request.method = "POST";
@@ -49,8 +49,6 @@ Result<void> InputChannel::begin() {
   request.headers = {{"Content-Type", "application/octet-stream"}};
   request.body = piece_;
   out_ = http_.head_of(request) + piece_;
-  sent_ = 0;
-  under_way_ = true;
   return transmit();
 }
 
@@ -66,9 +64,8 @@ Result<void> InputChannel::transmit() {
 }
 
 Result<void> InputChannel::move(short revents) {
-  if (!under_way_ || revents == 0) return {};
-  if ((revents & ~POLLOUT) != 0) return give_up(receive());
-  return give_up(transmit());
+  if (state_ != State::UnderWay || revents == 0) return {};
+  return checked((revents & ~POLLOUT) != 0 ? receive() : transmit());
 }
 
 // The answer is a few hundred bytes, which come at once.
@@ -77,17 +74,39 @@ Result<void> InputChannel::receive() {
   Body body(*connection_, COVE_TRY(framing_of(head, "POST")));
   std::string text = COVE_TRY(body.read_all(1 << 20));
   if (!head.keeps_alive || sent_ < out_.size()) connection_.reset();
-  under_way_ = false;
   return conclude(head, text);
 }
 
 Result<void> InputChannel::conclude(const ResponseHead& head, const std::string& body) {
+  state_ = State::Idle;
   if (head.status < 400) return {};
   Error error = read_problem(head, body);
-  if (!waits_for_reader(error)) return fail(std::move(error));
-  // The program may yet read.
-  piece_.erase(0, taken_of(error));
-  return begin();
+  std::optional<size_t> taken = taken_of(error);
+  if (error.code() == Code::Unavailable) {
+    connection_.reset();
+    state_ = taken ? State::Left : State::Lost;
+    piece_.erase(0, taken.value_or(0));
+  }
+  return fail(std::move(error));
+}
+
+Result<void> InputChannel::settle(std::chrono::milliseconds patience) {
+  auto deadline = std::chrono::steady_clock::now() + patience;
+  while (state_ == State::UnderWay) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) break;
+    pollfd polled = {fd(), wanted(), 0};
+    ::poll(&polled, 1, static_cast<int>(left.count()));
+    static_cast<void>(move(polled.revents));  // what came of it is in the state
+  }
+  if (state_ == State::Idle || state_ == State::Left) return {};
+  return fail(Code::Unavailable, "the server was lost, and with it what the program was to read");
+}
+
+Result<void> InputChannel::resume() {
+  connection_.reset();
+  if (state_ == State::Idle) return {};
+  return checked(begin());
 }
 
 }  // namespace cove::client

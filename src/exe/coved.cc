@@ -2,6 +2,7 @@
 // [--folder-fd FD] [--listen-fd FD[:KIND]]… [--ready-fd FD] [--doctor-fd FD] [--auto]. cove-spawn starts it; it holds no privilege.
 #include <unistd.h>
 
+#include <clocale>
 #include <cstdio>
 
 #include "api/serve.h"
@@ -74,6 +75,8 @@ int complain(const Error& error) {
 
 int main(int argc, char** argv) {
   if (argc == 2 && std::string_view(argv[1]) == "--version") return std::puts(COVE_VERSION), 0;
+  // Names in archives are UTF-8, whatever the caller's locale is.
+  std::setlocale(LC_CTYPE, "C.UTF-8");
   auto order = cove::parse({argv + 1, argv + argc});
   if (!order) return cove::complain(order.error());
   auto served = cove::api::serve(*order);

@@ -6,7 +6,7 @@ import threading
 import time
 
 from model import Sandbox, make_exec
-from server import ServerGone, _UnixConnection
+from server import ServerGone, UnixConnection
 
 MOST_EXECS = 12  # of one sandbox at a time, that were not looked at yet
 
@@ -221,7 +221,7 @@ class Follower:
             time.sleep(0.05)
 
     def follow(self):
-        self.connection = _UnixConnection(self.server.socket, 5)
+        self.connection = UnixConnection(self.server.socket, 5)
         headers = {"Accept": "text/event-stream"}
         if self.seen:
             headers["Last-Event-ID"] = str(self.seen[-1])

@@ -33,15 +33,28 @@ class Answer:
         return f"{self.status} {self.data[:300].decode(errors='replace')}"
 
 
-class _UnixConnection(http.client.HTTPConnection):
+class UnixConnection(http.client.HTTPConnection):
+    """Sends each request at once: on a busy machine long may pass between a head and its body."""
+
     def __init__(self, path, timeout):
         super().__init__("localhost", timeout=timeout)
         self.path = path
+        self.pieces = []
 
     def connect(self):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(self.path)
+
+    def send(self, data):
+        self.pieces.append(data)
+
+    def request(self, *words, **named):
+        self.pieces = []
+        super().request(*words, **named)
+        if not self.sock:
+            self.connect()
+        self.sock.sendall(b"".join(self.pieces))
 
 
 class Client:
@@ -64,7 +77,7 @@ class Client:
             headers["Content-Type"] = "application/json"
         try:
             if not self.connection:
-                self.connection = _UnixConnection(self.path, self.timeout)
+                self.connection = UnixConnection(self.path, self.timeout)
             self.connection.request(method, path, body, headers)
             response = self.connection.getresponse()
             data = response.read()

@@ -331,11 +331,14 @@ TEST_F(Server, SendsOutputWhileInputWaits) {
   HttpStream attached = open_websocket(socket(), exec + "/attach");
   ASSERT_EQ(attached.status(), 101);
   std::string block(1 << 20, 'x');
-  for (int i = 0; i < 12; ++i) attached.send_frame(2, block);
-  attached.send_frame(1, R"({"type":"close_stdin"})");
+  std::thread sender([&] {
+    for (int i = 0; i < 12; ++i) attached.send_frame(2, block);
+    attached.send_frame(1, R"({"type":"close_stdin"})");
+  });
   size_t bytes = 0;
   HttpStream::Frame frame = attached.next_frame();
   for (; frame.opcode == 2; frame = attached.next_frame()) bytes += frame.data.size() - 9;
+  sender.join();
   EXPECT_EQ(bytes, 12u << 20);
 }
 

@@ -20,7 +20,7 @@ test('the examples of the guide work as pasted', { skip: COVE_TEST_SOCKET && COV
   const blocks = commands();
   assert.ok(blocks.length >= 8, `${blocks.length} blocks`);
   const script = blocks.join('\n').replaceAll('/run/cove/api.sock', COVE_TEST_SOCKET).replaceAll('http://127.0.0.1:8080', COVE_TEST_URL);
-  const { status, stdout, stderr } = spawnSync('bash', ['-c', prelude + script], { encoding: 'utf8', timeout: 120_000 });
+  const { status, stdout, stderr } = spawnSync('bash', ['-c', `${prelude}${script}\nrm -r /tmp/cove-guide`], { encoding: 'utf8', timeout: 120_000 });
   assert.equal(status, 0, `${stdout}\n${stderr}`);
   for (const expected of [/"text": ?"42\\n"/, /a\nb\n/, /there\\n/, /event: exit/, /}(\.\/)?hello\n/])
     assert.match(stdout, expected);

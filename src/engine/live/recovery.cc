@@ -27,8 +27,8 @@ Result<void> LiveEngine::recover() {
   }
   for (const std::string& name : COVE_TRY(sys::list_folder(concat(config_.server_folder, "/logs"))))
     if (!std::ranges::binary_search(known, name) && std::ranges::find(known, name) == known.end()) remove_logs(name);
-  // What is left of half-made sandboxes keeps nobody from working.
-  errands_.add([this, known] { static_cast<void>(runtime_->sweep(known)); });
+  // Before anybody is served: a sandbox that was made meanwhile would be taken for one that was left half-made.
+  static_cast<void>(runtime_->sweep(known));
   EventDraft event;
   event.kind = "server.started";
   event.actor = "server";

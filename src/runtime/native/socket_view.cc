@@ -26,6 +26,9 @@ Result<SocketView::Answer> SocketView::ask(const Writer& request, const std::str
   Answer answer;
   while (true) {
     Result<sys::Message> message = sys::receive_message(socket_.get(), wire::kMaxMessage);
+    // One that closed without reading our request has left its last word behind the reset.
+    if (!message && message.error().errnum() == ECONNRESET)
+      message = sys::receive_message(socket_.get(), wire::kMaxMessage);
     if (!message || message->data.empty())
       return fail(Error(Code::Unavailable, "the sandbox's file server is gone").note(what));
     Reader in(message->data);
