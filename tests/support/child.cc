@@ -170,12 +170,21 @@ std::string describe(const Traces& traces) {
   return text + std::to_string(traces.mounts.size()) + " mounts\n";
 }
 
+// What was there before and what is new. What has gone meanwhile belonged to others who use Cove on this machine.
+static Traces with_what_is_new(const Traces& before, const Traces& now) {
+  Traces all = before;
+  for (auto list : {&Traces::mounts, &Traces::groups, &Traces::processes, &Traces::loops, &Traces::files})
+    for (const std::string& trace : now.*list)
+      if (std::ranges::find(before.*list, trace) == (before.*list).end()) (all.*list).push_back(trace);
+  return all;
+}
+
 Traces wait_for_traces(const Traces& before, std::chrono::milliseconds patience) {
   Clock::time_point deadline = Clock::now() + patience;
-  Traces now = find_traces();
+  Traces now = with_what_is_new(before, find_traces());
   while (now != before && Clock::now() < deadline) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    now = find_traces();
+    now = with_what_is_new(before, find_traces());
   }
   return now;
 }

@@ -51,7 +51,7 @@ struct Traces {
 };
 Traces find_traces();
 std::string describe(const Traces& traces);
-// Waits until there is none but those of `before`; what is left otherwise.
+// Waits until there is none but those of `before`; those and what is left otherwise.
 Traces wait_for_traces(const Traces& before, std::chrono::milliseconds patience = std::chrono::milliseconds(5000));
 
 }  // namespace cove::test
