@@ -15,6 +15,8 @@ namespace cove::cli {
 namespace {
 
 constexpr size_t kPortion = 64 * 1024;
+constexpr size_t kMostWaiting = 256 << 20;
+constexpr int kStalled = 10'000;  // milliseconds
 constexpr char kFirstKey = 'p' & 0x1f;
 constexpr char kSecondKey = 'q' & 0x1f;
 constexpr size_t kOutputHead = 9;
@@ -84,7 +86,9 @@ Result<void> AttachSession::turn() {
                       {input_.fd(), input_.wanted(), 0},
                       out_.wanted(),
                       err_.wanted()};
-  if (::poll(polled, 6, -1) < 0 && errno != EINTR) return fail_errno("poll");
+  int ready = ::poll(polled, 6, wants_messages() ? -1 : kStalled);
+  if (ready < 0 && errno != EINTR) return fail_errno("poll");
+  if (ready == 0) return take_a_little();
   out_.move(polled[4].revents);
   err_.move(polled[5].revents);
   if (polled[1].revents != 0) on_signals();
@@ -95,6 +99,13 @@ Result<void> AttachSession::turn() {
   COVE_TRY(on_input_sent(polled[3].revents));
   if (polled[2].revents != 0) return on_input();
   return {};
+}
+
+// Whoever reads our output has stopped, perhaps for long. A server gives up on a caller who takes nothing at all.
+Result<void> AttachSession::take_a_little() {
+  if (out_.size() + err_.size() > kMostWaiting) return {};
+  COVE_TRY(socket_->move(POLLIN));
+  return on_messages();
 }
 
 void AttachSession::on_signals() {

@@ -35,6 +35,7 @@ class AttachSession {
 
  private:
   Result<void> turn();
+  Result<void> take_a_little();
   Result<void> reconnect(Error cause);
   void on_signals();
   Result<void> on_input();

@@ -52,7 +52,7 @@ std::vector<CompletedVerb> completed_verbs() {
   return all;
 }
 
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (char c : text) {
     if (c == '\'')

@@ -24,6 +24,6 @@ std::string zsh_completion(const std::vector<CompletedVerb>& verbs);
 std::string fish_completion(const std::vector<CompletedVerb>& verbs);
 
 // In single quotes; of a help of several lines, as one.
-std::string quoted(std::string_view text);
+std::string shell_quoted(std::string_view text);
 
 }  // namespace cove::cli

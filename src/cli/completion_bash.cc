@@ -83,10 +83,11 @@ std::string case_of(const CompletedVerb& verb) {
     add_spellings(options, option);
     if (!option.argument.empty()) add_spellings(valued, option);
   }
-  std::string text = concat("    ", quoted(verb.words), ")");
-  if (!verb.parts.empty()) return text + concat(" parts=", quoted(join(verb.parts, " ")), " ;;\n");
-  return text + concat("\n      options=", quoted(join(options, " ")), "\n      valued=", quoted(join(valued, " ")),
-                       "\n      kind=", kind_of(verb.completes), "\n      ;;\n");
+  std::string text = concat("    ", shell_quoted(verb.words), ")");
+  if (!verb.parts.empty()) return text + concat(" parts=", shell_quoted(join(verb.parts, " ")), " ;;\n");
+  return text + concat("\n      options=", shell_quoted(join(options, " ")),
+                       "\n      valued=", shell_quoted(join(valued, " ")), "\n      kind=", kind_of(verb.completes),
+                       "\n      ;;\n");
 }
 
 }  // namespace
@@ -98,7 +99,7 @@ std::string bash_completion(const std::vector<CompletedVerb>& verbs) {
     if (!verb.parts.empty()) with_parts.push_back(verb.words);
   }
   std::string text(kHead);
-  text += concat("  local verbs=", quoted(join(first, " ")), "\n");
+  text += concat("  local verbs=", shell_quoted(join(first, " ")), "\n");
   text += "  if ((COMP_CWORD == 1)); then\n    COMPREPLY=($(compgen -W \"$verbs\" -- \"$cur\"))\n    return\n  fi\n";
   text += concat("  case $key in ", join(with_parts, " | "),
                  ") ((COMP_CWORD > 2)) && key=\"$key ${COMP_WORDS[2]}\" first=3 ;; esac\n");

@@ -25,10 +25,10 @@ complete -c cove -f
 )script";
 
 std::string option_line(const std::string& condition, const OptionInfo& option) {
-  std::string line = concat("complete -c cove -n ", quoted(condition), " -l ", option.name);
+  std::string line = concat("complete -c cove -n ", shell_quoted(condition), " -l ", option.name);
   if (option.letter != '\0') line += concat(" -s ", option.letter);
   if (!option.argument.empty()) line += " -r -F";
-  return line + concat(" -d ", quoted(option.help), "\n");
+  return line + concat(" -d ", shell_quoted(option.help), "\n");
 }
 
 std::string_view operands(Completes completes) {
@@ -60,14 +60,16 @@ std::string fish_completion(const std::vector<CompletedVerb>& verbs) {
   for (const CompletedVerb& verb : verbs) {
     bool part = verb.words.find(' ') != std::string::npos;
     std::string condition = concat("__cove_at ", verb.words);
-    if (!part) text += concat("complete -c cove -n __cove_first -a ", verb.words, " -d ", quoted(verb.summary), "\n");
+    if (!part)
+      text += concat("complete -c cove -n __cove_first -a ", verb.words, " -d ", shell_quoted(verb.summary), "\n");
     if (!verb.parts.empty()) {
-      text += concat("complete -c cove -n ", quoted(condition), " -a ", quoted(join(verb.parts, " ")), "\n");
+      text +=
+          concat("complete -c cove -n ", shell_quoted(condition), " -a ", shell_quoted(join(verb.parts, " ")), "\n");
       continue;
     }
     for (const OptionInfo& option : verb.options) text += option_line(condition, option);
     if (std::string_view words = operands(verb.completes); !words.empty())
-      text += concat("complete -c cove -n ", quoted(condition), words, "\n");
+      text += concat("complete -c cove -n ", shell_quoted(condition), words, "\n");
   }
   return text;
 }

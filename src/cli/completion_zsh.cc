@@ -40,9 +40,10 @@ std::string action(const OptionInfo& option) {
 std::string option_specs(const OptionInfo& option) {
   std::string help = concat("[", escaped(option.help), "]", action(option));
   std::string_view joint = option.argument.empty() ? "" : "=";
-  std::string specs = concat("    ", quoted(concat("*--", option.name, joint, help)), " \\\n");
+  std::string specs = concat("    ", shell_quoted(concat("*--", option.name, joint, help)), " \\\n");
   if (option.letter != '\0')
-    specs += concat("    ", quoted(concat("*-", option.letter, option.argument.empty() ? "" : "+", help)), " \\\n");
+    specs +=
+        concat("    ", shell_quoted(concat("*-", option.letter, option.argument.empty() ? "" : "+", help)), " \\\n");
   return specs;
 }
 
@@ -69,7 +70,7 @@ std::string_view operands(Completes completes) {
 }
 
 std::string case_of(const CompletedVerb& verb) {
-  std::string text = concat("  ", quoted(verb.words), ")\n");
+  std::string text = concat("  ", shell_quoted(verb.words), ")\n");
   if (!verb.parts.empty())
     return text + concat("    _arguments '1:verb:(", join(verb.parts, " "), ")' '*: :'\n    ;;\n");
   text += "    _arguments -s \\\n";
@@ -85,10 +86,11 @@ std::string zsh_completion(const std::vector<CompletedVerb>& verbs) {
     if (!verb.parts.empty()) with_parts += concat(with_parts.empty() ? "" : "|", verb.words);
     if (verb.words.find(' ') != std::string::npos) continue;
     names += concat(" ", verb.words);
-    described += concat("    ", quoted(concat(verb.words, ":", escaped(verb.summary))), "\n");
+    described += concat("    ", shell_quoted(concat(verb.words, ":", escaped(verb.summary))), "\n");
   }
   std::string text(kHead);
-  text += concat("_cove() {\n  local _cove_verb_names=", quoted(names), "\n  local -a verbs=(\n", described, "  )\n");
+  text +=
+      concat("_cove() {\n  local _cove_verb_names=", shell_quoted(names), "\n  local -a verbs=(\n", described, "  )\n");
   text += "  if ((CURRENT == 2)); then\n    _describe verb verbs\n    return\n  fi\n";
   text += "  local key=$words[2]\n  shift words\n  ((CURRENT--))\n";
   text += concat("  if [[ $key == (", with_parts, ") ]] && ((CURRENT > 2)); then\n",

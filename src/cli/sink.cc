@@ -36,13 +36,14 @@ void Sink::move(short revents) {
 }
 
 void Sink::write_portion() {
-  ssize_t count = ::write(fd_, pending_.data(), std::min(pending_.size(), portion_));
-  if (count >= 0) {
-    pending_.erase(0, static_cast<size_t>(count));
-  } else if (errno != EAGAIN && errno != EINTR) {
+  ssize_t count = ::write(fd_, pending_.data() + written_, std::min(size(), portion_));
+  if (count >= 0)
+    written_ += static_cast<size_t>(count);
+  else if (errno != EAGAIN && errno != EINTR)
     broken_ = true;
-    pending_.clear();
-  }
+  if (!broken_ && !empty()) return;
+  pending_.clear();
+  written_ = 0;
 }
 
 void Sink::flush() {

@@ -16,7 +16,8 @@ class Sink {
   explicit Sink(int fd);
 
   void add(std::string_view data) { pending_ += data; }
-  bool empty() const { return pending_.empty(); }
+  bool empty() const { return size() == 0; }
+  size_t size() const { return pending_.size() - written_; }
   // What to wait for; fd -1 where there is nothing to write.
   pollfd wanted() const;
   // After poll: writes a portion.
@@ -33,6 +34,7 @@ class Sink {
   UniqueFd own_;
   size_t portion_;
   std::string pending_;
+  size_t written_ = 0;  // of it
   bool broken_ = false;
 };
 

@@ -61,7 +61,7 @@ TEST(Completion, KnowsEveryVerbAndOption) {
       EXPECT_THAT(script, HasSubstr(word));
 }
 
-TEST(Completion, QuotesForAShell) { EXPECT_EQ(quoted("it's\nso"), "'it'\\''s so'"); }
+TEST(Completion, QuotesForAShell) { EXPECT_EQ(shell_quoted("it's\nso"), "'it'\\''s so'"); }
 
 TEST(ExecResult, GivesTheExitCode) {
   EXPECT_EQ(exit_code_of(Json{{"status", "error"}, {"exit_code", 3}, {"signal", nullptr}}), 3);

@@ -42,6 +42,8 @@ Result<void> InputChannel::checked(Result<void> moved) {
 Result<void> InputChannel::begin() {
   state_ = State::UnderWay;
   sent_ = 0;
+  // A server lets go of connections that are not used for a while.
+  if (connection_ && connection_->has_news()) connection_.reset();
   if (!connection_) connection_ = std::make_unique<Connection>(COVE_TRY(Connection::open(http_.address())));
   Request request;
   request.method = "POST";

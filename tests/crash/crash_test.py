@@ -45,7 +45,8 @@ class Ground:
     """A server, what is known about it, and how one crash is gone through."""
 
     def __init__(self, programs):
-        self.server = Server(programs)
+        # Few ended execs are kept: each result may have a megabyte, and the database is copied at every crash.
+        self.server = Server(programs, ["exec_retention=50"])
         self.model = Model(self.server.folder)
         self.follower = Follower(self.server)
 
@@ -184,6 +185,8 @@ def random_kills(programs, tally, count):
         if wrong:
             wrong.insert(0, f"kill {number + 1} of {count}, of {which}")
             break
+        if (number + 1) % 50 == 0:
+            print(f"        {number + 1} kills, {describe(ground.model)}", flush=True)
     tally.count(f"{sum(kills.values())} random kills", wrong, time.monotonic() - start, f"{kills} ")
     if wrong:
         return keep(ground)

@@ -78,6 +78,7 @@ class Model:
     def __init__(self, folder):
         self.lock = threading.Lock()
         self.sandboxes = {}
+        self.gone = set()   # ids of those that were deleted, and seen to be
         self.keys = {}      # id: whether it was revoked ("no", "maybe", "yes")
         self.projects = {}  # id: the quotas that it may have; None where it may be missing
         self.events = []    # (kind, sandbox, exec) that must be on the stream
@@ -108,6 +109,11 @@ class Model:
         with self.lock:
             self.sandboxes[sandbox.name] = sandbox
         return sandbox
+
+    def let_go(self, sandbox):
+        with self.lock:
+            self.gone.add(sandbox.id)
+            del self.sandboxes[sandbox.name]
 
     def all(self):
         with self.lock:
@@ -188,10 +194,13 @@ class Verifier:
                 self.finish_delete(sandbox, there)
             elif there:
                 self.complain(f"sandbox {sandbox.name} {sandbox.id} was deleted, and is there")
-            if sandbox.fate == "gone" and self.client.call("GET", f"/v1/sandboxes/{sandbox.name}").status != 404:
-                self.complain(f"sandbox {sandbox.name} was deleted, and is found")
+            if sandbox.fate == "gone":
+                if self.client.call("GET", f"/v1/sandboxes/{sandbox.name}").status != 404:
+                    self.complain(f"sandbox {sandbox.name} was deleted, and is found")
+                self.model.let_go(sandbox)
         for there in found.values():
-            self.complain(f"sandbox {there['id']} {there['name']} was never asked for")
+            what = "was deleted, and came back" if there["id"] in self.model.gone else "was never asked for"
+            self.complain(f"sandbox {there['id']} {there['name']} {what}")
 
     def look_at_sandbox(self, sandbox, there):
         if not there:
@@ -372,7 +381,7 @@ class Database:
 
     def look(self, model):
         wrong = []
-        said = self.connection.execute("PRAGMA integrity_check").fetchone()[0]
+        said = self.connection.execute("PRAGMA quick_check").fetchone()[0]
         if said != "ok":
             wrong.append(f"the database is broken: {said}")
         if not self.made:

@@ -188,7 +188,10 @@ test('signals reach an exec', async (t) => {
 
 test('an exec can be killed, once', async (t) => {
   const sandbox = await make_sandbox(t);
-  const exec = await start(sandbox, { shell: 'setsid sleep 61 & sleep 60' });
+  const exec = await start(sandbox, { shell: 'setsid sleep 61 & echo ready; exec sleep 60' });
+  const output = await api.stream('getOutput', of(exec));
+  assert.equal((await output.next()).value.data.text, 'ready\n');
+  output.close();
   const { json: result } = await api.call('killExec', { ...of(exec), expect: 200 });
   assert.deepEqual([result.status, result.signal, result.exec_id], ['killed', 9, exec.id], JSON.stringify(result));
   const { json: again } = await api.call('killExec', { ...of(exec), expect: 200 });
