@@ -69,10 +69,15 @@ Result<void> check_id(const std::string& id) {
 
 }  // namespace
 
-LayerFacts find_layer_facts(const std::string& state) {
+LayerFacts measure_layer_facts(const std::string& state) {
   LayerFacts facts;
   facts.machine_memory = machine_memory();
   facts.free_disk = free_disk(state);
+  return facts;
+}
+
+LayerFacts find_layer_facts(const std::string& state) {
+  LayerFacts facts = measure_layer_facts(state);
   find_pool(facts);
   return facts;
 }

@@ -13,6 +13,8 @@ namespace cove {
 
 // Looks at the machine; nothing is made.
 LayerFacts find_layer_facts(const std::string& state);
+// The same where it is known that a pool is possible.
+LayerFacts measure_layer_facts(const std::string& state);
 
 class Pool;
 

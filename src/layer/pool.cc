@@ -29,6 +29,8 @@ constexpr const char* kLong = "long";
 constexpr size_t kFewLayers = 8;
 // A pool that stays open is swept once for so many layers that it makes: that looks at all there are.
 constexpr uint64_t kSweepEvery = 1000;
+// How long a look at the room that is left holds: as often as somebody tends the pool.
+constexpr std::chrono::milliseconds kLookHolds(200);
 
 // The bytes of pool.lock that are locked: one by whoever changes the pool, the other, shared, by all who have it open.
 enum class Byte : off_t { Change = 0, Use = 1 };
@@ -200,7 +202,13 @@ Result<void> Pool::make_room(LayerRoom more) {
   (more.lifetime == Lifetime::OneRun ? runs : others) += more.bytes;
   PoolSpace space = COVE_TRY(measure_pool_space(root_.get(), uuid_));
   uint64_t missing = missing_bytes(space, runs + std::min(reserve_, others));
-  return missing == 0 ? Result<void>() : grow(space.size, missing);
+  if (missing > 0) COVE_TRY(grow(space.size, missing));
+  if (others >= reserve_) roomy_until_ = std::chrono::steady_clock::now() + kLookHolds;
+  return {};
+}
+
+bool Pool::has_room_for(LayerRoom more) const {
+  return more.lifetime == Lifetime::Long && std::chrono::steady_clock::now() < roomy_until_;
 }
 
 Result<void> Pool::grow(uint64_t size, uint64_t more) {
@@ -223,7 +231,8 @@ Result<void> Pool::limit(Lifetime lifetime, const std::string& id, uint64_t byte
 Result<std::unique_ptr<Layer>> Pool::create(const std::string& id, Lifetime lifetime, uint64_t bytes) {
   Lock lock(lock_);
   if (++created_ % kSweepEvery == 0) sweep();
-  COVE_TRY_NOTE("make room in the pool", make_room({lifetime, bytes + kLayerSlack}));
+  LayerRoom room = {lifetime, bytes + kLayerSlack};
+  if (!has_room_for(room)) COVE_TRY_NOTE("make room in the pool", make_room(room));
   COVE_TRY(btrfs::create_subvolume(folder_of(lifetime), id));
   Result<void> limited = limit(lifetime, id, bytes + kLayerSlack);
   Result<std::unique_ptr<Layer>> layer = limited ? open_layer(id, lifetime) : fail(std::move(limited.error()));

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -82,6 +83,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   Result<uint64_t> unused_by_runs() const;
   Result<uint64_t> unused_by_long() const;
   Result<void> make_room(LayerRoom more);
+  bool has_room_for(LayerRoom more) const;
   Result<void> grow(uint64_t size, uint64_t more);
   void close();
   bool is_forked() const { return ::getpid() != opener_; }
@@ -95,6 +97,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   UniqueFd run_;
   UniqueFd long_;
   uint64_t reserve_ = 0;
+  // Until then the pool has room for the reserve in full, and another long-lived layer asks for no more.
+  std::chrono::steady_clock::time_point roomy_until_;
   uint64_t created_ = 0;
   pid_t opener_ = ::getpid();
 };

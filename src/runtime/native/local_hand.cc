@@ -170,6 +170,32 @@ Result<void> LocalHand::remove_layer() {
   return do_as_owner_of(ids, [this] { return parts_.layer->remove(); });
 }
 
+bool LocalHand::in_use() const { return !parts_.group || parts_.group->populated().value_or(true); }
+
+// The files of a folder may be many.
+bool LocalHand::can_end_in_steps(Files files) const {
+  return parts_.process_1 && !parts_.builder && (files == Files::Keep || layer_kind() != LayerKind::Folder);
+}
+
+void LocalHand::begin_end() {
+  ended_ = true;
+  kill();
+}
+
+Result<void> LocalHand::finish_end(Files files) {
+  crash_point("spawn.destroy.group");
+  if (spare_.group) retired_.push_back(std::move(spare_.group));
+  for (auto& [name, group] : exec_groups_) retired_.push_back(std::move(group));
+  exec_groups_.clear();
+  remove_retired();
+  if (parts_.group) COVE_TRY_NOTE("remove the control group", parts_.group->remove());
+  parts_.group.reset();
+  if (!parts_.socket_path.empty()) ::unlink(parts_.socket_path.c_str());
+  parts_.id_lock.reset();
+  crash_point("spawn.destroy.layer");
+  return files == Files::Remove ? remove_layer() : Result<void>();
+}
+
 Result<void> LocalHand::destroy(Files files) {
   ended_ = true;
   kill();

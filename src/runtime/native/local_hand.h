@@ -44,6 +44,15 @@ class LocalHand : public Hand {
   void kill() override;
   Result<void> destroy(Files files) override;
 
+  // The same in steps, for a loop that waits for nobody: everything is killed, `end_fd` tells when it is dead, and
+  // `finish_end` removes what is left; Unavailable where that takes longer: `destroy` does the rest then.
+  bool can_end_in_steps(Files files) const;
+  void begin_end();
+  int end_fd() const { return parts_.process_1.get(); }
+  Result<void> finish_end(Files files);
+  // Whether anything but process 1 runs in it; where that cannot be known, yes.
+  bool in_use() const;
+
   // For a loop that serves many hands: readable when the builder has a word, -1 when nothing more will come.
   int builder_fd() const { return parts_.builder ? parts_.builder->status.get() : -1; }
   // Groups of ended execs in which nothing is left.

@@ -12,6 +12,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 
 #include "base/text.h"
 #include "runtime/native/error_report.h"
@@ -29,6 +30,9 @@ using wire::Writer;
 constexpr int kTendMilliseconds = 200;
 constexpr int kMessagesPerTurn = 32;
 constexpr size_t kMaxFds = 4;
+constexpr std::chrono::seconds kEndPatience(10);
+// So many sandboxes may be coming down with nobody waiting for them.
+constexpr size_t kMostEndings = 64;
 
 // What the user is a member of, by /etc/group.
 std::vector<gid_t> groups_of(uid_t uid, gid_t gid) {
@@ -112,8 +116,9 @@ Result<int> SpawnServer::run(pid_t server) {
   // Process 1 of a sandbox whose builder has gone becomes this process's child, and is reaped here.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::signal(SIGPIPE, SIG_IGN);
-  while (!closed_) {
-    serve(hands_.empty() ? -1 : kTendMilliseconds);
+  // What is coming down is brought down before this ends.
+  while (!closed_ || !endings_.empty()) {
+    serve(hands_.empty() && endings_.empty() ? -1 : kTendMilliseconds);
     reap();
   }
   if (!server_status_) server_status_ = COVE_TRY(sys::wait_for(server_));
@@ -121,7 +126,7 @@ Result<int> SpawnServer::run(pid_t server) {
 }
 
 void SpawnServer::serve(int patience) {
-  std::vector<pollfd> polled = {{channel_.get(), POLLIN, 0}};
+  std::vector<pollfd> polled = {{closed_ ? -1 : channel_.get(), POLLIN, 0}};
   std::vector<std::string> builders;
   for (const auto& [id, hand] : hands_) {
     if (hand->builder_fd() < 0) continue;
@@ -129,15 +134,11 @@ void SpawnServer::serve(int patience) {
     polled.push_back({hand->builder_fd(), POLLIN, 0});
   }
   size_t first_ending = polled.size();
-  for (const Ending& ending : endings_) polled.push_back({ending.answer.get(), POLLIN, 0});
+  for (const Ending& ending : endings_) polled.push_back({ending.fd(), POLLIN, 0});
   int ready = ::poll(polled.data(), polled.size(), patience);
   if (ready == 0) walls_.tend();
+  look_at_endings(polled, first_ending);
   if (ready <= 0) return;
-  for (size_t i = polled.size(); i > first_ending; --i) {
-    if (polled[i - 1].revents == 0) continue;
-    finish(endings_[i - 1 - first_ending]);
-    endings_.erase(endings_.begin() + static_cast<std::ptrdiff_t>(i - 1 - first_ending));
-  }
   for (size_t i = 1; i < first_ending; ++i)
     if (polled[i].revents) take_word(builders[i - 1]);
   if (polled[0].revents) take_messages();
@@ -311,34 +312,84 @@ Result<void> SpawnServer::usage(uint64_t token, Reader& in) {
   return done(token, rest);
 }
 
-// Ending a sandbox takes the kernel some milliseconds, in which others are served.
+// Ending a sandbox takes the kernel some milliseconds, in which others are served. Where nothing ran in it any more,
+// nobody could tell the rest of the work from its being done, and its caller does not wait for that; unless too much of
+// it is waiting already.
 Result<void> SpawnServer::destroy(uint64_t token, Reader& in) {
   std::string id = in.text();
   Files files = in.number() != 0 ? Files::Remove : Files::Keep;
   auto found = hands_.find(id);
   if (!in.done() || found == hands_.end()) return fail(Code::NotFound, concat("cove-spawn holds no sandbox ", id));
+  Ending ending{id, files, token, std::move(found->second), std::chrono::steady_clock::now() + kEndPatience};
+  hands_.erase(found);
+  if (!ending.hand->can_end_in_steps(files)) {
+    COVE_TRY(end_aside(ending));
+  } else {
+    const bool in_use = ending.hand->in_use();
+    ending.hand->begin_end();
+    if (files == Files::Remove && !in_use && endings_.size() < kMostEndings) {
+      static_cast<void>(done(token));
+      ending.token = 0;
+    }
+  }
+  endings_.push_back(std::move(ending));
+  return {};
+}
+
+Result<void> SpawnServer::end_aside(Ending& ending) {
   sys::Pipe answer = COVE_TRY(sys::pipe());
   sys::Child child = COVE_TRY(sys::clone3(0));
   if (child.pid == 0) {
     channel_.reset();
-    Result<void> ended = found->second->destroy(files);
+    Result<void> ended = ending.hand->destroy(ending.files);
     if (!ended) static_cast<void>(sys::write_all(answer.write.get(), encode_error(ended.error())));
     // A byte tells the end from a death on the way.
     if (ended) static_cast<void>(sys::write_all(answer.write.get(), "."));
     ::_exit(0);
   }
-  hands_.erase(found);
-  endings_.push_back({std::move(child), std::move(answer.read), id, token});
+  ending.child = std::move(child);
+  ending.answer = std::move(answer.read);
   return {};
 }
 
-void SpawnServer::finish(Ending& ending) {
+// True where it has ended, well or not.
+bool SpawnServer::finish(Ending& ending) {
+  if (!ending.child) {
+    Result<void> ended = ending.hand->finish_end(ending.files);
+    if (!ended && ended.error().code() == Code::Unavailable && end_aside(ending)) return false;
+    say_ended(ending, ended);
+    return true;
+  }
   Result<std::string> word = sys::read_all(ending.answer.get(), wire::kMaxMessage);
-  if (word && *word == ".") return static_cast<void>(done(ending.token));
-  Writer failure = spawn::message(Type::Failed, ending.token);
-  Error died(Code::Unavailable, concat("whoever was to end sandbox ", ending.id, " died on the way"));
-  failure.text(word && !word->empty() ? *word : encode_error(died));
-  send(failure);
+  if (word && *word == ".")
+    say_ended(ending, {});
+  else if (word && !word->empty())
+    say_ended(ending, fail(decode_error(*word)));
+  else
+    say_ended(ending, fail(Code::Unavailable, concat("whoever was to end sandbox ", ending.id, " died on the way")));
+  return true;
+}
+
+void SpawnServer::say_ended(const Ending& ending, const Result<void>& ended) {
+  if (ending.token == 0) {
+    if (!ended) std::fprintf(stderr, "cove-spawn: end sandbox %s: %s\n", ending.id.c_str(), ended.error().message().c_str());
+    return;
+  }
+  if (ended) return static_cast<void>(done(ending.token));
+  send(spawn::message(Type::Failed, ending.token).text(encode_error(ended.error())));
+}
+
+void SpawnServer::look_at_endings(const std::vector<pollfd>& polled, size_t first) {
+  auto now = std::chrono::steady_clock::now();
+  for (size_t i = polled.size(); i > first; --i) {
+    Ending& ending = endings_[i - 1 - first];
+    bool over = polled[i - 1].revents != 0 && finish(ending);
+    if (!over && !ending.child && now > ending.until) {
+      say_ended(ending, fail(Code::Unavailable, concat("sandbox ", ending.id, " does not end")));
+      over = true;
+    }
+    if (over) endings_.erase(endings_.begin() + static_cast<std::ptrdiff_t>(i - 1 - first));
+  }
 }
 
 void SpawnServer::take_word(const std::string& id) {

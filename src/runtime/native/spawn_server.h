@@ -1,5 +1,8 @@
 #pragma once
 
+#include <poll.h>
+
+#include <chrono>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,12 +28,17 @@ class SpawnServer {
   void handle(sys::Message message);
 
  private:
-  // A child that ends a sandbox.
+  // A sandbox that is coming down: it has been killed, or, where that takes long, a child ends it.
   struct Ending {
-    sys::Child child;
-    UniqueFd answer;
     std::string id;
-    uint64_t token;
+    Files files;
+    uint64_t token;  // 0 where its caller does not wait any more
+    std::unique_ptr<LocalHand> hand;
+    std::chrono::steady_clock::time_point until;
+    std::optional<sys::Child> child = {};
+    UniqueFd answer = {};  // the child's
+
+    int fd() const { return child ? answer.get() : hand->end_fd(); }
   };
 
   void serve(int patience);
@@ -49,7 +57,10 @@ class SpawnServer {
   Result<void> raised(uint64_t token, Raised raised);
   Result<UniqueFd> open_workspace(const SandboxSpec& spec, const std::vector<UniqueFd>& fds) const;
   void take_word(const std::string& id);
-  void finish(Ending& ending);
+  Result<void> end_aside(Ending& ending);
+  bool finish(Ending& ending);
+  void look_at_endings(const std::vector<pollfd>& polled, size_t first);
+  void say_ended(const Ending& ending, const Result<void>& ended);
   void reap();
 
   Result<void> done(uint64_t token, const wire::Writer& rest = {}, const std::vector<int>& fds = {});

@@ -143,6 +143,8 @@ Result<LayerChoice> Walls::choose_layer_for(const SandboxSpec& spec) {
   const Limits& limits = spec.limits;
   LayerWish wish = {spec.lifetime, limits.disk, limits.inodes, limits.memory.value, spec.strictness};
   if (!needs_facts(wish)) return choose_layer(wish, {});
+  // A pool that is open was possible, and is.
+  if (layers_ && layers_->pool_open()) return choose_layer(wish, measure_layer_facts(COVE_TRY(sys::find_folder(sys::kStateFolder))));
   return choose_layer(wish, find_layer_facts(COVE_TRY(sys::find_folder(sys::kStateFolder))));
 }
 
