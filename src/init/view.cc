@@ -183,7 +183,12 @@ class View {
     std::string from = in.text();
     std::string to = in.text();
     if (!in.done()) return done(EINVAL);
-    int status = ::rename(from.c_str(), to.c_str());
+    // An upload takes the place of an old file by exchange: a rename over it would make btrfs write out the new one.
+    int status = from == upload_ ? ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) : -1;
+    if (status == 0)
+      ::unlink(from.c_str());
+    else
+      status = ::rename(from.c_str(), to.c_str());
     if (status == 0 && from == upload_) upload_.clear();
     outcome(status);
   }
