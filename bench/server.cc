@@ -140,7 +140,7 @@ class Server {
       std::string log = folder_ + "/log";
       int fd = ::open(log.c_str(), O_WRONLY | O_CREAT, 0600);
       ::dup2(fd, 2);
-      ::execl(program.c_str(), "cove-spawn", "serve", "--set", listen.c_str(), nullptr);
+      ::execl(program.c_str(), "cove-spawn", "serve", "--set", listen.c_str(), "--set", "pool.size=0", nullptr);
       ::_exit(127);
     }
     for (int i = 0; i < 500; ++i) {

@@ -123,6 +123,12 @@ std::string metrics_text(const live::Engine::Counts& counts) {
   text += sample("cove_execs_running", "", concat(counts.execs_running));
   text += head("cove_refusals_total", "counter", "Requests that admission control refused.");
   text += sample("cove_refusals_total", "", concat(counts.refusals));
+  text += head("cove_pool_ready", "gauge", "Sandboxes that are kept ready.");
+  text += sample("cove_pool_ready", "", concat(counts.pool.ready));
+  text += head("cove_pool_taken_total", "counter", "Sandboxes that were ready when they were asked for.");
+  text += sample("cove_pool_taken_total", "", concat(counts.pool.taken));
+  text += head("cove_pool_missed_total", "counter", "Sandboxes that could have been ready when they were asked for, and were not.");
+  text += sample("cove_pool_missed_total", "", concat(counts.pool.missed));
   text += engine_histogram("cove_create_seconds", "Time to make a sandbox.", counts.create_seconds);
   text += engine_histogram("cove_exec_seconds", "From the request for an exec to its end.", counts.exec_seconds);
   return text + engine_histogram("cove_exec_start_seconds", "From the request for an exec until process 1 has it.",

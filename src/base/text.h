@@ -15,15 +15,16 @@ namespace cove {
 namespace text_detail {
 inline void append(std::string& out, std::string_view piece) { out += piece; }
 inline void append(std::string& out, char piece) { out += piece; }
-template <std::integral T>
+template <typename T>
+  requires std::integral<T> || std::floating_point<T>
 void append(std::string& out, T number) {
-  char digits[24];
+  char digits[32];
   auto end = std::to_chars(digits, digits + sizeof digits, number).ptr;
   out.append(digits, end);
 }
 }  // namespace text_detail
 
-// concat("uid ", 7, " of ", name): one string out of strings, characters and integers.
+// concat("uid ", 7, " of ", name): one string out of strings, characters and numbers.
 template <typename... Pieces>
 std::string concat(const Pieces&... pieces) {
   std::string out;

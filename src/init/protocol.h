@@ -29,6 +29,7 @@ enum class Type : uint32_t {
   CloseInput = 9,  // id: no more input will come, now or from a later server
   Forget = 10,     // id: how it ended is known and its output taken; nothing of it need be kept
   Who = 11,        // asks for process 1's own pidfd
+  Code = 12,       // id, text: the script that a program started with kExecWaits waits for
 
   // process 1 → Cove
   Started = 32,  // id, pid inside; fds: the terminal's master. Only with a pty: nobody waits for the others
@@ -38,6 +39,7 @@ enum class Type : uint32_t {
   Table = 36,    // last (0: more follow), count, then per exec: id, group, flags. Then Exited or Failed of each that has ended
   Attached = 37,  // id, flags; fds: the terminal, or [stdin] stdout stderr
   Me = 38,        // fds: a pidfd of process 1
+  Waiting = 39,   // id: the program has opened its script, and waits for it
 
   // in a view
   Open = 64,      // path, flags, mode → Done + fd
@@ -149,6 +151,8 @@ inline constexpr uint64_t kExecPty = 1;        // rows and columns are valid; no
 inline constexpr uint64_t kExecKeepPipes = 2;  // process 1 keeps our ends of the pipes for a next server
 inline constexpr uint64_t kExecInMemfd = 4;    // the request is in the first descriptor
 inline constexpr uint64_t kExecNoInput = 8;    // no stdin descriptors: it reads from /dev/null
+inline constexpr uint64_t kExecWaits = 16;     // its last argument is the path of a script that comes later, as Code
+inline constexpr size_t kMaxCode = 48 * 1024;  // of such a script: it must fit into a pipe and a message
 
 struct ExecRequest {
   std::string id;

@@ -36,6 +36,7 @@ constexpr size_t kRememberedPrograms = 4096;
 constexpr size_t kProgramsPerTable = 300;
 constexpr int kMostPatience = 64;  // messages from inside in a burst; then one a millisecond
 constexpr int kClosedMilliseconds = 5;
+constexpr int kArmingMilliseconds = 2;
 
 UniqueFd open_signals() {
   sigset_t set;
@@ -95,11 +96,12 @@ void Supervisor::run() {
                                   {open ? sudo_door_.get() : -1, POLLIN, 0}};
     for (const auto& petitioner : petitioners_) polled.push_back({open ? petitioner->socket.get() : -1, POLLIN, 0});
     if (untold_) polled[1].events |= POLLOUT;
-    int ready = ::poll(polled.data(), polled.size(), open ? -1 : kClosedMilliseconds);
+    int ready = ::poll(polled.data(), polled.size(), arming_ ? kArmingMilliseconds : open ? -1 : kClosedMilliseconds);
     if (ready > 0)
       serve(polled);
     else if (ready < 0 && errno != EINTR)
       ::_exit(4);  // never a busy loop outside the limits
+    if (arming_) look_for_waiting();
   }
 }
 
@@ -179,6 +181,8 @@ void Supervisor::handle(sys::Message message) {
       return forget(in);
     case Type::Who:
       return send_own_pidfd();
+    case Type::Code:
+      return handle_code(in);
     case Type::Shutdown:
       ::_exit(0);
     default:
@@ -221,6 +225,12 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   program->id = plan.request.id;
   program->group = plan.request.group;
   program->rlimits = plan.request.rlimits;
+  if (flags & wire::kExecWaits) {
+    program->script = plan.request.argv.back();
+    program->owner = plan.user;
+    if (!put_pipe_for_script(*program)) return failed(program->id, Stage::Request, errno);
+    arming_ = true;
+  }
   program->pid = start_child(plan, program->report);
   if (program->pid < 0) return failed(program->id, Stage::Fork, errno);
   for (size_t i = stdio; i < fds.size(); ++i) program->join_fds.push_back(std::move(fds[i]));
@@ -404,6 +414,8 @@ void Supervisor::end_with(Program& program, const Writer& word) {
   untold_ = untold_ || (control_ && !program.told);
   program.report.reset();
   program.join_fds.clear();
+  program.code.reset();
+  if (!program.script.empty()) ::unlink(std::exchange(program.script, {}).c_str());
 }
 
 Supervisor::Program* Supervisor::find(const std::string& id) {

@@ -46,6 +46,9 @@ class Supervisor {
     bool ended = false;
     std::string last_word;  // how it ended
     bool told = false;      // to the present server
+    std::string script;     // the path of a script that is still to come
+    User owner;             // of it
+    UniqueFd code;          // where it is written to, once the program waits for it
   };
   // Someone inside who asked for sudo.
   struct Petitioner {
@@ -71,6 +74,10 @@ class Supervisor {
   void close_input(wire::Reader& in);
   void forget(wire::Reader& in);
   void send_own_pidfd();
+  // waiting.cc
+  bool put_pipe_for_script(Program& program) const;
+  void look_for_waiting();
+  void handle_code(wire::Reader& in);
   void send_table();
   void accept_server();
   void control_closed();
@@ -103,6 +110,7 @@ class Supervisor {
   UniqueFd sudo_door_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<std::unique_ptr<Petitioner>> petitioners_;
+  bool arming_ = false;          // some program is to open its script, and has not yet
   bool untold_ = false;          // some ended program could not be told of yet
   int patience_left_ = 0;        // messages from inside that are still taken; grows with time
   uint64_t patience_since_ = 0;  // milliseconds of the monotonic clock

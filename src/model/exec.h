@@ -26,7 +26,10 @@ struct ExecSpec {
   std::optional<WindowSize> pty;  // a terminal of the sandbox's own, instead of pipes
   bool input = true;              // false: it reads from /dev/null
   std::optional<std::string> whole_input;  // all that it will read; not with a pty
+  // The last argument is the path of a script that is not there yet: the program is started and waits for it.
+  bool script_follows = false;
 };
+inline constexpr size_t kLongestScript = 48 * 1024;  // that can follow
 
 // What the kernel measured, never estimated.
 struct Usage {

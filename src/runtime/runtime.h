@@ -24,6 +24,7 @@ struct Capabilities {
   bool nesting = false;
   bool pty = false;
   bool review_layer = false;  // the writable layer can be read as a change set
+  bool waiting_scripts = false;
 };
 
 // Our ends of an exec's streams: pipes, or a terminal's master.
@@ -48,12 +49,16 @@ struct ExecFailed {
   Error error;
   int exit_code = 125;
 };
+// A program with `script_follows` has done all that it does before it reads its script.
+struct ExecWaiting {
+  std::string exec_id;
+};
 // The sandbox is gone: it was destroyed, its process 1 ended, or it never came up (then with an error).
 struct SandboxEnded {
   std::optional<Error> error;
   bool out_of_memory = false;  // the watcher ended it at its memory limit
 };
-using Event = std::variant<ExecEnded, ExecFailed, SandboxEnded>;
+using Event = std::variant<ExecEnded, ExecFailed, ExecWaiting, SandboxEnded>;
 
 // Whom a signal reaches: the program itself, or its process group as a terminal's Ctrl-C would.
 enum class SignalReach { Process, Group };
@@ -92,6 +97,8 @@ class Sandbox {
   virtual Result<Attachment> attach(const std::string& exec_id) = 0;
   // No more input will come, from this server or a later one. Our own end must be closed, too.
   virtual Result<void> close_input(const std::string& exec_id) = 0;
+  // What a program with `script_follows` waits for; at most kLongestScript bytes.
+  virtual Result<void> give_script(const std::string& exec_id, std::string_view text) = 0;
   // How the exec ended is on record and its output taken: nothing of it need be kept for a later server.
   virtual void forget(const std::string& exec_id) = 0;
   // The execs that an earlier server started, after adoption.

@@ -74,6 +74,12 @@ struct Config {
     uint64_t disk = 0;          // bytes; 0: what there is
   } admission;
 
+  // Sandboxes kept ready.
+  struct Pool {
+    uint64_t size = 8;                                            // at most; 0: none
+    std::vector<std::string> languages = {"python", "javascript"};  // whose interpreters may wait in them
+  } pool;
+
   // Of each project that has none of its own; 0: none.
   struct Quotas {
     uint64_t sandboxes = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/language.h"
 
 namespace cove {
 namespace {
@@ -69,6 +70,8 @@ Result<std::string> parse_origin(const std::string& text) {
   if (valid) return text;
   return fail(Code::Invalid, concat("'", text, "' is not an origin"));
 }
+
+Result<std::string> parse_language(const std::string& text) { return COVE_TRY(find_language(text)).name; }
 
 Result<LogLevel> parse_log_level(const std::string& text) {
   for (LogLevel level : {LogLevel::Debug, LogLevel::Info, LogLevel::Warning, LogLevel::Error})
@@ -254,6 +257,11 @@ void add_policies(std::vector<ConfigEntry>& table) {
                        FIELD(admission.memory)));
   table.push_back(size("admission.disk", Zero::Allowed,
                        "The most disk that sandboxes may have together; 0: what there is.", FIELD(admission.disk)));
+  table.push_back(count("pool.size", 0, 1000, "The most sandboxes kept ready before they are asked for; 0: none.",
+                        FIELD(pool.size)));
+  table.push_back(typed(texts("pool.languages", "Languages whose interpreters may wait in sandboxes that are kept ready.",
+                              FIELD(pool.languages), parse_language),
+                        "list of languages", "names of languages, like python"));
   table.push_back(count("quotas.sandboxes", 0, kMany,
                         "The most sandboxes of a project that has no quota of its own; 0: any number.",
                         FIELD(quotas.sandboxes)));

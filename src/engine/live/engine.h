@@ -10,6 +10,7 @@
 #include "engine/live/config.h"
 #include "engine/live/exec.h"
 #include "engine/live/sandbox_info.h"
+#include "engine/live/warm_pool.h"
 #include "runtime/runtime.h"
 #include "store/store.h"
 
@@ -89,6 +90,7 @@ class Engine {
     std::map<std::string, uint64_t> sandboxes;  // by state
     uint64_t execs_running = 0;
     uint64_t refusals = 0;
+    WarmPool::Numbers pool;
     // Histograms in seconds: upper bounds and counts, the last for all; sum and count.
     struct Histogram {
       std::vector<double> bounds;

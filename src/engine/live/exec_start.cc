@@ -57,6 +57,15 @@ Result<void> write_code(View& view, const std::string& path, std::string_view co
   return {};
 }
 
+// Where the code goes; argv names it from now on.
+std::string place_script(ExecOrder& order) {
+  Result<Language> language = find_language(order.language);
+  std::string path = script_path(order.spec.id, language ? language->extension : "");
+  for (std::string& word : order.spec.argv)
+    if (word == kFileWord) word = path;
+  return path;
+}
+
 }  // namespace
 
 std::string LiveEngine::log_path(const std::string& sandbox, const std::string& exec) const {
@@ -69,12 +78,10 @@ void LiveEngine::remove_logs(const std::string& sandbox) const {
 
 Result<void> LiveEngine::put_code(LiveSandbox& sandbox, ExecOrder& order) {
   if (order.language.empty()) return {};
-  std::string path = concat("/tmp/cove-", order.spec.id, COVE_TRY(find_language(order.language)).extension);
+  std::string path = place_script(order);
   std::string user = order.spec.user.empty() ? sandbox.info().spec.user : order.spec.user;
   std::unique_ptr<View> view = COVE_TRY(sandbox.open_view(user));
   COVE_TRY_NOTE("put the code into the sandbox", write_code(*view, path, order.code));
-  for (std::string& word : order.spec.argv)
-    if (word == kFileWord) word = path;
   return {};
 }
 
@@ -100,10 +107,23 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
   auto start = std::chrono::steady_clock::now();
   Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Run));
   std::shared_ptr<void> use = COVE_TRY(begin_use(caller, sandbox));
-  order.spec.id = make_id();
-  COVE_TRY(put_code(*sandbox, order));
   SandboxInfo info = sandbox->info();
+  if (sandbox->is_first_use()) pool_.count_first_use(WarmPool::class_of(info.spec), order.language);
+  std::optional<LiveSandbox::Waiting> waiting = sandbox->take_waiting(order);
+  order.spec.id = waiting ? waiting->exec_id : make_id();
+  if (waiting)
+    place_script(order);
+  else
+    COVE_TRY(put_code(*sandbox, order));
+  std::shared_ptr<LiveExec> exec = COVE_TRY(launch(caller, *sandbox, info, std::move(order), std::move(waiting)));
+  exec_start_seconds_.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  return exec;
+}
+
+Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveSandbox& sandbox, const SandboxInfo& info,
+                                                     ExecOrder order, std::optional<LiveSandbox::Waiting> waiting) {
   std::optional<std::string> input = std::move(order.input);
+  std::string script = waiting ? std::move(order.code) : std::string();
   ExecSpec spec = order.spec;
   spec.env = whole_environment(info, order);
   LiveExec::Parts parts = parts_of(caller, info, std::move(order));
@@ -111,20 +131,23 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
   nlohmann::json data = {{"argv", parts.info.order.spec.argv}};
   EventDraft event{"exec.started", info.project, info.spec.id, spec.id, caller.actor,
                    data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), parts.info.started_ms};
-  COVE_TRY(store_->insert_exec(record_of(parts.info), {&event, 1}));
-  crash_point("engine.exec.recorded");
   ExecRecord record = record_of(parts.info);
-  Result<std::shared_ptr<LiveExec>> exec = sandbox->start_exec(std::move(parts), std::move(spec), std::move(input));
+  auto put_on_record = [&]() -> Result<void> {
+    COVE_TRY(store_->insert_exec(record, {&event, 1}));
+    return {};
+  };
+  if (waiting) return sandbox.start_waiting(std::move(parts), std::move(*waiting), script, put_on_record);
+  COVE_TRY(put_on_record());
+  crash_point("engine.exec.recorded");
+  Result<std::shared_ptr<LiveExec>> exec = sandbox.start_exec(std::move(parts), std::move(spec), std::move(input));
   if (!exec) {
     record.state = kExecEnded;
     record.ended_ms = now_ms();
     EventDraft ended{"exec.ended", info.project, info.spec.id, record.id, caller.actor, R"({"status":"failed"})",
                      record.ended_ms};
     static_cast<void>(store_->update_exec(record, {&ended, 1}));
-    return std::unexpected(exec.error());
   }
-  exec_start_seconds_.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-  return *exec;
+  return exec;
 }
 
 Result<std::shared_ptr<Exec>> LiveEngine::find_exec(const Caller& caller, const std::string& name,

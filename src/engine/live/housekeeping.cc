@@ -30,6 +30,7 @@ bool has_expired(const SandboxInfo& info, bool in_use, int64_t now) {
 
 void LiveEngine::start_housekeeping() {
   house_ = std::thread([this] { keep_house(); });
+  pool_.start();
 }
 
 void LiveEngine::keep_house() {

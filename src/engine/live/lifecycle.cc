@@ -132,7 +132,6 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   Clock::time_point start = Clock::now();
   SandboxInfo info;
   info.spec = order.spec;
-  info.spec.id = make_id();
   info.spec.lifetime = Lifetime::Long;
   complete(info.spec.limits, config_.limits);
   info.project = caller.project;
@@ -144,6 +143,8 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
     note(caller, "request.refused", "", "", nlohmann::json({{"why", entered.error().message()}}).dump());
     return std::unexpected(entered.error());
   }
+  std::optional<Blank> blank = order.start ? pool_.take(runtime_spec(info, caller), order.language) : std::nullopt;
+  info.spec.id = blank ? blank->spec.id : make_id();
   if (!info.spec.name.empty()) {
     std::unique_lock lock(mutex_);
     auto [named, is_new] = by_name_.try_emplace({info.project, info.spec.name}, info.spec.id);
@@ -153,7 +154,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
                       .hint(concat("it is ", named->second)));
     }
   }
-  Result<Shared> raised = raise(caller, info, order);
+  Result<Shared> raised = raise(caller, info, order, std::move(blank));
   if (!raised) {
     admission_.leave(caller.project, info.spec.limits, Admission::Memory::Used);
     std::unique_lock lock(mutex_);
@@ -167,10 +168,11 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
 }
 
 // Builds it, then records it: what is not on record when the server dies was never acknowledged, and is swept away.
-Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo info, const CreateOrder& order) {
+Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo info, const CreateOrder& order,
+                                             std::optional<Blank> blank) {
   std::unique_ptr<Sandbox> handle;
   if (order.start) {
-    handle = COVE_TRY(runtime_->create(runtime_spec(info, caller)));
+    handle = blank ? std::move(blank->handle) : COVE_TRY(runtime_->create(runtime_spec(info, caller)));
     Result<void> ready = handle->ready();
     if (!ready) {
       static_cast<void>(handle->destroy(Files::Remove));
@@ -200,6 +202,8 @@ Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo i
   }
   Shared sandbox = make_live(std::move(info));
   if (handle) COVE_TRY(sandbox->take_handle(std::move(handle)));
+  if (blank && !blank->language.empty())
+    sandbox->keep_waiting({blank->language, blank->exec_id, std::move(blank->streams)});
   add(sandbox);
   return sandbox;
 }

@@ -56,6 +56,7 @@ LiveEngine::LiveEngine(const Config& config, std::unique_ptr<Store> store, std::
       store_(std::move(store)),
       runtime_(std::move(runtime)),
       pump_(std::move(pump)),
+      pool_(config_, *runtime_),
       admission_(config_),
       tools_{*store_, *pump_, errands_, [this](const ExecInfo&, double seconds) { exec_seconds_.add(seconds); }} {
   store_->on_events([this] {
@@ -77,6 +78,7 @@ void LiveEngine::stop_serving() {
     stopping_ = true;
   }
   house_wake_.notify_all();
+  pool_.stop();
   if (house_.joinable()) house_.join();
   persist_touches();
   EventDraft event;
@@ -201,6 +203,7 @@ Engine::Counts LiveEngine::counts() {
     counts.execs_running += sandbox->running_execs();
   }
   counts.refusals = admission_.refusals();
+  counts.pool = pool_.numbers();
   counts.create_seconds = create_seconds_.read();
   counts.exec_seconds = exec_seconds_.read();
   counts.exec_start_seconds = exec_start_seconds_.read();

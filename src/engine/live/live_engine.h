@@ -11,6 +11,7 @@
 #include "engine/live/errands.h"
 #include "engine/live/histogram.h"
 #include "engine/live/live_sandbox.h"
+#include "engine/live/warm_pool.h"
 
 namespace cove::live {
 
@@ -73,7 +74,7 @@ class LiveEngine : public Engine {
   // lifecycle.cc
   Result<std::optional<SandboxInfo>> earlier_answer(const CreateOrder& order, const std::string& project);
   Result<SandboxInfo> make(const Caller& caller, CreateOrder order);
-  Result<Shared> raise(const Caller& caller, SandboxInfo info, const CreateOrder& order);
+  Result<Shared> raise(const Caller& caller, SandboxInfo info, const CreateOrder& order, std::optional<Blank> blank);
   Result<void> start_locked(const Caller& caller, LiveSandbox& sandbox);
   Result<void> stop_locked(const Caller& caller, LiveSandbox& sandbox, std::chrono::milliseconds grace,
                            const std::string& reason, const std::string& kind);
@@ -89,6 +90,8 @@ class LiveEngine : public Engine {
 
   // exec_start.cc
   Result<void> put_code(LiveSandbox& sandbox, ExecOrder& order);
+  Result<std::shared_ptr<LiveExec>> launch(const Caller& caller, LiveSandbox& sandbox, const SandboxInfo& info,
+                                           ExecOrder order, std::optional<LiveSandbox::Waiting> waiting);
   LiveExec::Parts parts_of(const Caller& caller, const SandboxInfo& sandbox, ExecOrder order) const;
   std::string log_path(const std::string& sandbox, const std::string& exec) const;
   void remove_logs(const std::string& sandbox) const;
@@ -108,6 +111,7 @@ class LiveEngine : public Engine {
   std::unique_ptr<Store> store_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Pump> pump_;
+  WarmPool pool_;
   Errands errands_;
   Admission admission_;
   Histogram create_seconds_;

@@ -111,6 +111,63 @@ Result<Sandbox*> LiveSandbox::handle(const HandleLock&) {
   return fail(Code::Conflict, concat("sandbox ", id_, " is not running"));
 }
 
+void LiveSandbox::keep_waiting(Waiting waiting) {
+  std::lock_guard lock(mutex_);
+  waiting_ = std::move(waiting);
+}
+
+std::optional<LiveSandbox::Waiting> LiveSandbox::take_waiting(const ExecOrder& order) {
+  std::optional<Waiting> waiting;
+  bool fits = false;
+  {
+    std::lock_guard lock(mutex_);
+    if (!waiting_) return std::nullopt;
+    waiting = std::exchange(waiting_, std::nullopt);
+    const ExecSpec& spec = order.spec;
+    // Whatever else it is to have, it would have to have had when it was started.
+    fits = order.language == waiting->language && order.code.size() <= kLongestScript && spec.argv.size() == 2 &&
+           spec.env.empty() && info_.spec.env.empty() && spec.cwd.empty() && !spec.pty && !spec.input &&
+           !order.input && (spec.user.empty() || spec.user == info_.spec.user);
+  }
+  if (fits) return waiting;
+  HandleLock lock(*this);
+  if (handle_) static_cast<void>(handle_->signal(waiting->exec_id, SIGKILL, SignalReach::Process));
+  return std::nullopt;
+}
+
+void LiveSandbox::join(const std::shared_ptr<LiveExec>& exec, const std::string& id, bool attended) {
+  std::lock_guard lock(mutex_);
+  execs_.emplace(id, exec);
+  attended_ += attended ? 1 : 0;
+}
+
+void LiveSandbox::part(const std::string& id, bool attended) {
+  forget_exec(id);
+  attended_ -= attended ? 1 : 0;
+}
+
+Result<std::shared_ptr<LiveExec>> LiveSandbox::start_waiting(LiveExec::Parts parts, Waiting waiting,
+                                                             std::string_view script,
+                                                             const std::function<Result<void>()>& record) {
+  const bool attended = !parts.info.order.detached;
+  parts.host = weak_from_this();
+  auto exec = std::make_shared<LiveExec>(tools_, std::move(parts));
+  // Its end is not taken before it is on record. If the server dies between the two, nobody was told of it, and the
+  // next server ends it.
+  HandleLock lock(*this);
+  Sandbox* sandbox = COVE_TRY(handle(lock));
+  join(exec, waiting.exec_id, attended);
+  Result<void> begun = sandbox->give_script(waiting.exec_id, script);
+  crash_point("engine.exec.sent");
+  if (begun) begun = record();
+  crash_point("engine.exec.recorded");
+  if (begun) begun = exec->begin(std::move(waiting.streams));
+  if (begun) return exec;
+  part(waiting.exec_id, attended);
+  static_cast<void>(sandbox->kill(waiting.exec_id));
+  return std::unexpected(begun.error());
+}
+
 Result<std::shared_ptr<LiveExec>> LiveSandbox::start_exec(LiveExec::Parts parts, ExecSpec spec,
                                                           std::optional<std::string> input) {
   const bool attended = !parts.info.order.detached;
@@ -119,17 +176,12 @@ Result<std::shared_ptr<LiveExec>> LiveSandbox::start_exec(LiveExec::Parts parts,
   {
     HandleLock lock(*this);
     Sandbox* sandbox = COVE_TRY(handle(lock));
-    {
-      std::lock_guard values(mutex_);
-      execs_.emplace(spec.id, exec);
-    }
-    attended_ += attended ? 1 : 0;
+    join(exec, spec.id, attended);
     // Not fed by this process, which may be killed: only a terminal must be typed into.
     if (input && !spec.pty) spec.whole_input = std::exchange(input, std::nullopt);
     Result<Attachment> streams = sandbox->exec(spec);
     if (!streams) {
-      forget_exec(spec.id);
-      attended_ -= attended ? 1 : 0;
+      part(spec.id, attended);
       return std::unexpected(streams.error());
     }
     crash_point("engine.exec.sent");
@@ -158,11 +210,7 @@ Result<void> LiveSandbox::adopt_exec(LiveExec::Parts parts) {
   parts.host = weak_from_this();
   auto exec = std::make_shared<LiveExec>(tools_, std::move(parts));
   COVE_TRY(exec->recover_log());
-  {
-    std::lock_guard values(mutex_);
-    execs_.emplace(id, exec);
-  }
-  attended_ += attended ? 1 : 0;
+  join(exec, id, attended);
   return exec->begin(COVE_TRY(handle_->attach(id)));
 }
 
@@ -268,9 +316,12 @@ void LiveSandbox::take_event(const Event& event) {
     gone_ = *end;
     return;
   }
+  if (std::holds_alternative<ExecWaiting>(event)) return;
   const std::string& id = std::holds_alternative<ExecEnded>(event) ? std::get<ExecEnded>(event).exec_id
                                                                     : std::get<ExecFailed>(event).exec_id;
   std::shared_ptr<LiveExec> exec = find_exec(id);
+  // An interpreter that was dismissed.
+  if (!exec) handle_->forget(id);
   if (!exec || exec->ended()) return;
   if (!exec->info().order.detached) --attended_;
   touch();

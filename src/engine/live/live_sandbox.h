@@ -45,6 +45,21 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   std::unique_ptr<Sandbox> give_handle(const std::string& why);
   bool has_handle() const;
 
+  // An interpreter that waits in it for the first script.
+  struct Waiting {
+    std::string language;
+    std::string exec_id;
+    Attachment streams;
+  };
+  void keep_waiting(Waiting waiting);
+  // The interpreter, where the order is for what it waits for; one that is not taken by the first order is dismissed.
+  std::optional<Waiting> take_waiting(const ExecOrder& order);
+  // True once: nothing was run in it before.
+  bool is_first_use() { return fresh_.exchange(false); }
+
+  // Gives the interpreter its script, then lets `record` put the exec on record.
+  Result<std::shared_ptr<LiveExec>> start_waiting(LiveExec::Parts parts, Waiting waiting, std::string_view script,
+                                                  const std::function<Result<void>()>& record);
   Result<std::shared_ptr<LiveExec>> start_exec(LiveExec::Parts parts, ExecSpec spec, std::optional<std::string> input);
   // The same for a sandbox that an earlier server made, with the execs of it that process 1 knows.
   Result<void> adopt(std::unique_ptr<Sandbox> handle, std::vector<LiveExec::Parts> execs);
@@ -75,6 +90,8 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   Result<void> adopt_exec(LiveExec::Parts parts);
   void take_events();
   void take_event(const Event& event);
+  void join(const std::shared_ptr<LiveExec>& exec, const std::string& id, bool attended);
+  void part(const std::string& id, bool attended);
 
   const ExecTools& tools_;
   const std::string id_;
@@ -91,6 +108,9 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   SandboxInfo info_;
   std::map<std::string, std::shared_ptr<LiveExec>> execs_;  // running, or ended with orphans that hold their pipes
 
+  std::optional<Waiting> waiting_;
+
+  std::atomic<bool> fresh_ = true;
   std::atomic<int64_t> last_used_ms_;
   std::atomic<int> uses_ = 0;
   std::atomic<int> attended_ = 0;  // running execs that are not detached

@@ -44,6 +44,7 @@ struct CreateOrder {
   SandboxSpec spec;  // the id is given by the engine; limits that the caller did not name are the configuration's
   Lifecycle lifecycle;
   bool start = true;
+  std::string language;  // what it will be used for first, where that is known
   std::string idempotency_key;
   std::string request_hash;  // of the body, to tell a repeated request from another with the same key
 };

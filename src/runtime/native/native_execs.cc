@@ -124,6 +124,7 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
     out = COVE_TRY(sys::pipe());
     err = COVE_TRY(sys::pipe());
     flags |= in.read ? 0 : wire::kExecNoInput;
+    flags |= spec.script_follows ? wire::kExecWaits : 0;
     for (const sys::Pipe* pipe : {&in, &out, &err})
       if (pipe->read) fds.push_back(pipe == &in ? pipe->read.get() : pipe->write.get());
     if (parts_.spec.lifetime == Lifetime::Long) {
@@ -162,6 +163,11 @@ Result<Attachment> NativeSandbox::attach(const std::string& exec_id) {
 }
 
 Result<void> NativeSandbox::close_input(const std::string& exec_id) { return send(Writer(Type::CloseInput).text(exec_id)); }
+
+Result<void> NativeSandbox::give_script(const std::string& exec_id, std::string_view text) {
+  if (text.size() > wire::kMaxCode) return fail(Code::Invalid, "the script is too long for a program that waits for it");
+  return send(Writer(Type::Code).text(exec_id).text(text));
+}
 
 void NativeSandbox::forget(const std::string& exec_id) { static_cast<void>(send(Writer(Type::Forget).text(exec_id))); }
 

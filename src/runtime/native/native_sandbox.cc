@@ -122,6 +122,8 @@ Result<std::optional<Event>> NativeSandbox::event_of(Reply reply) {
       return exec_ended(in);
     case Type::Failed:
       return exec_failed(in);
+    case Type::Waiting:
+      return std::optional(Event(ExecWaiting{in.text()}));
     default:
       return std::optional<Event>();
   }
@@ -150,8 +152,8 @@ Result<UniqueFd> NativeSandbox::dial(uint16_t port) {
 Result<void> NativeSandbox::take_over() {
   COVE_TRY(send(Writer(Type::Hello)));
   for (bool last = false; !last;) {
-    Reply table = COVE_TRY(wait_for_reply(Type::Table, {}));
-    Reader in(table.body);
+    const std::string table = COVE_TRY(wait_for_reply(Type::Table, {})).body;
+    Reader in(table);
     last = in.number() != 0;
     uint64_t count = in.number();
     for (uint64_t i = 0; i < count && in.ok(); ++i) take_over_exec(in);

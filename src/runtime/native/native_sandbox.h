@@ -30,6 +30,7 @@ class NativeSandbox : public Sandbox {
   Result<Attachment> exec(const ExecSpec& spec) override;
   Result<Attachment> attach(const std::string& exec_id) override;
   Result<void> close_input(const std::string& exec_id) override;
+  Result<void> give_script(const std::string& exec_id, std::string_view text) override;
   void forget(const std::string& exec_id) override;
   std::vector<std::string> adopted_execs() const override { return adopted_; }
   Result<void> signal(const std::string& exec_id, int number, SignalReach reach) override;
@@ -55,7 +56,7 @@ class NativeSandbox : public Sandbox {
     std::unique_ptr<sys::Cgroup> group;  // null where there are none
   };
   struct Reply {
-    wire::Type type;
+    wire::Type type{};
     std::string body;
     std::vector<UniqueFd> fds;
   };

@@ -22,7 +22,8 @@ class SpawnedRuntime : public Runtime {
             .dial = true,
             .nesting = true,
             .pty = true,
-            .review_layer = true};
+            .review_layer = true,
+            .waiting_scripts = true};
   }
 
   Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override {

@@ -118,7 +118,8 @@ Capabilities Walls::capabilities() const {
           .dial = true,
           .nesting = true,
           .pty = true,
-          .review_layer = true};
+          .review_layer = true,
+          .waiting_scripts = true};
 }
 
 bool Walls::has_all_limits() const {

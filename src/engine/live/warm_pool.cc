@@ -1,0 +1,340 @@
+#include "engine/live/warm_pool.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/id.h"
+#include "base/text.h"
+#include "engine/environment.h"
+#include "engine/live/admission.h"
+#include "model/language.h"
+
+namespace cove::live {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+constexpr int kThreads = 2;
+constexpr size_t kUnasked = 2;             // kept ready as long as nobody asks
+constexpr minutes kForgotten(10);          // a class that nobody asked for is dropped
+constexpr minutes kQuiet(5);               // after which the pool shrinks
+constexpr milliseconds kTurn(250);
+constexpr milliseconds kLeaveAlone(4);     // after somebody took one: his first exec comes now
+constexpr milliseconds kStartPatience(10'000);
+constexpr double kFading = 0.98;           // of the demand, with each request
+constexpr double kLearning = 0.2;          // how much one use says about the next
+constexpr double kWorthwhile = 0.05;       // a wish below that is not worth a sandbox
+constexpr uint64_t kTightMemory = 10;      // of a hundred parts; below that nothing is kept ready
+
+template <typename T>
+void add_limit(std::string& text, const Limit<T>& limit) {
+  if constexpr (requires { limit.value.count(); })
+    text += concat(" ", limit.value.count());
+  else
+    text += concat(" ", limit.value);
+  if (limit.named) text += '!';
+}
+
+bool memory_is_tight(const Config& config) {
+  MachineRoom room = measure_room(config.server_folder);
+  return room.memory > 0 && room.memory_available * 100 < room.memory * kTightMemory;
+}
+
+bool has_news(const Sandbox& sandbox) {
+  pollfd polled = {sandbox.events_fd(), POLLIN, 0};
+  return ::poll(&polled, 1, 0) != 0;
+}
+
+// Until the interpreter has opened its script.
+Result<void> wait_for_interpreter(Sandbox& sandbox, const std::string& exec_id) {
+  auto until = std::chrono::steady_clock::now() + kStartPatience;
+  while (true) {
+    std::optional<Event> event = COVE_TRY(sandbox.next_event());
+    if (event) {
+      if (auto* waiting = std::get_if<ExecWaiting>(&*event); waiting && waiting->exec_id == exec_id) return {};
+      if (auto* failed = std::get_if<ExecFailed>(&*event)) return fail(failed->error);
+      return fail(Code::Unavailable, "the interpreter ended instead of waiting for a script");
+    }
+    auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now()).count();
+    pollfd polled = {sandbox.events_fd(), POLLIN, 0};
+    if (left <= 0 || ::poll(&polled, 1, static_cast<int>(left)) <= 0)
+      return fail(Code::Unavailable, "the interpreter does not open its script");
+  }
+}
+
+}  // namespace
+
+std::string script_path(const std::string& exec_id, const std::string& extension) {
+  return concat("/tmp/cove-", exec_id, extension);
+}
+
+size_t WarmPool::Class::count(const std::string& language) const {
+  auto there = ready.find(language);
+  auto coming = making.find(language);
+  return (there == ready.end() ? 0 : there->second.size()) + (coming == making.end() ? 0 : coming->second);
+}
+
+size_t WarmPool::Class::count() const {
+  size_t sum = 0;
+  for (const auto& [language, blanks] : ready) sum += blanks.size();
+  for (const auto& [language, number] : making) sum += number;
+  return sum;
+}
+
+WarmPool::WarmPool(const Config& config, Runtime& runtime) : config_(config), runtime_(runtime) {}
+
+std::string WarmPool::class_of(const SandboxSpec& spec) {
+  const bool plain = spec.name.empty() && spec.workspace.access == Access::None && !spec.nesting;
+  if (!plain) return {};
+  std::string name = concat(spec.image, " ", spec.user, spec.strictness == Strictness::Strict ? " strict" : "");
+  const Limits& limits = spec.limits;
+  add_limit(name, limits.cpus), add_limit(name, limits.memory), add_limit(name, limits.disk);
+  add_limit(name, limits.inodes), add_limit(name, limits.processes), add_limit(name, limits.open_files);
+  add_limit(name, limits.file_size), add_limit(name, limits.io_read), add_limit(name, limits.io_write);
+  return name;
+}
+
+void WarmPool::start() {
+  if (config_.pool.size == 0) return;
+  SandboxSpec usual;
+  usual.limits = config_.limits;
+  if (usual.limits.disk.value == 0) usual.limits.disk.value = kDefaultDisk;
+  usual.lifetime = Lifetime::Long;
+  usual_ = class_of(usual);
+  Class& first = classes_[usual_];
+  first.model = usual;
+  // Half of them for any command, half for the first of the languages, until it is known what they are used for.
+  first.wishes[""] = 0.5;
+  if (!config_.pool.languages.empty()) first.wishes[config_.pool.languages.front()] = 0.5;
+  for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { refill(); });
+}
+
+void WarmPool::stop() {
+  {
+    std::lock_guard lock(mutex_);
+    if (stopping_) return;
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+  for (auto& [name, each] : classes_)
+    for (auto& [language, blanks] : each.ready) end({std::make_move_iterator(blanks.begin()), std::make_move_iterator(blanks.end())});
+  classes_.clear();
+}
+
+std::optional<Blank> WarmPool::take(const SandboxSpec& spec, const std::string& language) {
+  std::string name = config_.pool.size == 0 ? std::string() : class_of(spec);
+  if (name.empty()) return std::nullopt;
+  std::optional<Blank> taken;
+  std::vector<Blank> broken;
+  {
+    std::lock_guard lock(mutex_);
+    auto [found, is_new] = classes_.try_emplace(name);
+    Class& wanted = found->second;
+    if (is_new) {
+      wanted.model = spec;
+      wanted.model.id.clear();
+      wanted.model.workspace = {};
+      wanted.wishes[""] = 1;
+    }
+    last_taken_ = wanted.asked = Clock::now();
+    asked_ = true;
+    for (auto& [other, each] : classes_) each.demand *= kFading;
+    wanted.demand += 1;
+    // What was wanted most of late, where it is not known; then whatever there is.
+    std::vector<std::string> order;
+    for (const auto& [each, wish] : wanted.wishes) order.push_back(each);
+    std::ranges::sort(order, [&](const auto& a, const auto& b) { return wanted.wishes[a] > wanted.wishes[b]; });
+    if (!language.empty()) order.insert(order.begin(), language);
+    for (const std::string& each : order) {
+      std::deque<Blank>& blanks = wanted.ready[each];
+      while (!taken && !blanks.empty()) {
+        Blank& oldest = blanks.front();
+        has_news(*oldest.handle) ? broken.push_back(std::move(oldest)) : static_cast<void>(taken = std::move(oldest));
+        blanks.pop_front();
+      }
+      if (taken) break;
+    }
+    taken ? ++numbers_.taken : ++numbers_.missed;
+  }
+  changed_.notify_all();
+  end(std::move(broken));
+  return taken;
+}
+
+void WarmPool::count_first_use(const std::string& class_name, const std::string& language) {
+  if (class_name.empty()) return;
+  std::lock_guard lock(mutex_);
+  auto found = classes_.find(class_name);
+  if (found == classes_.end()) return;
+  std::map<std::string, double>& wishes = found->second.wishes;
+  bool waits = std::ranges::find(config_.pool.languages, language) != config_.pool.languages.end();
+  wishes.try_emplace(waits ? language : "", 0);
+  for (auto& [each, wish] : wishes) wish += kLearning * ((each == (waits ? language : "") ? 1 : 0) - wish);
+}
+
+WarmPool::Numbers WarmPool::numbers() const {
+  std::lock_guard lock(mutex_);
+  Numbers numbers = numbers_;
+  for (const auto& [name, each] : classes_)
+    for (const auto& [language, blanks] : each.ready) numbers.ready += blanks.size();
+  return numbers;
+}
+
+// --- what there should be ----------------------------------------------------------------------------------------
+
+size_t WarmPool::size_now(Clock::time_point now) const {
+  if (short_of_memory_) return 0;
+  bool quiet = !asked_ || now - last_taken_ > kQuiet;
+  return quiet ? std::min<size_t>(kUnasked, config_.pool.size) : config_.pool.size;
+}
+
+size_t WarmPool::share_of(const std::string& name, const Class& each, size_t size) const {
+  double all = 0;
+  for (const auto& [other, one] : classes_) all += one.demand + (other == usual_ ? 1 : 0);
+  double part = (each.demand + (name == usual_ ? 1 : 0)) / all;
+  return std::min(size, std::max<size_t>(1, static_cast<size_t>(std::floor(static_cast<double>(size) * part))));
+}
+
+bool WarmPool::can_wait(const std::string& class_name, const std::string& language) const {
+  return language.empty() || (runtime_.capabilities().waiting_scripts && !cannot_wait_.contains({class_name, language}));
+}
+
+// By language, the most wanted first served; what rounding leaves goes to the most wanted.
+std::map<std::string, size_t> WarmPool::targets(const Class& each, size_t share) const {
+  std::map<std::string, size_t> wanted;
+  std::string favourite;
+  double sum = 0;
+  for (const auto& [language, wish] : each.wishes)
+    if (wish >= kWorthwhile && can_wait(class_of(each.model), language)) sum += wish;
+  if (sum == 0) return {{"", share}};
+  size_t left = share;
+  double most = -1;
+  for (const auto& [language, wish] : each.wishes) {
+    if (wish < kWorthwhile || !can_wait(class_of(each.model), language)) continue;
+    if (wish > most) most = wish, favourite = language;
+    size_t some = std::min(left, static_cast<size_t>(std::floor(static_cast<double>(share) * wish / sum)));
+    wanted[language] = some;
+    left -= some;
+  }
+  wanted[favourite] += left;
+  return wanted;
+}
+
+std::optional<WarmPool::Wish> WarmPool::next_wish() {
+  Clock::time_point now = Clock::now();
+  size_t size = size_now(now);
+  size_t there = 0;
+  for (const auto& [name, each] : classes_) there += each.count();
+  if (there >= size) return std::nullopt;
+  std::optional<Wish> wish;
+  double emptiest = 1;
+  for (const auto& [name, each] : classes_) {
+    for (const auto& [language, target] : targets(each, share_of(name, each, size))) {
+      if (target == 0) continue;
+      double filled = static_cast<double>(each.count(language)) / static_cast<double>(target);
+      if (filled >= emptiest) continue;
+      emptiest = filled;
+      wish = Wish{name, language, each.model};
+    }
+  }
+  // Where enough is there, whoever has just taken one is not disturbed.
+  if (wish && emptiest >= 0.5 && now - last_taken_ < kLeaveAlone) return std::nullopt;
+  return wish;
+}
+
+// Classes that nobody asks for any more, and what is too much of the others.
+std::vector<Blank> WarmPool::take_superfluous() {
+  Clock::time_point now = Clock::now();
+  size_t size = size_now(now);
+  std::vector<Blank> superfluous;
+  for (auto at = classes_.begin(); at != classes_.end();) {
+    auto& [name, each] = *at;
+    const bool forgotten = name != usual_ && now - each.asked > kForgotten;
+    std::map<std::string, size_t> wanted = targets(each, size == 0 || forgotten ? 0 : share_of(name, each, size));
+    for (auto& [language, blanks] : each.ready) {
+      size_t most = wanted.contains(language) ? wanted[language] : 0;
+      // One that is there already is kept a while, even where one less would do.
+      if (size > 0 && !forgotten) most += 1;
+      for (; blanks.size() > most; blanks.pop_front()) superfluous.push_back(std::move(blanks.front()));
+    }
+    at = forgotten && each.count() == 0 ? classes_.erase(at) : std::next(at);
+  }
+  return superfluous;
+}
+
+// --- making them ---------------------------------------------------------------------------------------------------
+
+void WarmPool::refill() {
+  std::unique_lock lock(mutex_);
+  Clock::time_point looked{};
+  while (!stopping_) {
+    if (Clock::now() - looked > seconds(1)) {
+      looked = Clock::now();
+      lock.unlock();
+      bool tight = memory_is_tight(config_);
+      lock.lock();
+      short_of_memory_ = tight;
+      std::vector<Blank> superfluous = take_superfluous();
+      lock.unlock();
+      end(std::move(superfluous));
+      lock.lock();
+    }
+    std::optional<Wish> wish = next_wish();
+    if (!wish) {
+      bool soon = Clock::now() - last_taken_ < kLeaveAlone;
+      changed_.wait_for(lock, soon ? kLeaveAlone : kTurn);
+      continue;
+    }
+    ++classes_[wish->class_name].making[wish->language];
+    lock.unlock();
+    Result<Blank> blank = make(*wish);
+    lock.lock();
+    Class& made_for = classes_[wish->class_name];
+    --made_for.making[wish->language];
+    if (blank)
+      made_for.ready[wish->language].push_back(std::move(*blank));
+    else if (!wish->language.empty())
+      cannot_wait_.insert({wish->class_name, wish->language});
+    else
+      changed_.wait_for(lock, seconds(1));  // the machine has no room, perhaps: later again
+  }
+}
+
+Result<Blank> WarmPool::make(const Wish& wish) {
+  Blank blank;
+  blank.spec = wish.model;
+  blank.spec.id = make_id();
+  blank.handle = COVE_TRY(runtime_.create(blank.spec));
+  Result<void> usable = blank.handle->ready();
+  if (usable && !wish.language.empty()) usable = start_interpreter(blank, wish.language);
+  if (usable) return blank;
+  static_cast<void>(blank.handle->destroy(Files::Remove));
+  return std::unexpected(usable.error());
+}
+
+Result<void> WarmPool::start_interpreter(Blank& blank, const std::string& language) {
+  Language known = COVE_TRY(find_language(language));
+  ExecSpec spec;
+  spec.id = make_id();
+  spec.argv = known.interpreter;
+  spec.argv.push_back(script_path(spec.id, known.extension));
+  spec.env = safe_environment();
+  spec.input = false;
+  spec.script_follows = true;
+  blank.language = language;
+  blank.exec_id = spec.id;
+  blank.streams = COVE_TRY(blank.handle->exec(spec));
+  return wait_for_interpreter(*blank.handle, spec.id);
+}
+
+void WarmPool::end(std::vector<Blank> blanks) {
+  for (Blank& blank : blanks)
+    if (blank.handle) static_cast<void>(blank.handle->destroy(Files::Remove));
+}
+
+}  // namespace cove::live

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/live/config.h"
+#include "runtime/runtime.h"
+
+namespace cove::live {
+
+// The path of a snippet's file in its sandbox.
+std::string script_path(const std::string& exec_id, const std::string& extension);
+
+// A sandbox that nobody has used, perhaps with an interpreter in it that waits for its script.
+struct Blank {
+  SandboxSpec spec;
+  std::unique_ptr<Sandbox> handle;
+  std::string language;  // of the interpreter; empty: there is none
+  std::string exec_id;   // of the interpreter
+  Attachment streams;    // its
+};
+
+// Sandboxes kept ready: made by threads of its own, handed out once, never taken back. Sandboxes that are made alike
+// form a class; the classes that are asked for share the pool's size by demand, and in each class the interpreters that
+// its sandboxes were used for first. Thread-safe.
+//
+// Nothing of it is on record: what a killed server leaves, the next one sweeps away.
+class WarmPool {
+ public:
+  WarmPool(const Config& config, Runtime& runtime);
+  ~WarmPool() { stop(); }
+
+  void start();
+  // Ends its threads and all that is ready.
+  void stop();
+
+  // The class of a sandbox; empty where it is of a kind that is not kept ready.
+  static std::string class_of(const SandboxSpec& spec);
+  // One like this, if there is one. `language`: what it will be used for first, where that is known.
+  std::optional<Blank> take(const SandboxSpec& spec, const std::string& language);
+  // What a sandbox of the class was used for first; empty: no language of those that can wait.
+  void count_first_use(const std::string& class_name, const std::string& language);
+
+  struct Numbers {
+    uint64_t ready = 0;
+    uint64_t taken = 0;
+    uint64_t missed = 0;  // asked for when there was none
+  };
+  Numbers numbers() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Class {
+    SandboxSpec model;
+    std::map<std::string, std::deque<Blank>> ready;  // by language
+    std::map<std::string, size_t> making;            // by language
+    std::map<std::string, double> wishes;            // by language: how often it was wanted of late, 0 to 1
+    double demand = 0;                               // sandboxes asked for of late, fading
+    Clock::time_point asked;
+
+    size_t count(const std::string& language) const;
+    size_t count() const;
+  };
+  struct Wish {
+    std::string class_name;
+    std::string language;
+    SandboxSpec model;
+  };
+
+  void refill();
+  std::optional<Wish> next_wish();
+  std::vector<Blank> take_superfluous();
+  size_t size_now(Clock::time_point now) const;
+  size_t share_of(const std::string& name, const Class& each, size_t size) const;
+  std::map<std::string, size_t> targets(const Class& each, size_t share) const;
+  bool can_wait(const std::string& class_name, const std::string& language) const;
+  Result<Blank> make(const Wish& wish);
+  Result<void> start_interpreter(Blank& blank, const std::string& language);
+  void end(std::vector<Blank> blanks);
+
+  const Config& config_;
+  Runtime& runtime_;
+
+  mutable std::mutex mutex_;  // of all below
+  std::condition_variable changed_;
+  std::map<std::string, Class> classes_;
+  std::string usual_;  // the class of a sandbox for which nothing is asked
+  std::set<std::pair<std::string, std::string>> cannot_wait_;  // class and language
+  Clock::time_point last_taken_;
+  bool asked_ = false;  // ever
+  bool short_of_memory_ = false;
+  bool stopping_ = false;
+  Numbers numbers_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace cove::live

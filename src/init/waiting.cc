@@ -1,0 +1,62 @@
+// Interpreters that are started before their script is known: the real program with its real command line, but where the
+// script will be lies a pipe with a name, and the program waits in it when all it does before is done. Then the name goes.
+// When the script comes it is put there as a file, for whoever looks at it later, and written into the pipe.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "init/supervisor.h"
+
+namespace cove::init {
+namespace {
+
+constexpr mode_t kScriptMode = 0644;
+
+bool write_whole(int fd, std::string_view data) {
+  return ::write(fd, data.data(), data.size()) == static_cast<ssize_t>(data.size());
+}
+
+}  // namespace
+
+bool Supervisor::put_pipe_for_script(Program& program) const {
+  if (::mkfifo(program.script.c_str(), 0600) < 0) return false;
+  return mode_.single_id || ::lchown(program.script.c_str(), program.owner.uid, program.owner.gid) == 0;
+}
+
+void Supervisor::look_for_waiting() {
+  arming_ = false;
+  for (const auto& program : programs_) {
+    if (program->ended || program->script.empty() || program->code) continue;
+    // Succeeds only when somebody has opened the other end.
+    program->code.reset(::open(program->script.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
+    if (!program->code) {
+      arming_ = true;
+      continue;
+    }
+    ::unlink(program->script.c_str());
+    tell(wire::Writer(wire::Type::Waiting).text(program->id));
+  }
+}
+
+void Supervisor::handle_code(wire::Reader& in) {
+  std::string id = in.text();
+  std::string text = in.text();
+  Program* program = find(id);
+  if (!in.done() || !program || program->ended || !program->code) return failed(id, wire::Stage::Request, EINVAL);
+  std::string path = std::exchange(program->script, {});
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kScriptMode));
+  bool put = file && (mode_.single_id || ::fchown(file.get(), program->owner.uid, program->owner.gid) == 0) &&
+             (text.empty() || (write_whole(file.get(), text) && write_whole(program->code.get(), text)));
+  // Never half a script.
+  if (!put) {
+    int errnum = errno;
+    ::kill(program->pid, SIGKILL);
+    failed(id, wire::Stage::Request, errnum);
+  }
+  program->code.reset();
+}
+
+}  // namespace cove::init
