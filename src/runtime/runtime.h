@@ -139,6 +139,8 @@ class Runtime {
   // Ends and removes every Lifetime::Long sandbox of this runtime that is not among `known`, and all that is left of
   // half-made ones.
   virtual Result<void> sweep(const std::vector<std::string>& known) = 0;
+  // Whoever makes its sandboxes has died: what fails now says nothing about the sandboxes.
+  virtual bool lost() const { return false; }
 };
 
 }  // namespace cove

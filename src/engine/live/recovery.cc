@@ -54,6 +54,7 @@ Result<void> LiveEngine::recover_sandbox(const SandboxRecord& record) {
     std::unique_ptr<Sandbox> handle = sandbox->give_handle(kLost);
     return handle ? handle->destroy(Files::Keep) : Result<void>();
   }
+  if (runtime_->lost()) return adopted;
   end_lost_execs(info, {}, kLost);
   if (was == State::Stopped) return {};
   admission_.give_memory(info.project, info.spec.limits.memory.value);

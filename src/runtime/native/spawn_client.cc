@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <cerrno>
 #include <future>
 
 #include "base/text.h"
@@ -100,6 +101,11 @@ void SpawnClient::listen(const std::string& id, std::weak_ptr<Listener> listener
   listeners_[id] = std::move(listener);
 }
 
+bool SpawnClient::closed() {
+  std::lock_guard lock(mutex_);
+  return closed_;
+}
+
 void SpawnClient::unlisten(const std::string& id) {
   std::lock_guard lock(mutex_);
   listeners_.erase(id);
@@ -120,6 +126,7 @@ void SpawnClient::ask(Type type, const Writer& rest, Later later, const std::vec
   Later unsent;
   {
     std::lock_guard lock(mutex_);
+    closed_ = closed_ || sent.error().errnum() == EPIPE || sent.error().errnum() == ECONNRESET;
     auto found = waiting_.find(token);
     if (found == waiting_.end()) return;
     unsent = std::move(found->second);

@@ -43,6 +43,7 @@ class SpawnClient {
 
   void listen(const std::string& id, std::weak_ptr<Listener> listener);
   void unlisten(const std::string& id);
+  bool closed();
 
  private:
   SpawnClient(UniqueFd channel, std::function<void()> gone);

@@ -26,6 +26,8 @@ class SpawnedRuntime : public Runtime {
             .waiting_scripts = true};
   }
 
+  bool lost() const override { return spawn_->closed(); }
+
   Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override {
     std::vector<int> fds;
     if (spec.workspace.caller >= 0) fds.push_back(spec.workspace.caller);
