@@ -23,7 +23,7 @@ constexpr size_t kUnasked = 2;             // kept ready as long as nobody asks
 constexpr minutes kForgotten(10);          // a class that nobody asked for is dropped
 constexpr minutes kQuiet(5);               // after which the pool shrinks
 constexpr milliseconds kTurn(250);
-constexpr milliseconds kLeaveAlone(4);     // after somebody took one: his first exec comes now
+constexpr milliseconds kLeaveAlone(20);    // after somebody took one: his first exec comes now
 constexpr milliseconds kStartPatience(10'000);
 constexpr double kFading = 0.98;           // of the demand, with each request
 constexpr double kLearning = 0.2;          // how much one use says about the next

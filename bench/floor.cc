@@ -1,0 +1,91 @@
+#include "floor.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "api_server.h"
+#include "sys/cgroup.h"
+#include "sys/process.h"
+
+namespace cove::bench {
+namespace {
+
+using sys::Controller;
+
+constexpr int kNamespaces =
+    CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+constexpr const char* kRoot = "/tmp";
+
+void must(int status, const char* what) {
+  if (status < 0) give_up(what);
+}
+
+void make_folder(const std::string& path) { must(::mkdir(path.c_str(), 0755), path.c_str()); }
+
+void mount_new(const char* type, const std::string& at, const char* options = "") {
+  must(::mount(type, at.c_str(), type, MS_NOSUID | MS_NODEV, options), type);
+}
+
+// A root of its own out of an overlay of /usr and the small file systems that programs expect.
+void build_root() {
+  const std::string root = kRoot;
+  must(::mount("", "/", "", MS_REC | MS_PRIVATE, ""), "make the mounts private");
+  mount_new("tmpfs", root, "size=1m,mode=755");
+  for (const char* name : {"/usr", "/proc", "/dev", "/dev/pts", "/dev/shm", "/dev/mqueue", "/upper", "/work", "/old"})
+    make_folder(root + name);
+  for (const char* name : {"bin", "lib", "lib64"})
+    must(::symlink((std::string("usr/") + name).c_str(), (root + "/" + name).c_str()), name);
+  std::string layers = "lowerdir=/usr,upperdir=" + root + "/upper,workdir=" + root + "/work";
+  mount_new("overlay", root + "/usr", layers.c_str());
+  mount_new("proc", root + "/proc");
+  mount_new("devpts", root + "/dev/pts", "newinstance,ptmxmode=0666");
+  mount_new("tmpfs", root + "/dev/shm", "size=64m");
+  mount_new("mqueue", root + "/dev/mqueue");
+  must(static_cast<int>(::syscall(SYS_pivot_root, kRoot, (root + "/old").c_str())), "pivot_root");
+  must(::chdir("/"), "chdir");
+  must(::umount2("/old", MNT_DETACH), "umount");
+}
+
+[[noreturn]] void become_sandbox(int mapped, const std::vector<UniqueFd>& joins) {
+  char byte;
+  if (::read(mapped, &byte, 1) != 1) ::_exit(1);
+  must(::setresuid(0, 0, 0), "setresuid");
+  for (const UniqueFd& join : joins) must(static_cast<int>(::write(join.get(), "0", 1)), "join the control group");
+  build_root();
+  ::execl("/usr/bin/true", "true", nullptr);
+  ::_exit(127);
+}
+
+}  // namespace
+
+void make_and_end_bare_sandbox(const std::string& name) {
+  static auto tree = sys::CgroupTree::find();
+  if (!tree) give_up("find the control groups");
+  auto group = (*tree)->create(name, {Controller::Cpu, Controller::Memory, Controller::Pids, Controller::Freezer});
+  if (!group || !(*group)->set_memory(2ull << 30) || !(*group)->set_pids(1024) || !(*group)->set_cpus(1))
+    give_up("make a control group");
+  auto leaf = (*group)->create_child("exec");
+  if (!leaf) give_up("make a control group");
+  auto joins = (*leaf)->open_join_fds();
+  int mapped[2];
+  if (!joins || ::pipe2(mapped, O_CLOEXEC) < 0) give_up("prepare");
+  auto child = sys::clone3(kNamespaces);
+  if (!child) give_up("clone3");
+  if (child->pid == 0) become_sandbox(mapped[0], *joins);
+  if (!sys::write_id_maps(child->pid, {{0, 1'000'000, 65536}}, {{0, 1'000'000, 65536}}, sys::Setgroups::Keep))
+    give_up("map the user ids");
+  write_all(mapped[1], "m");
+  auto status = sys::wait_for(child->pid);
+  if (!status || *status != 0) give_up("a bare sandbox failed");
+  ::close(mapped[0]), ::close(mapped[1]);
+  if (!sys::destroy(**leaf) || !sys::destroy(**group)) give_up("remove a control group");
+}
+
+}  // namespace cove::bench

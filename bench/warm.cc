@@ -1,0 +1,191 @@
+// Sandboxes that are kept ready, and interpreters that wait in them, over the API and on the command line, beside
+// bubblewrap, the host's own python3, and the least that the kernel asks for a sandbox.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "api_server.h"
+#include "floor.h"
+#include "measure.h"
+
+namespace cove::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const Command kBwrap = {"bwrap", "--unshare-all", "--ro-bind", "/",       "/",    "--proc",
+                        "/proc", "--dev",         "/dev",      "--tmpfs", "/tmp", "true"};
+const Command kPython = {"python3", "-c", "pass"};
+constexpr milliseconds kPeriod(50);  // 20 a second
+constexpr seconds kOpenLoop(30);
+constexpr seconds kSaturated(20);
+constexpr int kClients = 2;
+constexpr int kBurst = 100;
+constexpr int kRounds = 300;
+
+void run_true(Line& line) {
+  std::string id = line.create();
+  line.exec_true(id);
+  line.remove(id);
+}
+
+void run_python(Line& line) {
+  std::string id = line.create();
+  line.ask("POST", "/v1/sandboxes/" + id + "/execs?wait=true", R"({"language":"python","code":"pass"})");
+  line.remove(id);
+}
+
+// Ours at every tick, whatever became of the one before, counted from the tick; the peer in the middle between two.
+std::vector<Samples> open_loop(const Contender& ours, const Contender& peer) {
+  Samples our_times(ours.name), peer_times(peer.name);
+  Clock::time_point start = Clock::now();
+  for (int i = 0; i * kPeriod < kOpenLoop; ++i) {
+    Clock::time_point tick = start + i * kPeriod;
+    std::this_thread::sleep_until(tick);
+    ours.work();
+    our_times.add(std::chrono::duration<double, std::milli>(Clock::now() - tick).count());
+    if (Clock::now() > tick + kPeriod / 2) continue;
+    std::this_thread::sleep_until(tick + kPeriod / 2);
+    peer_times.add(cove::bench::milliseconds(peer.work));
+  }
+  return {our_times, peer_times};
+}
+
+void print_open_loop(const std::string& name, const std::vector<Samples>& rows) {
+  print_table(rows);
+  print_ratio(name, rows[0].median() / rows[1].median());
+  print_ratio(name + "_p99", rows[0].percentile(0.99) / rows[1].percentile(0.99));
+}
+
+// How often a second, by several at once; each has what `begin` gives it.
+double rate(const std::function<std::function<void()>(int)>& begin, seconds duration) {
+  std::atomic<int> count = 0;
+  std::vector<std::thread> clients;
+  Clock::time_point start = Clock::now();
+  for (int i = 0; i < kClients; ++i)
+    clients.emplace_back([&, i] {
+      std::function<void()> work = begin(i);
+      for (; Clock::now() - start < duration; ++count) work();
+    });
+  for (std::thread& client : clients) client.join();
+  return count / std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// The same by processes: what makes namespaces must have one thread.
+double rate_of_floor(seconds duration) {
+  int pipe[2];
+  if (::pipe(pipe) < 0) give_up("pipe");
+  Clock::time_point start = Clock::now();
+  for (int i = 0; i < kClients; ++i) {
+    if (::fork() != 0) continue;
+    int count = 0;
+    for (; Clock::now() - start < duration; ++count)
+      make_and_end_bare_sandbox("cove-bench-floor-" + std::to_string(i) + "-" + std::to_string(count));
+    write_all(pipe[1], {reinterpret_cast<char*>(&count), sizeof count});
+    ::_exit(0);
+  }
+  int sum = 0;
+  for (int i = 0; i < kClients; ++i) {
+    int count = 0;
+    if (::read(pipe[0], &count, sizeof count) != sizeof count) give_up("the floor failed");
+    sum += count;
+    ::wait(nullptr);
+  }
+  return sum / std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::function<std::function<void()>(int)> over_lines(const Server& server, void (*work)(Line&)) {
+  return [&server, work](int) {
+    auto line = std::make_shared<Line>(server.socket());
+    return [line, work] { work(*line); };
+  };
+}
+
+void measure_saturated(const Server& server) {
+  double floor = rate_of_floor(kSaturated / 2);
+  double ours = rate(over_lines(server, run_true), kSaturated);
+  double floor_again = rate_of_floor(kSaturated / 2);
+  std::printf("2 clients: %.0f sandboxes a second; the kernel alone %.0f and %.0f\n", ours, floor, floor_again);
+  print_ratio("churn_vs_floor", ours / ((floor + floor_again) / 2));
+  auto bare = [](int) { return [] { spawn_and_wait(kPython); }; };
+  double host = rate(bare, kSaturated / 2);
+  double snippets = rate(over_lines(server, run_python), kSaturated);
+  double host_again = rate(bare, kSaturated / 2);
+  std::printf("2 clients: %.0f Python snippets a second; python3 -c pass alone %.0f and %.0f\n", snippets, host, host_again);
+  print_ratio("python_throughput", snippets / ((host + host_again) / 2));
+}
+
+void measure_burst(const Server& server) {
+  Samples times("create, 100 at once");
+  std::vector<double> took(kBurst);
+  std::vector<std::string> ids(kBurst);
+  std::vector<std::thread> clients;
+  std::atomic<bool> go = false;
+  for (int i = 0; i < kBurst; ++i)
+    clients.emplace_back([&, i] {
+      Line line(server.socket());
+      while (!go) std::this_thread::yield();
+      took[static_cast<size_t>(i)] =
+          cove::bench::milliseconds([&] { ids[static_cast<size_t>(i)] = line.create(R"({"limits":{"memory":"64m"}})"); });
+    });
+  go = true;
+  for (std::thread& client : clients) client.join();
+  for (double each : took) times.add(each);
+  print_table({times});
+  Line line(server.socket());
+  for (const std::string& id : ids) line.remove(id);
+}
+
+// Nothing but what is kept ready may be there ten seconds after a load.
+void check_nothing_left(Line& line) {
+  std::this_thread::sleep_for(seconds(10));
+  auto there = nlohmann::json::parse(line.ask("GET", "/v1/sandboxes").body)["sandboxes"].size();
+  std::printf("left over after the load: %zu sandboxes\n", there);
+  if (there != 0) std::exit(1);
+}
+
+void measure_command_line(const Server& server) {
+  ::setenv("COVE_STATE", server.state().c_str(), 1);
+  Command run = {folder_of_programs() + "/cove", "run", "--", "true"};
+  std::printf("cove: COVE_STATE=… %s\n", text_of(run).c_str());
+  std::vector<Samples> rows = alternate(
+      {{"cove run -- true, with a server", [&] { spawn_and_wait(run), ::usleep(20'000); }},
+       {"bwrap", [] { spawn_and_wait(kBwrap), ::usleep(20'000); }}},
+      kRounds);
+  print_table(rows);
+  print_ratio("cli_run_vs_bwrap", (rows[0].median() - 20) / (rows[1].median() - 20));
+}
+
+}  // namespace
+}  // namespace cove::bench
+
+int main(int argc, char** argv) {
+  using namespace cove::bench;
+  std::string only = argc > 1 ? argv[1] : "";
+  auto wanted = [&](const char* part) { return only.empty() || only == part; };
+  std::printf("peer: %s\npeer: %s\n", text_of(kBwrap).c_str(), text_of(kPython).c_str());
+  Server server({"pool.size=16"});
+  Line line(server.socket());
+  run_true(line);  // the image is made by the first
+  std::this_thread::sleep_for(seconds(2));
+  if (wanted("run"))
+    print_open_loop("warm_run_vs_bwrap", open_loop({"API: create, exec true, delete; 20 a second", [&] { run_true(line); }},
+                                                   {"bwrap", [] { spawn_and_wait(kBwrap); }}));
+  if (wanted("python"))
+    print_open_loop("python_vs_host", open_loop({"API: create, python snippet, delete; 20 a second", [&] { run_python(line); }},
+                                                {"python3 -c pass", [] { spawn_and_wait(kPython); }}));
+  if (wanted("cli")) measure_command_line(server);
+  if (wanted("saturated")) measure_saturated(server);
+  if (wanted("burst")) measure_burst(server);
+  if (wanted("saturated") || wanted("burst")) check_nothing_left(line);
+}
