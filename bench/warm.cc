@@ -25,7 +25,7 @@ using std::chrono::seconds;
 
 const Command kBwrap = {"bwrap", "--unshare-all", "--ro-bind", "/",       "/",    "--proc",
                         "/proc", "--dev",         "/dev",      "--tmpfs", "/tmp", "true"};
-const Command kPython = {"python3", "-c", "pass"};
+const Command kPython = {"/usr/bin/python3", "-c", "pass"};  // the one that sandboxes see
 constexpr milliseconds kPeriod(50);  // 20 a second
 constexpr seconds kOpenLoop(30);
 constexpr seconds kSaturated(20);

@@ -2,6 +2,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 
 #include "init/fences.h"
@@ -38,6 +39,8 @@ int main(int argc, char** argv) {
   if (argc != 3 || std::strcmp(argv[1], COVE_VERSION) != 0 || ::getpid() != 1) return 2;
   ::prctl(PR_SET_DUMPABLE, 0);
   ::prctl(PR_SET_NAME, "cove-init");
+  // Programs inside begin with what is usual, whatever this one was started with.
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   init::Mode mode = parse_mode(argv[2]);
   UniqueFd listener(mode.one_run ? -1 : wire::kListenFd);
   // While the walls rise.

@@ -51,10 +51,10 @@ bool set_rlimits(const std::vector<wire::Rlimit>& limits) {
   return true;
 }
 
-void reset_signals() {
+// Process 1 has all at their defaults already, and only blocks some.
+void unblock_signals() {
   sigset_t none;
   sigemptyset(&none);
-  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
@@ -102,33 +102,75 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return list;
 }
 
-void execute(const ChildPlan& plan) {
-  std::vector<std::string> environment = complete_environment(plan.request, plan.user);
-  std::vector<char*> argv = pointers(plan.request.argv);
+void execute(const wire::ExecRequest& request, const User& user) {
+  std::vector<std::string> environment = complete_environment(request, user);
+  std::vector<char*> argv = pointers(request.argv);
   std::vector<char*> env = pointers(environment);
   environ = env.data();  // the search for the program goes by the sandbox's PATH
   ::execvp(argv[0], argv.data());
 }
 
-// Nothing of process 1's is left open but the way to report, which moves to the lowest number.
-bool close_others(int& report) {
+// Nothing of process 1's is left open but the way to report and, if it is to come, the one for the command; these move
+// to the lowest numbers.
+bool close_others(int& report, int& command) {
   constexpr int kReport = 3;
+  constexpr int kCommand = 4;
+  constexpr int kHigh = 16;
+  int high = command < 0 ? -1 : ::fcntl(command, F_DUPFD_CLOEXEC, kHigh);
   if (report != kReport && ::dup3(report, kReport, O_CLOEXEC) < 0) return false;
   report = kReport;
-  return ::syscall(SYS_close_range, kReport + 1, ~0u, 0) == 0;
+  if (command >= 0 && ::dup3(high, kCommand, O_CLOEXEC) < 0) return false;
+  command = command < 0 ? -1 : kCommand;
+  return ::syscall(SYS_close_range, command < 0 ? kReport + 1 : kCommand + 1, ~0u, 0) == 0;
+}
+
+// What most programs look for first: in a sandbox that was just made each look goes through all of its layers.
+void look_around() {
+  constexpr const char* kUsual[] = {
+      "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin/env", "/bin/sh", "/etc/ld.so.cache",
+      "/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/libc.so.6", "/lib/ld-linux-aarch64.so.1",
+      "/lib/aarch64-linux-gnu/libc.so.6"};
+  for (const char* path : kUsual) static_cast<void>(::access(path, F_OK));
+}
+
+// Waits for the command; false where none comes.
+bool read_command(int from, wire::ExecRequest& request) {
+  std::string text(wire::kMaxMessage, '\0');
+  size_t size = 0;
+  for (ssize_t count; (count = ::read(from, text.data() + size, text.size() - size)) != 0;) {
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return false;
+    size += static_cast<size_t>(count);
+  }
+  wire::Reader in(std::string_view(text).substr(0, size));
+  const bool input = in.number() != 0;
+  request.argv = in.texts();
+  request.env = in.texts();
+  if (!in.done() || request.argv.empty()) return false;
+  if (input) return true;
+  int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  return nothing >= 0 && ::dup2(nothing, STDIN_FILENO) == STDIN_FILENO;
 }
 
 // The steps of the child, in order; returns the one that failed.
 Stage run_steps(const ChildPlan& plan, int& report) {
   if (!join_groups(plan.join_fds)) return Stage::JoinGroup;
-  reset_signals();
-  if (::setsid() < 0 || !connect_stdio(plan) || !close_others(report)) return Stage::Terminal;
+  unblock_signals();
+  int command = plan.command;
+  if (::setsid() < 0 || !connect_stdio(plan) || !close_others(report, command)) return Stage::Terminal;
   if (!set_rlimits(plan.request.rlimits)) return Stage::Rlimit;
   ::umask(022);
   FenceOutcome fences = become(plan.user, plan.filters, plan.single_id);
   if (!fences.ok) return fences.stage;
   if (!enter_folder(plan)) return Stage::Folder;
-  execute(plan);
+  if (command < 0) {
+    execute(plan.request, plan.user);
+    return Stage::Execute;
+  }
+  look_around();
+  wire::ExecRequest request = plan.request;
+  if (!read_command(command, request)) ::_exit(0);  // nobody waits for it any more
+  execute(request, plan.user);
   return Stage::Execute;
 }
 
@@ -137,7 +179,8 @@ Stage run_steps(const ChildPlan& plan, int& report) {
 FenceOutcome become(const User& user, const Filters& filters, bool single_id) {
   const uint64_t kept = user.uid == 0 ? root_capabilities() : 0;
   if (single_id && !play_user(user)) return {false, Stage::Identity};
-  if (limit_bounding_set(kept) < 0) return {false, Stage::Fence};
+  // Process 1 has no others to begin with.
+  if (limit_bounding_set(kept, root_capabilities()) < 0) return {false, Stage::Fence};
   if (!single_id && !set_identity(user)) return {false, Stage::Identity};
   if (set_capabilities(kept) < 0) return {false, Stage::Fence};
   if (single_id && put_up_filters(filters) < 0) return {false, Stage::Fence};

@@ -18,6 +18,7 @@ struct ChildPlan {
   std::vector<int> join_fds;  // control groups to move into first
   int stdio[3] = {-1, -1, -1};
   int terminal = -1;  // the slave end, instead of stdio
+  int command = -1;   // where argv and env come from, later
   Filters filters;
   bool single_id = false;
 };

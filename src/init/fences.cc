@@ -60,9 +60,9 @@ uint64_t root_capabilities() {
          bit(CAP_SETUID) | bit(CAP_SETPCAP) | bit(CAP_NET_BIND_SERVICE) | bit(CAP_SYS_CHROOT) | bit(CAP_SETFCAP);
 }
 
-int limit_bounding_set(uint64_t kept) {
+int limit_bounding_set(uint64_t kept, uint64_t present) {
   for (int capability = 0; capability < 64; ++capability) {
-    if (kept & bit(capability)) continue;
+    if (kept & bit(capability) || !(present & bit(capability))) continue;
     if (::prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) < 0) return errno == EINVAL ? 0 : -1;  // past the last one
   }
   return 0;

@@ -9,7 +9,7 @@ namespace cove::init {
 uint64_t root_capabilities();
 
 // Drops everything outside `kept` from the bounding set. Needs CAP_SETPCAP.
-int limit_bounding_set(uint64_t kept);
+int limit_bounding_set(uint64_t kept, uint64_t present = ~uint64_t{0});
 int set_capabilities(uint64_t kept);
 int no_new_privileges();
 

@@ -29,7 +29,8 @@ enum class Type : uint32_t {
   CloseInput = 9,  // id: no more input will come, now or from a later server
   Forget = 10,     // id: how it ended is known and its output taken; nothing of it need be kept
   Who = 11,        // asks for process 1's own pidfd
-  Code = 12,       // id, text: the script that a program started with kExecWaits waits for
+  Code = 12,       // id, text: the script that a program started with kExecWaits waits for; or the command that one
+                   // started with kExecCommandLater does: 1 if it reads its input, argv, env
 
   // process 1 → Cove
   Started = 32,  // id, pid inside; fds: the terminal's master. Only with a pty: nobody waits for the others
@@ -152,6 +153,7 @@ inline constexpr uint64_t kExecKeepPipes = 2;  // process 1 keeps our ends of th
 inline constexpr uint64_t kExecInMemfd = 4;    // the request is in the first descriptor
 inline constexpr uint64_t kExecNoInput = 8;    // no stdin descriptors: it reads from /dev/null
 inline constexpr uint64_t kExecWaits = 16;     // its last argument is the path of a script that comes later, as Code
+inline constexpr uint64_t kExecCommandLater = 32;  // argv and env come as Code
 inline constexpr size_t kMaxCode = 48 * 1024;  // of such a script: it must fit into a pipe and a message
 
 struct ExecRequest {

@@ -231,12 +231,21 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
     if (!put_pipe_for_script(*program)) return failed(program->id, Stage::Request, errno);
     arming_ = true;
   }
+  UniqueFd command;
+  if (flags & wire::kExecCommandLater) {
+    int ends[2];
+    if (::pipe2(ends, O_CLOEXEC) < 0) return failed(program->id, Stage::Fork, errno);
+    command.reset(ends[0]);
+    program->code.reset(ends[1]);
+    plan.command = command.get();
+  }
   program->pid = start_child(plan, program->report);
   if (program->pid < 0) return failed(program->id, Stage::Fork, errno);
   for (size_t i = stdio; i < fds.size(); ++i) program->join_fds.push_back(std::move(fds[i]));
   if (pty)
     tell(Writer(Type::Started).text(program->id).number(static_cast<uint64_t>(program->pid)),
          {program->terminal.get()});
+  if (program->code) tell(Writer(Type::Waiting).text(program->id));
   programs_.push_back(std::move(program));
 }
 

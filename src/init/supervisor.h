@@ -76,6 +76,7 @@ class Supervisor {
   void send_own_pidfd();
   // waiting.cc
   bool put_pipe_for_script(Program& program) const;
+  bool put_script(Program& program, std::string_view text) const;
   void look_for_waiting();
   void handle_code(wire::Reader& in);
   void send_table();

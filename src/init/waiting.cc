@@ -1,6 +1,8 @@
 // Interpreters that are started before their script is known: the real program with its real command line, but where the
 // script will be lies a pipe with a name, and the program waits in it when all it does before is done. Then the name goes.
 // When the script comes it is put there as a file, for whoever looks at it later, and written into the pipe.
+//
+// Where nothing is known at all, a child of process 1 waits that has gone through every step but the last.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,15 +43,20 @@ void Supervisor::look_for_waiting() {
   }
 }
 
+bool Supervisor::put_script(Program& program, std::string_view text) const {
+  std::string path = std::exchange(program.script, {});
+  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kScriptMode));
+  return file && (mode_.single_id || ::fchown(file.get(), program.owner.uid, program.owner.gid) == 0) &&
+         (text.empty() || write_whole(file.get(), text));
+}
+
 void Supervisor::handle_code(wire::Reader& in) {
   std::string id = in.text();
   std::string text = in.text();
   Program* program = find(id);
   if (!in.done() || !program || program->ended || !program->code) return failed(id, wire::Stage::Request, EINVAL);
-  std::string path = std::exchange(program->script, {});
-  UniqueFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kScriptMode));
-  bool put = file && (mode_.single_id || ::fchown(file.get(), program->owner.uid, program->owner.gid) == 0) &&
-             (text.empty() || (write_whole(file.get(), text) && write_whole(program->code.get(), text)));
+  bool put = program->script.empty() || put_script(*program, text);
+  put = put && (text.empty() || write_whole(program->code.get(), text));
   // Never half a script.
   if (!put) {
     int errnum = errno;

@@ -28,6 +28,8 @@ struct ExecSpec {
   std::optional<std::string> whole_input;  // all that it will read; not with a pty
   // The last argument is the path of a script that is not there yet: the program is started and waits for it.
   bool script_follows = false;
+  // Nothing but who runs it is known yet: argv, env and whether it reads input follow.
+  bool command_follows = false;
 };
 inline constexpr size_t kLongestScript = 48 * 1024;  // that can follow
 

@@ -99,6 +99,8 @@ class Sandbox {
   virtual Result<void> close_input(const std::string& exec_id) = 0;
   // What a program with `script_follows` waits for; at most kLongestScript bytes.
   virtual Result<void> give_script(const std::string& exec_id, std::string_view text) = 0;
+  // argv, env and input of an exec with `command_follows`.
+  virtual Result<void> give_command(const ExecSpec& spec) = 0;
   // How the exec ended is on record and its output taken: nothing of it need be kept for a later server.
   virtual void forget(const std::string& exec_id) = 0;
   // The execs that an earlier server started, after adoption.

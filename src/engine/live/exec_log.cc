@@ -52,7 +52,13 @@ Result<void> ExecLog::write_head(uint64_t start, uint64_t first_seq) {
 }
 
 Result<void> ExecLog::create() {
-  file_ = COVE_TRY(sys::open(path_, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
+  Result<UniqueFd> file = sys::open(path_, kFlags, 0600);
+  if (!file && file.error().code() == Code::NotFound) {
+    COVE_TRY(sys::make_folders(path_.substr(0, path_.rfind('/')), 0700));
+    file = sys::open(path_, kFlags, 0600);
+  }
+  file_ = COVE_TRY(std::move(file));
   COVE_TRY(write_head(sizeof(Head), 1));
   start_ = end_ = sizeof(Head);
   made_.store(true, std::memory_order_release);

@@ -111,7 +111,7 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
   if (sandbox->is_first_use()) pool_.count_first_use(WarmPool::class_of(info.spec), order.language);
   std::optional<LiveSandbox::Waiting> waiting = sandbox->take_waiting(order);
   order.spec.id = waiting ? waiting->exec_id : make_id();
-  if (waiting)
+  if (waiting && !waiting->language.empty())
     place_script(order);
   else
     COVE_TRY(put_code(*sandbox, order));
@@ -123,11 +123,10 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
 Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveSandbox& sandbox, const SandboxInfo& info,
                                                      ExecOrder order, std::optional<LiveSandbox::Waiting> waiting) {
   std::optional<std::string> input = std::move(order.input);
-  std::string script = waiting ? std::move(order.code) : std::string();
+  std::string script = std::move(order.code);
   ExecSpec spec = order.spec;
   spec.env = whole_environment(info, order);
   LiveExec::Parts parts = parts_of(caller, info, std::move(order));
-  COVE_TRY(sys::make_folders(concat(config_.server_folder, "/logs/", info.spec.id), 0700));
   nlohmann::json data = {{"argv", parts.info.order.spec.argv}};
   EventDraft event{"exec.started", info.project, info.spec.id, spec.id, caller.actor,
                    data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), parts.info.started_ms};
@@ -136,7 +135,9 @@ Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveS
     COVE_TRY(store_->insert_exec(record, {&event, 1}));
     return {};
   };
-  if (waiting) return sandbox.start_waiting(std::move(parts), std::move(*waiting), script, put_on_record);
+  if (waiting)
+    return sandbox.start_waiting(std::move(parts), std::move(*waiting),
+                                 {std::move(spec), std::move(script), std::move(input)}, put_on_record);
   COVE_TRY(put_on_record());
   crash_point("engine.exec.recorded");
   Result<std::shared_ptr<LiveExec>> exec = sandbox.start_exec(std::move(parts), std::move(spec), std::move(input));

@@ -5,6 +5,7 @@
 #include "base/crash_point.h"
 #include "base/text.h"
 #include "engine/live/clock.h"
+#include "sys/file.h"
 
 namespace cove::live {
 
@@ -116,20 +117,28 @@ void LiveSandbox::keep_waiting(Waiting waiting) {
   waiting_ = std::move(waiting);
 }
 
+namespace {
+
+// Whatever else an exec is to have, a program that waits would have to have had when it was started.
+bool fits(const ExecOrder& order, const LiveSandbox::Waiting& waiting, const SandboxSpec& sandbox) {
+  const ExecSpec& spec = order.spec;
+  const bool same_place = spec.cwd.empty() && !spec.pty && (spec.user.empty() || spec.user == sandbox.user);
+  if (!same_place || (order.input && order.input->size() > kLongestScript)) return false;
+  if (waiting.language.empty()) return true;
+  return order.language == waiting.language && order.code.size() <= kLongestScript && spec.argv.size() == 2 &&
+         spec.env.empty() && sandbox.env.empty() && !spec.input;
+}
+
+}  // namespace
+
 std::optional<LiveSandbox::Waiting> LiveSandbox::take_waiting(const ExecOrder& order) {
   std::optional<Waiting> waiting;
-  bool fits = false;
   {
     std::lock_guard lock(mutex_);
     if (!waiting_) return std::nullopt;
     waiting = std::exchange(waiting_, std::nullopt);
-    const ExecSpec& spec = order.spec;
-    // Whatever else it is to have, it would have to have had when it was started.
-    fits = order.language == waiting->language && order.code.size() <= kLongestScript && spec.argv.size() == 2 &&
-           spec.env.empty() && info_.spec.env.empty() && spec.cwd.empty() && !spec.pty && !spec.input &&
-           !order.input && (spec.user.empty() || spec.user == info_.spec.user);
+    if (fits(order, *waiting, info_.spec)) return waiting;
   }
-  if (fits) return waiting;
   HandleLock lock(*this);
   if (handle_) static_cast<void>(handle_->signal(waiting->exec_id, SIGKILL, SignalReach::Process));
   return std::nullopt;
@@ -146,8 +155,7 @@ void LiveSandbox::part(const std::string& id, bool attended) {
   attended_ -= attended ? 1 : 0;
 }
 
-Result<std::shared_ptr<LiveExec>> LiveSandbox::start_waiting(LiveExec::Parts parts, Waiting waiting,
-                                                             std::string_view script,
+Result<std::shared_ptr<LiveExec>> LiveSandbox::start_waiting(LiveExec::Parts parts, Waiting waiting, Lot lot,
                                                              const std::function<Result<void>()>& record) {
   const bool attended = !parts.info.order.detached;
   parts.host = weak_from_this();
@@ -157,7 +165,7 @@ Result<std::shared_ptr<LiveExec>> LiveSandbox::start_waiting(LiveExec::Parts par
   HandleLock lock(*this);
   Sandbox* sandbox = COVE_TRY(handle(lock));
   join(exec, waiting.exec_id, attended);
-  Result<void> begun = sandbox->give_script(waiting.exec_id, script);
+  Result<void> begun = hand_over(*sandbox, waiting, lot);
   crash_point("engine.exec.sent");
   if (begun) begun = record();
   crash_point("engine.exec.recorded");
@@ -166,6 +174,17 @@ Result<std::shared_ptr<LiveExec>> LiveSandbox::start_waiting(LiveExec::Parts par
   part(waiting.exec_id, attended);
   static_cast<void>(sandbox->kill(waiting.exec_id));
   return std::unexpected(begun.error());
+}
+
+// All of its input goes into the pipe before it runs; where it has none, or no more, both ends of ours are closed.
+Result<void> LiveSandbox::hand_over(Sandbox& sandbox, Waiting& waiting, const Lot& lot) {
+  if (!waiting.language.empty()) return sandbox.give_script(waiting.exec_id, lot.script);
+  if (lot.input && !lot.input->empty()) COVE_TRY(sys::write_all(waiting.streams.in.get(), *lot.input));
+  if (lot.input || !lot.spec.input) {
+    waiting.streams.in.reset();
+    COVE_TRY(sandbox.close_input(waiting.exec_id));
+  }
+  return sandbox.give_command(lot.spec);
 }
 
 Result<std::shared_ptr<LiveExec>> LiveSandbox::start_exec(LiveExec::Parts parts, ExecSpec spec,

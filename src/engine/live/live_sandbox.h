@@ -45,20 +45,26 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   std::unique_ptr<Sandbox> give_handle(const std::string& why);
   bool has_handle() const;
 
-  // An interpreter that waits in it for the first script.
+  // A program that waits in it: an interpreter for its script, or one for which nothing but its user is known.
   struct Waiting {
-    std::string language;
+    std::string language;  // empty: it takes any command
     std::string exec_id;
     Attachment streams;
   };
   void keep_waiting(Waiting waiting);
-  // The interpreter, where the order is for what it waits for; one that is not taken by the first order is dismissed.
+  // It, where the order is for what it waits for; one that is not taken by the first order is dismissed.
   std::optional<Waiting> take_waiting(const ExecOrder& order);
   // True once: nothing was run in it before.
   bool is_first_use() { return fresh_.exchange(false); }
 
-  // Gives the interpreter its script, then lets `record` put the exec on record.
-  Result<std::shared_ptr<LiveExec>> start_waiting(LiveExec::Parts parts, Waiting waiting, std::string_view script,
+  // What a program that waits is given.
+  struct Lot {
+    ExecSpec spec;
+    std::string script;
+    std::optional<std::string> input;
+  };
+  // Gives it that, then lets `record` put the exec on record.
+  Result<std::shared_ptr<LiveExec>> start_waiting(LiveExec::Parts parts, Waiting waiting, Lot lot,
                                                   const std::function<Result<void>()>& record);
   Result<std::shared_ptr<LiveExec>> start_exec(LiveExec::Parts parts, ExecSpec spec, std::optional<std::string> input);
   // The same for a sandbox that an earlier server made, with the execs of it that process 1 knows.
@@ -90,6 +96,7 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   Result<void> adopt_exec(LiveExec::Parts parts);
   void take_events();
   void take_event(const Event& event);
+  static Result<void> hand_over(Sandbox& sandbox, Waiting& waiting, const Lot& lot);
   void join(const std::shared_ptr<LiveExec>& exec, const std::string& id, bool attended);
   void part(const std::string& id, bool attended);
 

@@ -49,20 +49,20 @@ bool has_news(const Sandbox& sandbox) {
   return ::poll(&polled, 1, 0) != 0;
 }
 
-// Until the interpreter has opened its script.
-Result<void> wait_for_interpreter(Sandbox& sandbox, const std::string& exec_id) {
+// Until the program has done all that it can.
+Result<void> wait_for_program(Sandbox& sandbox, const std::string& exec_id) {
   auto until = std::chrono::steady_clock::now() + kStartPatience;
   while (true) {
     std::optional<Event> event = COVE_TRY(sandbox.next_event());
     if (event) {
       if (auto* waiting = std::get_if<ExecWaiting>(&*event); waiting && waiting->exec_id == exec_id) return {};
       if (auto* failed = std::get_if<ExecFailed>(&*event)) return fail(failed->error);
-      return fail(Code::Unavailable, "the interpreter ended instead of waiting for a script");
+      return fail(Code::Unavailable, "the program ended instead of waiting");
     }
     auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now()).count();
     pollfd polled = {sandbox.events_fd(), POLLIN, 0};
     if (left <= 0 || ::poll(&polled, 1, static_cast<int>(left)) <= 0)
-      return fail(Code::Unavailable, "the interpreter does not open its script");
+      return fail(Code::Unavailable, "the program does not begin to wait");
   }
 }
 
@@ -311,25 +311,30 @@ Result<Blank> WarmPool::make(const Wish& wish) {
   blank.spec.id = make_id();
   blank.handle = COVE_TRY(runtime_.create(blank.spec));
   Result<void> usable = blank.handle->ready();
-  if (usable && !wish.language.empty()) usable = start_interpreter(blank, wish.language);
+  if (usable && runtime_.capabilities().waiting_scripts) usable = start_waiting(blank, wish.language);
   if (usable) return blank;
   static_cast<void>(blank.handle->destroy(Files::Remove));
   return std::unexpected(usable.error());
 }
 
-Result<void> WarmPool::start_interpreter(Blank& blank, const std::string& language) {
-  Language known = COVE_TRY(find_language(language));
+Result<void> WarmPool::start_waiting(Blank& blank, const std::string& language) {
   ExecSpec spec;
   spec.id = make_id();
-  spec.argv = known.interpreter;
-  spec.argv.push_back(script_path(spec.id, known.extension));
-  spec.env = safe_environment();
-  spec.input = false;
-  spec.script_follows = true;
+  if (language.empty()) {
+    spec.argv = {"-"};
+    spec.command_follows = true;
+  } else {
+    Language known = COVE_TRY(find_language(language));
+    spec.argv = known.interpreter;
+    spec.argv.push_back(script_path(spec.id, known.extension));
+    spec.env = safe_environment();
+    spec.input = false;
+    spec.script_follows = true;
+  }
   blank.language = language;
   blank.exec_id = spec.id;
   blank.streams = COVE_TRY(blank.handle->exec(spec));
-  return wait_for_interpreter(*blank.handle, spec.id);
+  return wait_for_program(*blank.handle, spec.id);
 }
 
 void WarmPool::end(std::vector<Blank> blanks) {

@@ -19,13 +19,14 @@ namespace cove::live {
 // The path of a snippet's file in its sandbox.
 std::string script_path(const std::string& exec_id, const std::string& extension);
 
-// A sandbox that nobody has used, perhaps with an interpreter in it that waits for its script.
+// A sandbox that nobody has used, with a program in it that waits: an interpreter for its script, or, where no language
+// is named, one for any command. It is what the first exec becomes; no exec ever sees it beside itself for long.
 struct Blank {
   SandboxSpec spec;
   std::unique_ptr<Sandbox> handle;
-  std::string language;  // of the interpreter; empty: there is none
-  std::string exec_id;   // of the interpreter
-  Attachment streams;    // its
+  std::string language;
+  std::string exec_id;  // of the program; empty where the runtime knows none that wait
+  Attachment streams;   // its
 };
 
 // Sandboxes kept ready: made by threads of its own, handed out once, never taken back. Sandboxes that are made alike
@@ -83,7 +84,7 @@ class WarmPool {
   std::map<std::string, size_t> targets(const Class& each, size_t share) const;
   bool can_wait(const std::string& class_name, const std::string& language) const;
   Result<Blank> make(const Wish& wish);
-  Result<void> start_interpreter(Blank& blank, const std::string& language);
+  Result<void> start_waiting(Blank& blank, const std::string& language);
   void end(std::vector<Blank> blanks);
 
   const Config& config_;

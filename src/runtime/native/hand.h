@@ -54,6 +54,8 @@ class Hand {
   virtual void kill() = 0;
   // Ends everything; returns when no process, mount or control group is left, and with Files::Remove no layer.
   virtual Result<void> destroy(Files files) = 0;
+  // The same for a sandbox in which nothing runs: nobody need wait until all of it is gone.
+  virtual Result<void> let_go(Files files) { return destroy(files); }
 };
 
 }  // namespace cove::native

@@ -125,6 +125,7 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
     err = COVE_TRY(sys::pipe());
     flags |= in.read ? 0 : wire::kExecNoInput;
     flags |= spec.script_follows ? wire::kExecWaits : 0;
+    flags |= spec.command_follows ? wire::kExecCommandLater : 0;
     for (const sys::Pipe* pipe : {&in, &out, &err})
       if (pipe->read) fds.push_back(pipe == &in ? pipe->read.get() : pipe->write.get());
     if (parts_.spec.lifetime == Lifetime::Long) {
@@ -169,6 +170,17 @@ Result<void> NativeSandbox::give_script(const std::string& exec_id, std::string_
   return send(Writer(Type::Code).text(exec_id).text(text));
 }
 
+Result<void> NativeSandbox::give_command(const ExecSpec& spec) {
+  auto found = execs_.find(spec.id);
+  if (found == execs_.end()) return fail(Code::NotFound, concat("no exec ", spec.id, " is waiting"));
+  wire::ExecRequest request = request_of(spec);
+  std::string command = Writer().number(spec.input ? 1 : 0).texts(request.argv).texts(request.env).data();
+  if (command.size() > wire::kMaxCode) return fail(Code::Invalid, "the command is too long for a program that waits for it");
+  found->second.spec = spec;
+  found->second.spec.whole_input.reset();
+  return send(Writer(Type::Code).text(spec.id).text(command));
+}
+
 void NativeSandbox::forget(const std::string& exec_id) { static_cast<void>(send(Writer(Type::Forget).text(exec_id))); }
 
 // Inside, only a layer in memory shows as a file system of its own.
@@ -194,7 +206,9 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in) {
     end.usage = usage_of(counted);
     end.oom_kills = counted.oom_kills;
     end.refused_forks = counted.pids_refused;
+    left_behind_ = left_behind_ || counted.pids > 0;
   } else {
+    left_behind_ = true;  // perhaps
     end.usage.cpu_user_ms = user_us / 1000;
     end.usage.cpu_system_ms = system_us / 1000;
     end.usage.memory_peak_bytes = peak_kib * 1024;

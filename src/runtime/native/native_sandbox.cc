@@ -150,6 +150,7 @@ Result<UniqueFd> NativeSandbox::dial(uint16_t port) {
 }
 
 Result<void> NativeSandbox::take_over() {
+  left_behind_ = true;  // by an exec of which nothing is known, perhaps
   COVE_TRY(send(Writer(Type::Hello)));
   for (bool last = false; !last;) {
     const std::string table = COVE_TRY(wait_for_reply(Type::Table, {})).body;
@@ -178,10 +179,11 @@ void NativeSandbox::take_over_exec(Reader& in) {
 }
 
 Result<void> NativeSandbox::destroy(Files files) {
+  const bool quiet = execs_.empty() && !left_behind_ && parts_.spec.lifetime == Lifetime::Long && files == Files::Remove;
   ended_ = true;
-  parts_.hand->kill();
+  if (parts_.spec.lifetime == Lifetime::OneRun) parts_.hand->kill();
   parts_.control.reset();
-  return parts_.hand->destroy(files);
+  return quiet ? parts_.hand->let_go(files) : parts_.hand->destroy(files);
 }
 
 }  // namespace cove::native

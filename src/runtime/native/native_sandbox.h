@@ -31,6 +31,7 @@ class NativeSandbox : public Sandbox {
   Result<Attachment> attach(const std::string& exec_id) override;
   Result<void> close_input(const std::string& exec_id) override;
   Result<void> give_script(const std::string& exec_id, std::string_view text) override;
+  Result<void> give_command(const ExecSpec& spec) override;
   void forget(const std::string& exec_id) override;
   std::vector<std::string> adopted_execs() const override { return adopted_; }
   Result<void> signal(const std::string& exec_id, int number, SignalReach reach) override;
@@ -82,6 +83,7 @@ class NativeSandbox : public Sandbox {
   std::vector<std::string> adopted_;
   std::deque<Event> pending_;
   uint64_t next_token_ = 1;
+  bool left_behind_ = false;  // some exec left processes behind when it ended
   uint64_t layer_bytes_ = 0;  // when the last exec ended
   bool ended_ = false;
 };

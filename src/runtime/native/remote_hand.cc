@@ -173,4 +173,12 @@ Result<void> RemoteHand::destroy(Files files) {
   return {};
 }
 
+// What goes wrong is in cove-spawn's log, and swept away by the next server.
+Result<void> RemoteHand::let_go(Files files) {
+  if (!spawn_->begin_ending()) return destroy(files);
+  spawn_->ask(Type::Destroy, about().number(files == Files::Remove ? 1 : 0),
+              [spawn = spawn_.get()](const Result<SpawnClient::Answer>&) { spawn->end_ending(); });
+  return {};
+}
+
 }  // namespace cove::native

@@ -38,6 +38,7 @@ class RemoteHand : public Hand {
   Result<uint64_t> layer_usage() override;
   void kill() override;
   Result<void> destroy(Files files) override;
+  Result<void> let_go(Files files) override;
 
  private:
   // What the reading thread tells; it may outlive the hand by a moment.

@@ -106,6 +106,13 @@ bool SpawnClient::closed() {
   return closed_;
 }
 
+bool SpawnClient::begin_ending() {
+  constexpr int kMost = 64;
+  if (++endings_ <= kMost) return true;
+  --endings_;
+  return false;
+}
+
 void SpawnClient::unlisten(const std::string& id) {
   std::lock_guard lock(mutex_);
   listeners_.erase(id);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -45,6 +46,10 @@ class SpawnClient {
   void unlisten(const std::string& id);
   bool closed();
 
+  // Sandboxes that are ended with nobody waiting; false where there are too many of them.
+  bool begin_ending();
+  void end_ending() { --endings_; }
+
  private:
   SpawnClient(UniqueFd channel, std::function<void()> gone);
   void read();
@@ -59,6 +64,7 @@ class SpawnClient {
   std::map<std::string, std::weak_ptr<Listener>> listeners_;
   uint64_t next_token_ = 1;
   bool closed_ = false;
+  std::atomic<int> endings_ = 0;
   std::thread reader_;
 };
 
