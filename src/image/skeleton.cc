@@ -77,23 +77,10 @@ Result<void> add_opt(const HostSource& host, const TreeWriter& image) {
   return image.file("opt", shown);
 }
 
-// What Python has made by the time it reads a script is never garbage: the collector, which looks through everything at
-// the end of each program, is told so, and programs end in half the time. Nothing else shows it.
-Result<void> add_python_start(const HostSource& host, const TreeWriter& image) {
-  constexpr const char* kPackages = "usr/lib/python3/dist-packages";
-  constexpr std::string_view kStart =
-      "import sys; known = 'gc' in sys.modules; __import__('gc').freeze(); known or sys.modules.pop('gc')\n";
-  if (!sys::exists(concat(host.root, "/", kPackages))) return {};
-  for (const char* folder : {"over/usr/lib", "over/usr/lib/python3", "over/usr/lib/python3/dist-packages"})
-    COVE_TRY(image.folder(folder));
-  return image.file(concat("over/", kPackages, "/zz-cove-start.pth"), std::string(kStart));
-}
-
 Result<void> add_host_folders(const HostSource& host, const TreeWriter& image) {
   COVE_TRY(add_program_folders(host, image));
   COVE_TRY(add_over(image, "usr"));
   COVE_TRY(add_opt(host, image));
-  COVE_TRY(add_python_start(host, image));
   if (host.sudo_program.empty()) return {};
   COVE_TRY(image.folder("over/usr/bin"));
   std::string sudo = COVE_TRY_NOTE("read the sudo client", sys::read_file(host.sudo_program));

@@ -119,6 +119,17 @@ void LiveSandbox::keep_waiting(Waiting waiting) {
 
 namespace {
 
+// Python reads a script that names its encoding twice, which cannot be done with a pipe.
+bool names_encoding(std::string_view script) {
+  for (int line = 0; line < 2 && !script.empty(); ++line) {
+    std::string_view text = script.substr(0, script.find('\n'));
+    size_t mark = text.find('#');
+    if (mark != std::string_view::npos && text.find("coding", mark) != std::string_view::npos) return true;
+    script.remove_prefix(std::min(script.size(), text.size() + 1));
+  }
+  return false;
+}
+
 // Whatever else an exec is to have, a program that waits would have to have had when it was started.
 bool fits(const ExecOrder& order, const LiveSandbox::Waiting& waiting, const SandboxSpec& sandbox) {
   const ExecSpec& spec = order.spec;
@@ -126,7 +137,8 @@ bool fits(const ExecOrder& order, const LiveSandbox::Waiting& waiting, const San
   if (!same_place || (order.input && order.input->size() > kLongestScript)) return false;
   if (waiting.language.empty()) return true;
   return order.language == waiting.language && order.code.size() <= kLongestScript && spec.argv.size() == 2 &&
-         spec.env.empty() && sandbox.env.empty() && !spec.input;
+         spec.env.empty() && sandbox.env.empty() && !spec.input &&
+         !(order.language == "python" && names_encoding(order.code));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,16 +35,27 @@ using wire::Reader;
 using wire::Type;
 using wire::Writer;
 
+constexpr int kLargePipe = 1 << 20;  // as large as the kernel lets anybody make one
+
 uint64_t attached_flags(const std::string& body) {
   Reader in(body);
   in.text();
   return in.number();
 }
 
+// Programs inside open it by name, as /dev/stdout, too; it belongs to somebody outside.
+Result<sys::Pipe> make_stream() {
+  sys::Pipe pipe = COVE_TRY(sys::pipe());
+  if (::fchmod(pipe.read.get(), 0666) < 0) return fail_errno("make a pipe for an exec");
+  return pipe;
+}
+
 // The read end of a pipe that takes all of it, or a file in memory: nobody has to stay and write.
 Result<UniqueFd> make_whole_input(std::string_view data) {
-  sys::Pipe pipe = COVE_TRY(sys::pipe());
+  sys::Pipe pipe = COVE_TRY(make_stream());
   int room = ::fcntl(pipe.write.get(), F_GETPIPE_SZ);
+  if (room > 0 && data.size() > static_cast<size_t>(room) && data.size() <= kLargePipe)
+    room = ::fcntl(pipe.write.get(), F_SETPIPE_SZ, kLargePipe);
   if (room > 0 && data.size() <= static_cast<size_t>(room)) {
     COVE_TRY(sys::write_all(pipe.write.get(), data));
     return std::move(pipe.read);
@@ -120,9 +132,9 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
     if (spec.whole_input)
       in.read = COVE_TRY(make_whole_input(*spec.whole_input));
     else if (spec.input)
-      in = COVE_TRY(sys::pipe());
-    out = COVE_TRY(sys::pipe());
-    err = COVE_TRY(sys::pipe());
+      in = COVE_TRY(make_stream());
+    out = COVE_TRY(make_stream());
+    err = COVE_TRY(make_stream());
     flags |= in.read ? 0 : wire::kExecNoInput;
     flags |= spec.script_follows ? wire::kExecWaits : 0;
     flags |= spec.command_follows ? wire::kExecCommandLater : 0;
