@@ -1,5 +1,9 @@
 #include "cli/run_remote.h"
 
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/encoding.h"
@@ -28,18 +32,28 @@ std::string working_folder(const RunRequest& request) {
   return split(user, ':')[0] == "root" || user == "0" ? "/root" : "/home/user";
 }
 
+// Nothing will ever come from there: nobody need look.
+bool input_is_null() {
+  struct stat input;
+  return ::fstat(STDIN_FILENO, &input) == 0 && S_ISCHR(input.st_mode) && input.st_rdev == makedev(1, 3);
+}
+
+bool passes_input(const RunRequest& request) {
+  return request.exec.pty || (request.interactive && !input_is_null());
+}
+
 Json exec_body(const RunRequest& request) {
   Json body = {{"argv", request.exec.argv}, {"on_disconnect", "kill"}};
   if (!request.exec.cwd.empty()) body["cwd"] = request.exec.cwd;
   if (Json limits = exec_limits_body(request.sandbox.limits); !limits.empty()) body["limits"] = std::move(limits);
   if (request.exec.pty) body["pty"] = {{"rows", request.exec.pty->rows}, {"cols", request.exec.pty->columns}};
-  if (!request.interactive && !request.exec.pty) body["stdin"] = nullptr;
+  if (!passes_input(request)) body["stdin"] = nullptr;
   return body;
 }
 
 ForegroundExec exec_of(const RunRequest& request, const std::string& sandbox) {
   ForegroundExec exec{sandbox, exec_body(request), {}};
-  exec.attach.input = request.interactive;
+  exec.attach.input = request.interactive && passes_input(request);
   exec.attach.terminal = request.exec.pty.has_value();
   if (request.stdio == Stdio::Capture) exec.attach.show = AttachOrder::Show::Nothing;
   return exec;

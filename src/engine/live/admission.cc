@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 
 #include "base/text.h"
+#include "sys/file.h"
 
 namespace cove::live {
 namespace {
@@ -50,8 +50,7 @@ uint64_t meminfo(const std::string& text, const char* name) {
 
 MachineRoom measure_room(const std::string& state) {
   MachineRoom room;
-  std::ifstream file("/proc/meminfo");
-  std::string text((std::istreambuf_iterator<char>(file)), {});
+  std::string text = sys::read_file("/proc/meminfo").value_or("");
   room.memory = meminfo(text, "MemTotal");
   room.memory_available = meminfo(text, "MemAvailable");
   struct statvfs info = {};
