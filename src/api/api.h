@@ -11,6 +11,7 @@
 #include "api/metrics.h"
 #include "api/totals.h"
 #include "base/result.h"
+#include "engine/live/contexts.h"
 #include "engine/live/engine.h"
 #include "http/router.h"
 #include "http/server.h"
@@ -30,12 +31,13 @@ struct Api {
   Metrics metrics;
   Totals totals;
   Attendance attendance;
+  live::Contexts contexts;
   std::mutex updates;  // PATCH reads, merges and writes: one after the other
 
   static Result<std::unique_ptr<Api>> create(live::Engine& engine, uint32_t owner);
 
  private:
-  explicit Api(live::Engine& with_engine) : engine(with_engine), hosts(with_engine.config()) {}
+  explicit Api(live::Engine& with_engine) : engine(with_engine), hosts(with_engine.config()), contexts(with_engine) {}
 };
 
 std::shared_ptr<http::Router> make_router(Api& api);

@@ -66,6 +66,7 @@ void add_sandboxes(Routes& routes);
 void add_lifecycle(Routes& routes);
 void add_tokens(Routes& routes);
 void add_execs(Routes& routes);
+void add_contexts(Routes& routes);
 void add_exec_input(Routes& routes);
 void add_attach(Routes& routes);
 void add_files(Routes& routes);

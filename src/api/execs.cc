@@ -2,6 +2,7 @@
 #include <poll.h>
 
 #include "api/call.h"
+#include "api/contexts.h"
 #include "api/exec_request.h"
 #include "api/output.h"
 #include "api/query.h"
@@ -44,6 +45,7 @@ Outcome respond_at_end(Call& call, live::Exec& exec, OnDisconnect on_disconnect)
 Outcome create_exec(Call& call) {
   bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
   Json body = COVE_TRY(call.body());
+  if (names_context(body)) return run_in_context(call, body);
   ExecRequest request = COVE_TRY(parse_exec(body, wait ? SilentInput::Closed : SilentInput::Open));
   OnDisconnect usual = wait && !request.order.detached ? OnDisconnect::Kill : OnDisconnect::Keep;
   OnDisconnect on_disconnect = request.on_disconnect.value_or(usual);

@@ -298,10 +298,11 @@ void Supervisor::handle_view(Reader& in, std::vector<UniqueFd> fds) {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  control_.reset();
-  listener_.reset();
-  sudo_door_.reset();
-  serve_view(std::move(fds[0]), user, mode_.filters, mode_.single_id);
+  // Of what is process 1's nothing stays open: somebody may wait for the end of a pipe.
+  constexpr int kSocket = 3;
+  if (::dup3(fds[0].get(), kSocket, O_CLOEXEC) < 0 && errno != EINVAL) ::_exit(1);
+  ::syscall(SYS_close_range, kSocket + 1, ~0u, 0);
+  serve_view(UniqueFd(kSocket), user, mode_.filters, mode_.single_id);
 }
 
 void Supervisor::handle_dial(Reader& in) {

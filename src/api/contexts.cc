@@ -1,0 +1,314 @@
+// Contexts: stateful interpreters, and what runs in them.
+#include "api/contexts.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "api/call.h"
+#include "api/query.h"
+#include "api/response_json.h"
+#include "api/sandbox_request.h"
+#include "api/sse.h"
+#include "base/encoding.h"
+#include "base/text.h"
+#include "engine/live/clock.h"
+#include "engine/retained.h"
+#include "model/json.h"
+
+namespace cove::api {
+namespace {
+
+using live::ContextInfo;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr size_t kMostResults = 256;
+constexpr size_t kMostResultBytes = 32 << 20;
+constexpr milliseconds kTurn(1000);
+
+Document context_json(const ContextInfo& context) {
+  return {{"id", context.id},
+          {"sandbox_id", context.sandbox_id},
+          {"language", context.language},
+          {"name", text_or_null(context.name)},
+          {"cwd", text_or_null(context.cwd)},
+          {"created_at", time_json(context.created_ms)},
+          {"busy", context.busy}};
+}
+
+Result<live::ContextOrder> parse_order(const Json& body) {
+  Fields fields(body);
+  live::ContextOrder order;
+  order.language = COVE_TRY(fields.text("language")).value_or("python");
+  order.name = COVE_TRY(fields.text("name")).value_or("");
+  order.cwd = COVE_TRY(fields.text("cwd")).value_or("");
+  if (!order.cwd.empty() && !order.cwd.starts_with('/')) return fail(fields.wrong("cwd", "must be an absolute path"));
+  order.env = COVE_TRY(take_environment(fields, "env"));
+  order.user = COVE_TRY(fields.text("user")).value_or("");
+  COVE_TRY(fields.finish());
+  return order;
+}
+
+Outcome create_context(Call& call) {
+  live::ContextOrder order = COVE_TRY(parse_order(COVE_TRY(call.body())));
+  ContextInfo made = COVE_TRY(call.api.contexts.create(call.caller, call.sandbox(), order));
+  return call.respond(201, dump(context_json(made)),
+                      {{"Location", concat("/v1/sandboxes/", made.sandbox_id, "/contexts/", made.id)}});
+}
+
+Outcome list_contexts(Call& call) {
+  Document list = Document::array();
+  for (const ContextInfo& context : COVE_TRY(call.api.contexts.list(call.caller, call.sandbox())))
+    list.push_back(context_json(context));
+  return call.respond(200, dump({{"contexts", std::move(list)}}));
+}
+
+Outcome get_context(Call& call) {
+  return call.respond(200, dump(context_json(COVE_TRY(call.api.contexts.find(call.caller, call.sandbox(), call.captured("context"))))));
+}
+
+Outcome delete_context(Call& call) {
+  COVE_TRY(call.api.contexts.remove(call.caller, call.sandbox(), call.captured("context")));
+  return call.no_content();
+}
+
+Outcome restart_context(Call& call) {
+  ContextInfo made = COVE_TRY(call.api.contexts.restart(call.caller, call.sandbox(), call.captured("context")));
+  return call.respond(200, dump(context_json(made)));
+}
+
+Outcome interrupt_context(Call& call) {
+  COVE_TRY(call.api.contexts.interrupt(call.caller, call.sandbox(), call.captured("context")));
+  return call.no_content();
+}
+
+// --- code in a context -----------------------------------------------------------------------------------------------
+
+// What one execution comes to, gathered from what its interpreter says.
+class Outcomes {
+ public:
+  explicit Outcomes(uint64_t retained) : out_(retained), err_(retained) {}
+
+  void take(const Json& message) {
+    std::string type = message.value("type", "");
+    if (type == "stdout") out_.add(message.value("text", ""));
+    if (type == "stderr") err_.add(message.value("text", ""));
+    if (type == "result") take_result(message);
+    if (type == "error")
+      error_ = {{"name", message.value("name", "")}, {"value", message.value("value", "")}, {"traceback", message.value("traceback", "")}};
+    if (type == "done") status_ = message.value("status", "ok");
+  }
+  bool done() const { return !status_.empty(); }
+  bool timed_out = false;
+  bool lost = false;  // the interpreter ended meanwhile
+
+  // The ExecResult, with what only contexts have beside it.
+  Document result(const live::Execution& execution, const std::string& sandbox, int64_t started_ms, double took_ms,
+                  const Usage& usage) {
+    ExecResult result;
+    result.exec_id = execution.id();
+    result.sandbox_id = sandbox;
+    result.status = timed_out ? ExecStatus::Timeout : lost ? ExecStatus::Killed : status_ == "ok" ? ExecStatus::Success : ExecStatus::Error;
+    if (result.status == ExecStatus::Success || result.status == ExecStatus::Error)
+      result.exit_code = result.status == ExecStatus::Success ? 0 : 1;
+    result.out = out_.take();
+    result.err = err_.take();
+    result.started_at = std::chrono::system_clock::time_point(milliseconds(started_ms));
+    result.duration_ms = took_ms;
+    result.usage = usage;
+    result.why = why(result.status);
+    Document document = Document::parse(to_json(result, JsonLayout::Line));
+    document["results"] = std::move(results_);
+    document["context_id"] = execution.context();
+    document["error"] = error_;
+    return document;
+  }
+
+ private:
+  void take_result(const Json& message) {
+    size_t size = message.dump().size();
+    if (results_.size() >= kMostResults || result_bytes_ + size > kMostResultBytes) return;
+    result_bytes_ += size;
+    results_.push_back({{"main", message.value("main", false)}, {"formats", Document::parse(message.value("formats", Json::object()).dump())}});
+  }
+
+  std::string why(ExecStatus status) const {
+    switch (status) {
+      case ExecStatus::Timeout:
+        return lost ? "it took too long, and the context was lost with it" : "it took too long, and was interrupted";
+      case ExecStatus::Killed:
+        return "the context's interpreter ended";
+      case ExecStatus::Success:
+        return "it ended";
+      default:
+        if (status_ == "interrupted") return "it was interrupted";
+        return concat("it raised ", error_.is_object() ? error_["name"].get<std::string>() : "an error");
+    }
+  }
+
+  Retained out_;
+  Retained err_;
+  Document results_ = Document::array();
+  size_t result_bytes_ = 0;
+  Document error_;
+  std::string status_;
+};
+
+struct CodeRequest {
+  std::string context;
+  std::string language;
+  std::string code;
+  milliseconds timeout{0};
+  milliseconds grace{2000};
+  uint64_t retained = 1 * kMiB;
+};
+
+Result<CodeRequest> parse_code(const Json& body, const Limits& defaults) {
+  Fields fields(body);
+  CodeRequest request;
+  request.context = COVE_TRY(required(fields, "context", fields.text("context")));
+  request.code = COVE_TRY(required(fields, "code", fields.data("code")));
+  request.language = COVE_TRY(fields.text("language")).value_or("python");
+  request.timeout = defaults.timeout.value;
+  request.grace = defaults.grace;
+  request.retained = defaults.retained;
+  if (auto nested = COVE_TRY(fields.object("limits"))) {
+    Limits limits;
+    COVE_TRY(take_limits(*nested, limits));
+    if (limits.timeout.named) request.timeout = limits.timeout.value;
+    if (nested->raw("grace")) request.grace = limits.grace;
+    if (nested->raw("retained")) request.retained = limits.retained;
+    COVE_TRY(nested->finish());
+  }
+  if (auto timeout = COVE_TRY(fields.duration("timeout"))) request.timeout = *timeout;
+  COVE_TRY(fields.finish());
+  return request;
+}
+
+std::string event_of(uint64_t seq, const Json& message) {
+  Document data = {{"seq", seq}};
+  std::string type = message.value("type", "");
+  if (type == "stdout" || type == "stderr") data["text"] = message.value("text", "");
+  if (type == "result") data["main"] = message.value("main", false), data["formats"] = Document::parse(message.value("formats", Json::object()).dump());
+  if (type == "error") for (const char* name : {"name", "value", "traceback"}) data[name] = message.value(name, "");
+  return sse_event(seq, type, dump(data));
+}
+
+// Runs one execution to its end, or to that of its caller.
+class Runner {
+ public:
+  Runner(Call& call, live::Execution& execution, const CodeRequest& request, EventStream* stream)
+      : call_(call), execution_(execution), request_(request), stream_(stream), outcomes(request.retained) {
+    if (request.timeout.count() > 0) deadline_ = Clock::now() + request.timeout;
+  }
+
+  // False where nobody is left to be told.
+  bool run() {
+    while (!outcomes.done() && !outcomes.lost) {
+      if (!take()) return false;
+      if (outcomes.done() || outcomes.lost) break;
+      if (!hold_time()) continue;
+      if (wait() == http::Exchange::Wake::Gone) return false;
+    }
+    return true;
+  }
+
+ private:
+  bool take() {
+    Result<std::vector<Json>> messages = execution_.next();
+    if (!messages) return outcomes.lost = true;
+    for (const Json& message : *messages) {
+      outcomes.take(message);
+      if (stream_ && message.value("type", "") != "done" && !stream_->send(event_of(++seq, message))) return false;
+    }
+    return true;
+  }
+
+  // First an interrupt, which the code may survive; then the context goes. False where it just did.
+  bool hold_time() {
+    if (!deadline_ || Clock::now() < *deadline_) return true;
+    if (outcomes.timed_out) {
+      (void)execution_.kill();
+      outcomes.lost = true;
+      return false;
+    }
+    outcomes.timed_out = true;
+    deadline_ = Clock::now() + request_.grace;
+    (void)execution_.interrupt();
+    return true;
+  }
+
+  http::Exchange::Wake wait() {
+    milliseconds patience = kTurn;
+    if (deadline_) patience = std::clamp(std::chrono::ceil<milliseconds>(*deadline_ - Clock::now()), milliseconds(1), kTurn);
+    return call_.exchange.wait(execution_.fd(), patience);
+  }
+
+  Call& call_;
+  live::Execution& execution_;
+  const CodeRequest& request_;
+  EventStream* stream_;
+  std::optional<Clock::time_point> deadline_;
+
+ public:
+  Outcomes outcomes;
+  uint64_t seq = 0;
+};
+
+Usage minus(Usage now, const Usage& before) {
+  now.cpu_user_ms -= std::min(before.cpu_user_ms, now.cpu_user_ms);
+  now.cpu_system_ms -= std::min(before.cpu_system_ms, now.cpu_system_ms);
+  now.io_read_bytes -= std::min(before.io_read_bytes, now.io_read_bytes);
+  now.io_write_bytes -= std::min(before.io_write_bytes, now.io_write_bytes);
+  now.disk_written_bytes -= std::min(before.disk_written_bytes, now.disk_written_bytes);
+  return now;
+}
+
+Usage usage_now(Call& call) {
+  Result<Stats> stats = call.engine().stats(call.caller, call.sandbox());
+  return stats ? stats->total : Usage();
+}
+
+}  // namespace
+
+bool names_context(const Json& body) { return body.is_object() && body.contains("context") && !body["context"].is_null(); }
+
+Outcome run_in_context(Call& call, const Json& body) {
+  bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
+  bool streamed = accepts(call.request(), kEventStream);
+  if (!wait && !streamed)
+    return invalid("code in a context is waited for (?wait=true) or streamed (Accept: text/event-stream)");
+  live::SandboxInfo sandbox = COVE_TRY(call.engine().find(call.caller, call.sandbox()));
+  CodeRequest request = COVE_TRY(parse_code(body, sandbox.spec.limits));
+  if (request.context == "default")
+    request.context = COVE_TRY(call.api.contexts.find_or_create(call.caller, call.sandbox(), {request.language, concat("default-", request.language), "", {}, ""})).id;
+  Usage before = usage_now(call);
+  auto execution = COVE_TRY(call.api.contexts.execute(call.caller, call.sandbox(), request.context, request.code));
+  int64_t started_ms = live::now_ms();
+  Clock::time_point started = Clock::now();
+  std::optional<EventStream> stream;
+  if (streamed) {
+    stream.emplace(call.exchange);
+    if (!stream->begin()) return {};
+  }
+  Runner runner(call, *execution, request, stream ? &*stream : nullptr);
+  if (!runner.run()) return {};
+  double took = std::chrono::duration<double, std::milli>(Clock::now() - started).count();
+  std::string result = dump(runner.outcomes.result(*execution, sandbox.spec.id, started_ms, took, minus(usage_now(call), before)));
+  call.engine().note(call.caller, "context.executed", sandbox.spec.id, execution->context(), "{}");
+  if (!stream) return call.respond(200, result);
+  uint64_t seq = runner.seq + 1;
+  if (stream->send(sse_event(seq, "exit", dump_with({{"seq", seq}}, "result", result)))) (void)stream->end();
+  return {};
+}
+
+void add_contexts(Routes& routes) {
+  routes.add("POST", "/v1/sandboxes/{id}/contexts", kTokenRun, create_context);
+  routes.add("GET", "/v1/sandboxes/{id}/contexts", kTokenRead, list_contexts);
+  routes.add("GET", "/v1/sandboxes/{id}/contexts/{context}", kTokenRead, get_context);
+  routes.add("DELETE", "/v1/sandboxes/{id}/contexts/{context}", kTokenRun, delete_context);
+  routes.add("POST", "/v1/sandboxes/{id}/contexts/{context}/restart", kTokenRun, restart_context);
+  routes.add("POST", "/v1/sandboxes/{id}/contexts/{context}/interrupt", kTokenRun, interrupt_context);
+}
+
+}  // namespace cove::api

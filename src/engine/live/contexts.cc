@@ -1,0 +1,340 @@
+#include "engine/live/contexts.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+#include "base/id.h"
+#include "base/text.h"
+#include "context_kernels.h"
+
+namespace cove::live {
+namespace {
+
+using Json = nlohmann::json;
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kTag = "context";
+constexpr milliseconds kStartPatience(30'000);
+constexpr milliseconds kWritePatience(30'000);
+constexpr milliseconds kTurnPatience(10 * 60'000);  // for others who use the same context
+constexpr size_t kPortion = 1 << 20;
+constexpr size_t kLongestLine = 64 << 20;
+constexpr size_t kMostContexts = 100;  // of a sandbox
+
+struct Kernel {
+  std::string_view language;
+  std::vector<std::string> interpreter;
+  std::string_view extension;
+  std::string_view program;
+};
+
+const std::vector<Kernel>& kernels() {
+  static const std::vector<Kernel> kKernels = {
+      {"python", {"python3"}, ".py", kPythonKernel},
+      {"javascript", {"node"}, ".mjs", kJavascriptKernel},
+  };
+  return kKernels;
+}
+
+Result<const Kernel*> find_kernel(const std::string& language) {
+  std::vector<std::string> names;
+  for (const Kernel& kernel : kernels()) {
+    if (kernel.language == language) return &kernel;
+    names.emplace_back(kernel.language);
+  }
+  return fail(Error(Code::Invalid, concat("there are no contexts in '", language, "'"))
+                  .hint(concat("there are in ", join(names, " and "))));
+}
+
+// "context/python/NAME": what makes an exec a context.
+std::string tag_of(const ContextOrder& order) { return concat(kTag, "/", order.language, "/", order.name); }
+
+std::optional<ContextInfo> info_of(const ExecInfo& exec) {
+  const std::string& tag = exec.order.tag;
+  if (!tag.starts_with(concat(kTag, "/"))) return std::nullopt;
+  size_t language = tag.find('/') + 1;
+  size_t name = tag.find('/', language);
+  if (name == std::string::npos) return std::nullopt;
+  return ContextInfo{exec.id,           exec.sandbox_id,      tag.substr(language, name - language),
+                     tag.substr(name + 1), exec.order.spec.cwd, exec.started_ms};
+}
+
+std::unexpected<Error> no_context(const std::string& context) {
+  return fail(Error(Code::NotFound, concat("there is no context '", context, "' in this sandbox"))
+                  .hint("its interpreter may have ended; GET …/contexts has those there are"));
+}
+
+std::unexpected<Error> ended() {
+  return fail(Error(Code::Conflict, "the context's interpreter has ended").hint("restart the context, or make another"));
+}
+
+Result<void> write_kernel(View& view, const std::string& path, std::string_view program) {
+  UniqueFd file = COVE_TRY(view.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
+  while (!program.empty()) {
+    ssize_t count = ::write(file.get(), program.data(), program.size());
+    if (count <= 0) return fail_errno(concat("write ", path, " in the sandbox"));
+    program.remove_prefix(static_cast<size_t>(count));
+  }
+  return {};
+}
+
+}  // namespace
+
+class Contexts::Channel {
+ public:
+  static Result<std::shared_ptr<Channel>> open(std::shared_ptr<Exec> exec, uint64_t from) {
+    auto channel = std::make_shared<Channel>();
+    channel->follower_ = COVE_TRY(exec->follow(from));
+    channel->exec_ = std::move(exec);
+    return channel;
+  }
+
+  // Whoever has the turn alone may use the rest.
+  bool take_turn(milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, patience, [this] { return !busy_; })) return false;
+    return busy_ = true;
+  }
+  void give_turn() {
+    {
+      std::lock_guard lock(mutex_);
+      busy_ = false;
+    }
+    changed_.notify_one();
+  }
+  bool busy() const {
+    std::lock_guard lock(mutex_);
+    return busy_;
+  }
+
+  Exec& exec() { return *exec_; }
+  int fd() const { return follower_->fd(); }
+
+  Result<void> say(const Json& request) {
+    return exec_->write_input(request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", kWritePatience);
+  }
+
+  // What the kernel has said meanwhile.
+  Result<std::vector<Json>> hear() {
+    std::vector<Json> messages;
+    for (const Chunk& chunk : COVE_TRY(follower_->next(kPortion))) {
+      if (chunk.stream == Stream::Err) {
+        messages.push_back({{"type", "stderr"}, {"text", chunk.data}});
+        continue;
+      }
+      line_ += chunk.data;
+      take_lines(messages);
+      if (line_.size() > kLongestLine) return fail(Code::Exhausted, "the context's interpreter sent a line without end");
+    }
+    if (messages.empty() && follower_->at_end()) return ended();
+    return messages;
+  }
+
+  // Until the kernel says that it is ready.
+  Result<void> wait_for_ready() {
+    Clock::time_point until = Clock::now() + kStartPatience;
+    std::string complaint;
+    while (true) {
+      Result<std::vector<Json>> messages = hear();
+      if (!messages) return why_not_ready(complaint);
+      for (const Json& message : *messages) {
+        if (message.value("type", "") == "ready") return {};
+        if (message.value("type", "") == "stderr") complaint += message.value("text", "");
+      }
+      auto left = std::chrono::duration_cast<milliseconds>(until - Clock::now()).count();
+      pollfd polled = {fd(), POLLIN, 0};
+      if (left <= 0 || ::poll(&polled, 1, static_cast<int>(left)) <= 0)
+        return fail(Code::Unavailable, "the context's interpreter does not come up");
+    }
+  }
+
+ private:
+  void take_lines(std::vector<Json>& messages) {
+    size_t from = 0;
+    for (size_t end; (end = line_.find('\n', from)) != std::string::npos; from = end + 1) {
+      Json message = Json::parse(std::string_view(line_).substr(from, end - from), nullptr, false);
+      if (message.is_object()) messages.push_back(std::move(message));
+    }
+    line_.erase(0, from);
+  }
+
+  Result<void> why_not_ready(const std::string& complaint) const {
+    if (std::optional<Error> failure = exec_->failure()) return fail(*failure);
+    Json result = Json::parse(exec_->info().result, nullptr, false);
+    std::string why = result.is_object() ? result.value("why", "") : "";
+    return fail(Error(Code::Unavailable, concat("the context's interpreter did not start: ", complaint.empty() ? why : complaint)));
+  }
+
+  std::shared_ptr<Exec> exec_;
+  std::unique_ptr<Follower> follower_;
+  std::string line_;  // what has no end yet
+
+  mutable std::mutex mutex_;  // of the turn
+  std::condition_variable changed_;
+  bool busy_ = false;
+};
+
+namespace {
+
+class LiveExecution : public Execution {
+ public:
+  LiveExecution(std::shared_ptr<Contexts::Channel> channel, std::string context)
+      : channel_(std::move(channel)), context_(std::move(context)), id_(make_id()) {}
+  ~LiveExecution() override {
+    // Code that nobody waits for any more is stopped: the next one in this context is not to wait for it.
+    if (!done_) static_cast<void>(channel_->exec().signal(SIGINT, false));
+    channel_->give_turn();
+  }
+
+  Result<void> begin(const std::string& code) {
+    COVE_TRY(channel_->hear());  // what was said to nobody
+    Result<void> said = channel_->say({{"id", id_}, {"type", "execute"}, {"code", code}});
+    done_ = !said;
+    return said;
+  }
+
+  const std::string& id() const override { return id_; }
+  const std::string& context() const override { return context_; }
+  int fd() const override { return channel_->fd(); }
+  Result<void> interrupt() override { return channel_->exec().signal(SIGINT, false); }
+  Result<void> kill() override { return channel_->exec().kill(); }
+
+  Result<std::vector<Json>> next() override {
+    Result<std::vector<Json>> messages = channel_->hear();
+    if (!messages) {
+      done_ = true;
+      return messages;
+    }
+    // The kernel's own words, of which it cannot know whom they concern, have no id.
+    std::erase_if(*messages, [this](const Json& message) { return message.contains("id") && message["id"] != id_; });
+    for (const Json& message : *messages) done_ = done_ || message.value("type", "") == "done";
+    return messages;
+  }
+
+ private:
+  std::shared_ptr<Contexts::Channel> channel_;
+  std::string context_;
+  std::string id_;
+  bool done_ = false;
+};
+
+}  // namespace
+
+Result<ContextInfo> Contexts::create(const Caller& caller, const std::string& sandbox, const ContextOrder& order) {
+  const Kernel* kernel = COVE_TRY(find_kernel(order.language));
+  if (order.name.find('/') != std::string::npos) return fail(Code::Invalid, "the name of a context has no slash");
+  if (COVE_TRY(list(caller, sandbox)).size() >= kMostContexts)
+    return fail(Code::Exhausted, concat("a sandbox has at most ", kMostContexts, " contexts"));
+  std::string path = concat("/tmp/.cove-context-", make_id(), kernel->extension);
+  Engine::FileLease lease = COVE_TRY(engine_.files(caller, sandbox, order.user, Scope::Run));
+  COVE_TRY_NOTE("put the interpreter's kernel into the sandbox", write_kernel(*lease.view, path, kernel->program));
+  ExecOrder exec;
+  exec.spec.argv = kernel->interpreter;
+  exec.spec.argv.push_back(path);
+  exec.spec.env = order.env;
+  exec.spec.cwd = order.cwd;
+  exec.spec.user = order.user;
+  exec.limits.timeout.name(milliseconds(0));  // each execution has one of its own
+  exec.detached = true;
+  exec.tag = tag_of(order);
+  Result<std::shared_ptr<Exec>> started = engine_.exec(caller, sandbox, std::move(exec));
+  Result<std::shared_ptr<Channel>> channel =
+      started ? Channel::open(*started, 1) : Result<std::shared_ptr<Channel>>(std::unexpected(started.error()));
+  Result<void> ready = channel ? (*channel)->wait_for_ready() : std::unexpected(channel.error());
+  static_cast<void>(lease.view->remove(path, Depth::One));
+  if (!ready) {
+    if (started && !(*started)->ended()) static_cast<void>((*started)->kill());
+    return fail(std::move(ready.error()).note(concat("start a context in ", order.language)));
+  }
+  ContextInfo info = *info_of((*started)->info());
+  std::lock_guard lock(mutex_);
+  held_[info.id] = *channel;
+  return info;
+}
+
+Result<std::vector<ContextInfo>> Contexts::list(const Caller& caller, const std::string& sandbox) {
+  Engine::ExecFilter running;
+  running.state = ExecState::Running;
+  std::vector<ContextInfo> contexts;
+  std::string after;
+  do {
+    Page<ExecInfo> page = COVE_TRY(engine_.list_execs(caller, sandbox, running, after, 1000));
+    for (const ExecInfo& exec : page.items)
+      if (std::optional<ContextInfo> info = info_of(exec)) contexts.push_back(std::move(*info));
+    after = page.next;
+  } while (!after.empty());
+  std::lock_guard lock(mutex_);
+  for (ContextInfo& info : contexts) {
+    auto held = held_.find(info.id);
+    info.busy = held != held_.end() && held->second->busy();
+  }
+  return contexts;
+}
+
+Result<ContextInfo> Contexts::find(const Caller& caller, const std::string& sandbox, const std::string& context) {
+  for (ContextInfo& info : COVE_TRY(list(caller, sandbox)))
+    if (info.id == context || (!info.name.empty() && info.name == context)) return std::move(info);
+  return no_context(context);
+}
+
+Result<void> Contexts::remove(const Caller& caller, const std::string& sandbox, const std::string& context) {
+  ContextInfo info = COVE_TRY(find(caller, sandbox, context));
+  std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, info.id, Scope::Run));
+  {
+    std::lock_guard lock(mutex_);
+    held_.erase(info.id);
+  }
+  return exec->ended() ? Result<void>() : exec->kill();
+}
+
+Result<ContextInfo> Contexts::restart(const Caller& caller, const std::string& sandbox, const std::string& context) {
+  ContextInfo info = COVE_TRY(find(caller, sandbox, context));
+  std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, info.id, Scope::Run));
+  const ExecSpec old = exec->info().order.spec;
+  COVE_TRY(remove(caller, sandbox, info.id));
+  return create(caller, sandbox, {info.language, info.name, old.cwd, old.env, old.user});
+}
+
+Result<void> Contexts::interrupt(const Caller& caller, const std::string& sandbox, const std::string& context) {
+  ContextInfo info = COVE_TRY(find(caller, sandbox, context));
+  return COVE_TRY(engine_.find_exec(caller, sandbox, info.id, Scope::Run))->signal(SIGINT, false);
+}
+
+// One that an earlier server made is followed from where it is now.
+Result<std::shared_ptr<Contexts::Channel>> Contexts::channel(const Caller& caller, const std::string& sandbox,
+                                                             const std::string& context) {
+  std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, context, Scope::Run));
+  std::lock_guard lock(mutex_);
+  // Those that have ended are let go of on this occasion.
+  std::erase_if(held_, [](const auto& each) { return !each.second->busy() && each.second->exec().ended(); });
+  auto held = held_.find(context);
+  if (held != held_.end()) return held->second;
+  std::shared_ptr<Channel> channel = COVE_TRY(Channel::open(exec, exec->info().next_seq));
+  held_[context] = channel;
+  return channel;
+}
+
+Result<std::unique_ptr<Execution>> Contexts::execute(const Caller& caller, const std::string& sandbox,
+                                                     const std::string& context, const std::string& code) {
+  ContextInfo info = COVE_TRY(find(caller, sandbox, context));
+  std::shared_ptr<Channel> used = COVE_TRY(channel(caller, sandbox, info.id));
+  if (!used->take_turn(kTurnPatience))
+    return fail(Error(Code::Conflict, concat("context ", info.id, " is busy")).hint("interrupt what runs in it"));
+  auto execution = std::make_unique<LiveExecution>(used, info.id);
+  COVE_TRY(execution->begin(code));
+  return execution;
+}
+
+Result<ContextInfo> Contexts::find_or_create(const Caller& caller, const std::string& sandbox, const ContextOrder& order) {
+  std::lock_guard lock(making_);
+  Result<ContextInfo> there = find(caller, sandbox, order.name);
+  if (there || there.error().code() != Code::NotFound) return there;
+  return create(caller, sandbox, order);
+}
+
+}  // namespace cove::live

@@ -1,0 +1,82 @@
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "engine/live/engine.h"
+
+namespace cove::live {
+
+// A stateful interpreter in a sandbox, as in a notebook.
+struct ContextInfo {
+  std::string id;
+  std::string sandbox_id;
+  std::string language;
+  std::string name;  // may be empty
+  std::string cwd;   // empty: the sandbox's
+  int64_t created_ms = 0;
+  bool busy = false;
+};
+
+struct ContextOrder {
+  std::string language = "python";
+  std::string name;
+  std::string cwd;
+  Environment env;
+  std::string user;
+};
+
+// Code that runs in a context. Whoever holds it has the context for himself. One thread.
+class Execution {
+ public:
+  using Json = nlohmann::json;
+  virtual ~Execution() = default;
+  virtual const std::string& id() const = 0;
+  virtual const std::string& context() const = 0;
+  // What the interpreter has said about it since the last call: stdout, stderr, result, error, and at the end done.
+  virtual Result<std::vector<Json>> next() = 0;
+  // Readable when `next` may have something.
+  virtual int fd() const = 0;
+  // Stops the code; the context lives on, if the code lets it.
+  virtual Result<void> interrupt() = 0;
+  // Ends the context with it.
+  virtual Result<void> kill() = 0;
+};
+
+// The contexts of all sandboxes. A context is an exec whose program is an interpreter's kernel (src/context/): it has the
+// exec's id, lives as long, and is found again by a later server. Thread-safe.
+class Contexts {
+ public:
+  explicit Contexts(Engine& engine) : engine_(engine) {}
+
+  Result<ContextInfo> create(const Caller& caller, const std::string& sandbox, const ContextOrder& order);
+  Result<std::vector<ContextInfo>> list(const Caller& caller, const std::string& sandbox);
+  Result<ContextInfo> find(const Caller& caller, const std::string& sandbox, const std::string& context);
+  Result<void> remove(const Caller& caller, const std::string& sandbox, const std::string& context);
+  // A new interpreter in place of this one: another id, with the same name, language and folder.
+  Result<ContextInfo> restart(const Caller& caller, const std::string& sandbox, const std::string& context);
+  Result<void> interrupt(const Caller& caller, const std::string& sandbox, const std::string& context);
+  // Waits while something else runs in the context.
+  Result<std::unique_ptr<Execution>> execute(const Caller& caller, const std::string& sandbox,
+                                             const std::string& context, const std::string& code);
+  // The context of this name in the sandbox; made where there is none.
+  Result<ContextInfo> find_or_create(const Caller& caller, const std::string& sandbox, const ContextOrder& order);
+
+  // Its channel: what is said to the kernel, and what it says.
+  class Channel;
+
+ private:
+  Result<std::shared_ptr<Channel>> channel(const Caller& caller, const std::string& sandbox, const std::string& context);
+
+  Engine& engine_;
+  std::mutex mutex_;  // of the channels
+  std::map<std::string, std::shared_ptr<Channel>> held_;  // by context
+  std::mutex making_;                                     // of named ones: one after the other
+};
+
+}  // namespace cove::live
