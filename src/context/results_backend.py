@@ -1,0 +1,96 @@
+"""A matplotlib backend for plain scripts: figures become files.
+
+With MPLBACKEND=module://results_backend, every figure that pyplot.show() would show, and every one that is open when
+the interpreter ends, is written as PNG into the folder $COVE_RESULTS: figure-01.png and on. Without that folder nothing
+happens. pyplot.show() does not wait, and closes what it has given.
+"""
+
+import atexit
+import io
+import os
+
+from matplotlib._pylab_helpers import Gcf
+from matplotlib.backend_bases import FigureManagerBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+MOST_FIGURES = 32
+MOST_BYTES = 8 << 20
+
+
+class FigureManager(FigureManagerBase):
+    def show(self):
+        """For Figure.show()."""
+        give(self)
+
+
+class FigureCanvas(FigureCanvasAgg):
+    manager_class = FigureManager
+
+
+def new_figure_manager(number, *arguments, FigureClass=None, **named):
+    from matplotlib.figure import Figure
+
+    return new_figure_manager_given_figure(number, (FigureClass or Figure)(*arguments, **named))
+
+
+def new_figure_manager_given_figure(number, figure):
+    return FigureManager(FigureCanvas(figure), number)
+
+
+def draw_if_interactive():
+    pass
+
+
+def show(*_arguments, **_named):
+    for manager in Gcf.get_all_fig_managers():
+        give(manager)
+
+
+def give(manager):
+    """Writes the figure and closes it; what goes wrong is no concern of the script."""
+    Gcf.destroy(manager.num)
+    folder = os.environ.get("COVE_RESULTS", "")
+    if not os.path.isdir(folder):
+        return
+    try:
+        write(folder, manager.canvas.figure)
+    except Exception:
+        pass
+
+
+def write(folder, figure):
+    """Under the next free number, unless there are enough. Other processes write into the same folder."""
+    if os.path.exists(path_of(folder, MOST_FIGURES)):
+        return
+    data = bounded_png(figure)
+    for number in range(1, MOST_FIGURES + 1):
+        try:
+            with open(path_of(folder, number), "xb") as file:
+                file.write(data)
+            return
+        except FileExistsError:
+            continue
+
+
+def path_of(folder, number):
+    return os.path.join(folder, "figure-%02d.png" % number)
+
+
+def bounded_png(figure):
+    """Of a figure that is too large, a smaller picture."""
+    data = png(figure, figure.dpi)
+    if len(data) > MOST_BYTES:
+        data = png(figure, figure.dpi * 0.8 * (MOST_BYTES / len(data)) ** 0.5)
+    if len(data) > MOST_BYTES:
+        raise ValueError("too large")
+    return data
+
+
+def png(figure, dpi):
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=dpi, bbox_inches="tight")
+    return file.getvalue()
+
+
+# Runs before matplotlib's own, which closes all figures.
+atexit.register(show)
