@@ -76,6 +76,7 @@ constexpr const char* kTaken[] = {
     "issue.net",
     // languages and tools
     "python*",
+    "matplotlibrc",
     "perl",
     "java*",
     ".java",

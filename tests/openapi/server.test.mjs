@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import './cases/sandboxes.mjs';
 import './cases/execs.mjs';
+import './cases/contexts.mjs';
 import './cases/files.mjs';
 import './cases/access.mjs';
 import './cases/server.mjs';
