@@ -42,6 +42,8 @@ constexpr OptionInfo kOptions[] = {
     {"admission-sandboxes", '\0', "NUMBER", "sandboxes in all (default: 1000)", kRoom},
     {"admission-memory", '\0', "SIZE", "memory of all (default: 80 % of the machine's)", kRoom},
     {"admission-disk", '\0', "SIZE", "disk of all", kRoom},
+    {"pool-size", '\0', "NUMBER", "sandboxes kept ready before they are asked for (default: 8)", kRoom},
+    {"pool-languages", '\0', "NAMES", "whose interpreters may wait in them (default: python,javascript)", kRoom},
     {"quotas-sandboxes", '\0', "NUMBER", "of a project", kRoom},
     {"quotas-memory", '\0', "SIZE", "", kRoom},
     {"quotas-disk", '\0', "SIZE", "", kRoom},

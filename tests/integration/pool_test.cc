@@ -1,0 +1,189 @@
+// Sandboxes that are kept ready: each is handed out once, and is as one that was just made.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <regex>
+#include <set>
+#include <thread>
+
+#include "support/server.h"
+
+namespace cove::test {
+namespace {
+
+using nlohmann::json;
+using testing::HasSubstr;
+
+// A server with a pool of some size; without one where it is 0.
+class PooledServer {
+ public:
+  explicit PooledServer(int size) : server_({"--pool-size", std::to_string(size)}) {}
+
+  bool running() const { return server_.running(); }
+  HttpResponse call(const std::string& method, const std::string& target, const json& body = nullptr) const {
+    return fetch(server_.socket(), {method, target, {{"content-type", "application/json"}}, body.is_null() ? "" : body.dump()});
+  }
+  std::string make(const json& body = json::object()) const {
+    HttpResponse response = call("POST", "/v1/sandboxes", body);
+    EXPECT_EQ(response.status, 201) << response.body;
+    return response.json().value("id", "none");
+  }
+  json run(const std::string& id, const json& body) const {
+    HttpResponse response = call("POST", "/v1/sandboxes/" + id + "/execs?wait=true", body);
+    EXPECT_EQ(response.status, 200) << response.body;
+    return response.json();
+  }
+  // In a fresh sandbox that is gone afterwards.
+  json run_once(const json& body) const {
+    std::string id = make();
+    json result = run(id, body);
+    EXPECT_EQ(call("DELETE", "/v1/sandboxes/" + id).status, 204);
+    return result;
+  }
+  long metric(const std::string& name) const {
+    std::string text = call("GET", "/metrics").body;
+    size_t at = text.find("\n" + name + " ");
+    return at == text.npos ? -1 : std::atol(text.c_str() + at + name.size() + 2);
+  }
+  bool wait_for_ready(long count) const {
+    for (int i = 0; i < 1000 && metric("cove_pool_ready") < count; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return metric("cove_pool_ready") >= count;
+  }
+  // Until those that are handed out first have an interpreter of this language in them.
+  void teach(const std::string& language) const {
+    for (int i = 0; i < 12; ++i) run_once({{"language", language}, {"code", ""}});
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  }
+
+ private:
+  ServerUnderTest server_;
+};
+
+std::string text_of(const json& result) {
+  return result.value("stdout", json::object()).value("text", "") + result.value("stderr", json::object()).value("text", "");
+}
+
+// What differs between any two sandboxes.
+std::string without_names(std::string text) {
+  text = std::regex_replace(text, std::regex("e-[a-z0-9]{20}"), "GROUP");
+  text = std::regex_replace(text, std::regex("[a-z0-9]{20}"), "ID");
+  text = std::regex_replace(text, std::regex("cove-[0-9a-f]{8}-"), "cove-MARK-");
+  return std::regex_replace(text, std::regex("[A-Z][a-z]{2} +[0-9]+ [0-9]{2}:[0-9]{2}"), "TIME");
+}
+
+constexpr const char* kLookAround = R"(
+env | sort; id; hostname; pwd; umask; ulimit -a; cat /etc/machine-id 2>&1
+for folder in / /tmp /var/tmp /home/user /run /dev/shm /workspace; do (cd $folder && pwd && stat -c '%A %U %G %N' .* * 2>&1); done
+ps -e -o user=,args= | grep -v 'ps -e\|grep -v'
+cut -d' ' -f4- /proc/self/mountinfo | sed 's/[0-9]*:[0-9]* //' | sort | cut -d' ' -f1-4
+grep -E '^(Uid|Gid|Groups|Sig|Shd|Cap|NoNew|Seccomp:|Umask)' /proc/self/status
+ls -l /proc/self/fd | wc -l; cat /proc/self/cgroup; stat -c '%a %U %G %n' /tmp /home/user /dev/stdin /dev/stdout
+nice; cat /proc/self/oom_score_adj /proc/self/loginuid
+)";
+
+TEST(Pool, HandsOutWhatIsReady) {
+  PooledServer server(4);
+  ASSERT_TRUE(server.wait_for_ready(2));
+  std::string id = server.make();
+  EXPECT_EQ(server.metric("cove_pool_taken_total"), 1);
+  EXPECT_EQ(text_of(server.run(id, {{"argv", {"echo", "hi"}}})), "hi\n");
+  EXPECT_EQ(text_of(server.run(id, {{"shell", "echo again"}})), "again\n");
+}
+
+TEST(Pool, GivesEachToOneOnly) {
+  PooledServer server(8);
+  ASSERT_TRUE(server.wait_for_ready(2));
+  std::vector<std::string> ids(24);
+  std::vector<std::thread> callers;
+  for (std::string& id : ids) callers.emplace_back([&] { id = server.make({{"limits", {{"memory", "64m"}}}}); });
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), ids.size());
+  for (size_t i = 0; i < ids.size(); ++i) server.run(ids[i], {{"shell", "echo " + std::to_string(i) + " > /tmp/mine"}});
+  for (size_t i = 0; i < ids.size(); ++i)
+    EXPECT_EQ(text_of(server.run(ids[i], {{"argv", {"cat", "/tmp/mine"}}})), std::to_string(i) + "\n");
+}
+
+TEST(Pool, CannotBeToldFromACold) {
+  PooledServer cold(0), warm(4);
+  ASSERT_TRUE(cold.running() && warm.wait_for_ready(2));
+  std::string before = without_names(text_of(cold.run_once({{"shell", kLookAround}})));
+  ASSERT_THAT(before, HasSubstr("uid=1000(user)"));
+  EXPECT_EQ(without_names(text_of(warm.run_once({{"shell", kLookAround}}))), before);
+  EXPECT_EQ(warm.metric("cove_pool_taken_total"), 1);
+  // Also where an interpreter had been waiting in it that nobody wants.
+  warm.teach("python");
+  ASSERT_TRUE(warm.wait_for_ready(4));
+  EXPECT_EQ(without_names(text_of(warm.run_once({{"shell", "sleep 0.2\n" + std::string(kLookAround)}}))), before);
+  EXPECT_EQ(text_of(cold.run_once({{"shell", "cat"}, {"stdin", "given"}})), text_of(warm.run_once({{"shell", "cat"}, {"stdin", "given"}})));
+}
+
+TEST(Pool, KeepsSandboxesOfOtherLimitsReadyWhereTheyAreAskedFor) {
+  PooledServer server(4);
+  ASSERT_TRUE(server.wait_for_ready(2));
+  json wanted = {{"limits", {{"memory", "96m"}, {"processes", 50}}}};
+  server.make(wanted);
+  EXPECT_EQ(server.metric("cove_pool_missed_total"), 1);
+  long taken = server.metric("cove_pool_taken_total");
+  std::string last;
+  for (int i = 0; i < 200 && server.metric("cove_pool_taken_total") == taken; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    last = server.make(wanted);
+  }
+  EXPECT_GT(server.metric("cove_pool_taken_total"), taken);
+  json info = server.call("GET", "/v1/sandboxes/" + last).json();
+  EXPECT_EQ(info["enforced"]["memory"]["value"], "96 MiB");
+  EXPECT_EQ(info["enforced"]["processes"]["value"], "50");
+}
+
+TEST(Pool, RunsPythonThatWaited) {
+  PooledServer server(4);
+  ASSERT_TRUE(server.wait_for_ready(2));
+  server.teach("python");
+  ASSERT_TRUE(server.wait_for_ready(4));
+  constexpr const char* kCode = R"(import os, sys
+print(sys.argv == [__file__], os.listdir("/tmp") == [os.path.basename(__file__)], open(__file__).read()[:6])
+print(os.getcwd(), sys.stdin.read() == "", __name__)
+1/0)";
+  json result = server.run_once({{"language", "python"}, {"code", kCode}});
+  EXPECT_THAT(text_of(result), HasSubstr("True True import\n/home/user True __main__\n"));
+  EXPECT_THAT(text_of(result), HasSubstr("line 4, in <module>\n    1/0\n"));
+  EXPECT_EQ(result["exit_code"], 1);
+}
+
+TEST(Pool, RunsWhatAWaitingInterpreterCannot) {
+  PooledServer server(4);
+  ASSERT_TRUE(server.wait_for_ready(2));
+  server.teach("python");
+  auto python = [&](const std::string& code, json more = json::object()) {
+    json body = {{"language", "python"}, {"code", code}};
+    body.update(more);
+    return text_of(server.run_once(body));
+  };
+  EXPECT_EQ(python("import os; print(os.environ['A'])", {{"env", {{"A", "b"}}}}), "b\n");
+  EXPECT_EQ(python("print(input())", {{"stdin", "typed"}}), "typed\n");
+  EXPECT_EQ(python("import os; print(os.getcwd())", {{"cwd", "/tmp"}}), "/tmp\n");
+  EXPECT_EQ(python("import os; print(os.getuid())", {{"user", "root"}}), "0\n");
+  EXPECT_EQ(python("# -*- coding: latin-1 -*-\nprint(1)"), "1\n");
+  EXPECT_EQ(python("x = '" + std::string(100'000, 'x') + "'\nprint(len(x))"), "100000\n");
+  EXPECT_EQ(text_of(server.run_once({{"language", "javascript"}, {"code", "console.log(__filename.slice(-3))"}})), ".js\n");
+}
+
+TEST(Pool, IsGoneWithTheServer) {
+  std::string folder;
+  {
+    ServerUnderTest server({"--pool-size", "3"});
+    ASSERT_TRUE(server.running());
+    folder = server.folder();
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    EXPECT_EQ(server.stop(), 0);
+    EXPECT_EQ(std::system(("test -z \"$(ls " + folder + "/state/run | grep -v api.sock)\"").c_str()), 0);
+    EXPECT_NE(std::system(("grep -q ' " + folder + "/state/run/[a-z0-9]\\{20\\}' /proc/net/unix").c_str()), 0);
+  }
+}
+
+}  // namespace
+}  // namespace cove::test
