@@ -111,13 +111,15 @@ class Crew::State : public std::enable_shared_from_this<State> {
   }
 
   bool wait_for_lead(std::unique_lock<std::mutex>& lock) {
-    if (dismissed_ || !led_) return !dismissed_;
-    Waiting self;
-    waiting_.push_back(&self);
-    self.wake.wait_for(lock, kIdleFor, [&] { return self.chosen || dismissed_; });
-    std::erase(waiting_, &self);
-    if (dismissed_ || self.chosen) return !dismissed_;
-    return waiting_.size() < kSpare && wait_for_lead(lock);
+    while (led_ && !dismissed_) {
+      Waiting self;
+      waiting_.push_back(&self);
+      self.wake.wait_for(lock, kIdleFor, [&] { return self.chosen || dismissed_; });
+      std::erase(waiting_, &self);
+      if (self.chosen) break;
+      if (waiting_.size() >= kSpare) return false;
+    }
+    return !dismissed_;
   }
 
   // To the one who became idle last: its stack is still in the caches.

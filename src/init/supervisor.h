@@ -32,6 +32,8 @@ class Supervisor {
   [[noreturn]] void run();
 
  private:
+  friend struct SupervisorFuzzer;  // of tests/fuzz
+
   // A program that runs, or has ended and is remembered for a server to come.
   struct Program {
     std::string id;

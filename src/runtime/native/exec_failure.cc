@@ -12,7 +12,8 @@ constexpr int kCannotExecute = 126;
 constexpr int kOurs = 125;
 
 ExecFailed execute_failure(const wire::ExecRequest& request, int errnum) {
-  std::string what = concat("execute ", request.argv[0]);
+  // What an earlier server started is known by its id alone.
+  std::string what = concat("execute ", request.argv.empty() ? "the program" : request.argv[0]);
   if (errnum == ENOENT)
     return {request.id,
             Error::from_errno(errnum, what).hint("is it installed in the image? the search goes by the PATH inside"),

@@ -65,6 +65,7 @@ Result<std::unique_ptr<sys::Cgroup>> LocalHand::copy_of(const sys::Cgroup& group
 }
 
 Result<ExecGroup> LocalHand::take_exec_group() {
+  if (!parts_.group) return no_groups("an exec's group");
   if (parts_.spec.single_exec)
     return ExecGroup{{}, COVE_TRY(copy_of(*parts_.group, {})), COVE_TRY(parts_.group->open_join_fds())};
   if (!spare_.group) {
@@ -90,9 +91,9 @@ void LocalHand::make_spare() {
 
 Result<std::unique_ptr<sys::Cgroup>> LocalHand::adopt_exec_group(const std::string& name) {
   if (!parts_.group) return no_groups("an exec's group");
-  std::unique_ptr<sys::Cgroup>& group = exec_groups_[name];
-  if (!group) group = COVE_TRY(parts_.group->adopt_child(name));
-  return copy_of(*group, name);
+  auto found = exec_groups_.find(name);
+  if (found == exec_groups_.end()) found = exec_groups_.emplace(name, COVE_TRY(parts_.group->adopt_child(name))).first;
+  return copy_of(*found->second, name);
 }
 
 Result<void> LocalHand::kill_exec_group(const std::string& name) {
