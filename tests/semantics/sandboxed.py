@@ -1,0 +1,114 @@
+"""Programs in fresh sandboxes of a server of its own."""
+
+import base64
+import pathlib
+import sys
+import threading
+import time
+
+from outcome import Outcome, masked
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "crash"))
+from server import Server, read  # noqa: E402
+
+RETAINED = 16 << 20  # bytes of each stream in a result
+TIMEOUT = "60s"
+POOL = 4
+REFILL_PATIENCE = 5  # seconds
+
+
+class NotStarted(Exception):
+    """The server."""
+
+
+class Sandboxed:
+    def __init__(self, programs, pool, settings=()):
+        self.server = Server(programs, settings)
+        self.pool = pool
+        self.clients = threading.local()
+
+    def start(self):
+        try:
+            started = self.server.start()
+        except AssertionError as error:
+            raise NotStarted(str(error)) from error
+        if not started:
+            raise NotStarted(read(self.server.log).decode(errors="replace"))
+        return self
+
+    def close(self):
+        try:
+            self.server.stop()
+        finally:
+            self.server.remove()
+
+    def client(self):
+        if not hasattr(self.clients, "client"):
+            self.clients.client = self.server.client(120)
+        return self.clients.client
+
+    def execute(self, order):
+        """In a sandbox that nothing ran in before."""
+        client = self.client()
+        sandbox = "/v1/sandboxes/" + client.expect(201, "POST", "/v1/sandboxes", {}).json()["id"]
+        try:
+            return client.expect(200, "POST", sandbox + "/execs?wait=true", order).json()
+        finally:
+            client.expect(204, "DELETE", sandbox)
+
+    def environment(self):
+        """What a program is given without asking for anything."""
+        lines = self.execute({"argv": ["env", "-0"]})["stdout"]["text"]
+        return dict(line.split("=", 1) for line in lines.split("\0") if line)
+
+    def run(self, case):
+        order = {"language": case.language, "code": case.code, "timeout": TIMEOUT, "limits": {"retained": RETAINED}}
+        if case.stdin is not None:
+            order["stdin"] = {"base64": base64.b64encode(case.stdin).decode()}
+        if case.env:
+            order["env"] = case.env
+        result = self.execute(order)
+        id = result["exec_id"]
+        stdout, stderr = (masked(case, captured(result[stream]), id) for stream in ("stdout", "stderr"))
+        return Outcome(result["status"], result["exit_code"], result["signal"], stdout, stderr, result.get("warm"))
+
+
+class Cold(Sandboxed):
+    name = "cold"
+
+    def __init__(self, programs, knows_pool):
+        super().__init__(programs, 0, ["pool.size=0"] if knows_pool else [])
+
+
+class Warm(Sandboxed):
+    """`required`: the languages whose programs must find their interpreter waiting."""
+
+    name = "warm"
+
+    def __init__(self, programs, required):
+        super().__init__(programs, POOL, [f"pool.size={POOL}"])
+        self.required = required
+        self.never = set()  # languages that were waited for in vain
+        self.told = []  # of each program, whether it was warm
+
+    def run(self, case):
+        outcome = super().run(case)
+        # The pool may have been empty for a moment.
+        until = time.monotonic() + REFILL_PATIENCE
+        while outcome.warm is False and case.can_be_warm() and case.language not in self.never:
+            if time.monotonic() > until:
+                self.never.add(case.language)
+                break
+            time.sleep(0.05)
+            outcome = super().run(case)
+        self.told.append(outcome.warm)
+        return outcome
+
+    def must_be_warm(self, case):
+        return case.language in self.required and case.can_be_warm()
+
+
+def captured(stream):
+    if stream["truncated"]:
+        raise AssertionError(f"only a part of the {stream['bytes']} bytes of a stream came back")
+    return base64.b64decode(stream["base64"]) if "base64" in stream else stream["text"].encode()
