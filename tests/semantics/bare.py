@@ -2,6 +2,7 @@
 
 import os
 import random
+import shlex
 import string
 import subprocess
 import tempfile
@@ -18,20 +19,31 @@ set -e
 mount -t tmpfs -o mode=1777 bare /tmp
 mount -t tmpfs -o mode=755 bare /home
 mkdir {HOME}
-cp "$1" "$2"
-chown {USER}:{USER} {HOME} "$2"
+chown {USER}:{USER} {HOME}
 for fd in 0 1 2; do test ! -p /proc/self/fd/$fd || chown {USER} /proc/self/fd/$fd; done # as those of an ordinary user
 cd {HOME}
 umask 022
 ulimit -c 0
 ulimit -S -n 1024
-shift 2
-exec setpriv --reuid {USER} --regid {USER} --clear-groups --no-new-privs --bounding-set -all --inh-caps -all env -i "$@"
+become() {{ exec setpriv --reuid {USER} --regid {USER} --clear-groups --no-new-privs --bounding-set -all --inh-caps -all env -i "$@"; }}
+test -z "$3" || (become "PATH=$PATH" "HOME={HOME}" sh -c "$3" </dev/null >/dev/null 2>&1)
+cp "$1" "$2"
+chown {USER}:{USER} "$2"
+cd "$4"
+shift 4
+become "$@"
 """
 
 
 def make_id():
     return "".join(random.choices(string.ascii_lowercase + string.digits, k=20))
+
+
+def before_of(case):
+    """Its files, too, are the user's own."""
+    lines = [f"mkdir -p {shlex.quote(os.path.dirname(path))}; printf %s {shlex.quote(text)} >{shlex.quote(path)}"
+             for path, text in case.files.items()]
+    return "\n".join([*lines, case.before]).strip()
 
 
 class Bare:
@@ -53,8 +65,9 @@ class Bare:
             file.write(case.code.encode())
         os.chmod(staged, 0o644)
         path = f"/tmp/cove-{id}{case.extension}"
-        variables = [f"{name}={value}" for name, value in (self.env | case.env).items()]
-        words = ["unshare", "--mount", "sh", "-c", PRELUDE, "sh", staged, path, *variables, case.interpreter, path]
+        variables = [f"{name}={value}" for name, value in (self.env | case.sandbox.get("env", {}) | case.env).items()]
+        words = ["unshare", "--mount", "sh", "-c", PRELUDE, "sh", staged, path, before_of(case), case.order.get("cwd", HOME),
+                 *variables, case.interpreter, path]
         given = {"input": case.stdin} if case.stdin is not None else {"stdin": subprocess.DEVNULL}
         done = subprocess.run(words, **given, capture_output=True, timeout=PATIENCE, start_new_session=True)
         os.unlink(staged)

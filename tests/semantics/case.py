@@ -7,10 +7,15 @@ A table of the manifest is named LANGUAGE/NAME, as the file without its extensio
     stderr    a text that must occur in it; it must be empty unless given
     stdin     a text, {base64 = …} or {text = …, times = …, end = …}; none unless given
     env       variables that are given with the call
+    sandbox   of the request that makes the sandbox; bare, only its `env` has a meaning
+    order     further fields of the request that runs the program; bare, only its `cwd` has a meaning
+    before    a command for the shell that is run before, in the same place
+    files     by path, what is put there before that
+    turns     so many times the program is run in the same sandbox, and the last one counts; not bare
     compare   the ways that must agree: "bare", "cold", "warm" unless given
     mask      what cannot be equal: names of MASKS in outcome.py, or regular expressions
     ignore    "stdout" or "stderr", where it cannot be compared at all
-    warm      false where no interpreter that waits can be used; nor can it with `env`
+    warm      false where no interpreter that waits can be used
     differs   true where two runs must print different things
     code      the program itself, where a file is no good place for its bytes; in the forms of `stdin`
 
@@ -25,7 +30,9 @@ HERE = pathlib.Path(__file__).parent
 WAYS = ("bare", "cold", "warm")
 EXTENSIONS = {"python": ".py", "javascript": ".js", "bash": ".sh"}
 INTERPRETERS = {"python": "python3", "javascript": "node", "bash": "bash"}
-KEYS = {"exit", "signal", "stdout", "stderr", "stdin", "env", "compare", "mask", "ignore", "warm", "differs", "code"}
+KEYS = {"exit", "signal", "stdout", "stderr", "stdin", "env", "sandbox", "order", "before", "files", "turns", "compare", "mask",
+        "ignore", "warm", "differs", "code"}
+PLACE = {"env", "sandbox", "order", "before", "files", "turns"}  # an interpreter that waited knows nothing of it
 
 
 class Case:
@@ -43,14 +50,16 @@ class Case:
         self.stderr = about.get("stderr", "")
         self.stdin = bytes_of(about.get("stdin"))
         self.env = about.get("env", {})
+        self.sandbox = about.get("sandbox", {})
+        self.order = about.get("order", {})
+        self.before = about.get("before", "")
+        self.files = about.get("files", {})
+        self.turns = about.get("turns", 1)
         self.compare = tuple(about.get("compare", WAYS))
         self.mask = about.get("mask", [])
         self.ignore = about.get("ignore", [])
-        self.warm = about.get("warm", True)
+        self.can_be_warm = about.get("warm", not PLACE & about.keys())
         self.differs = about.get("differs", False)
-
-    def can_be_warm(self):
-        return self.warm and not self.env
 
     def is_silent(self):
         """It must say so: a program that only ends well, without a word, hardly tells whether it was run."""

@@ -1,10 +1,12 @@
 """Programs in fresh sandboxes of a server of its own."""
 
 import base64
+import contextlib
 import pathlib
 import sys
 import threading
 import time
+import urllib.parse
 
 from outcome import Outcome, masked
 
@@ -47,30 +49,42 @@ class Sandboxed:
             self.clients.client = self.server.client(120)
         return self.clients.client
 
-    def execute(self, order):
-        """In a sandbox that nothing ran in before."""
+    @contextlib.contextmanager
+    def sandbox(self, order):
+        """Its path. Nothing ran in it before."""
         client = self.client()
-        sandbox = "/v1/sandboxes/" + client.expect(201, "POST", "/v1/sandboxes", {}).json()["id"]
+        path = "/v1/sandboxes/" + client.expect(201, "POST", "/v1/sandboxes", order).json()["id"]
         try:
-            return client.expect(200, "POST", sandbox + "/execs?wait=true", order).json()
+            yield path
         finally:
-            client.expect(204, "DELETE", sandbox)
+            client.expect(204, "DELETE", path)
+
+    def execute(self, sandbox, order):
+        return self.client().expect(200, "POST", sandbox + "/execs?wait=true", order).json()
 
     def environment(self):
         """What a program is given without asking for anything."""
-        lines = self.execute({"argv": ["env", "-0"]})["stdout"]["text"]
+        with self.sandbox({}) as sandbox:
+            lines = self.execute(sandbox, {"argv": ["env", "-0"]})["stdout"]["text"]
         return dict(line.split("=", 1) for line in lines.split("\0") if line)
 
     def run(self, case):
-        order = {"language": case.language, "code": case.code, "timeout": TIMEOUT, "limits": {"retained": RETAINED}}
-        if case.stdin is not None:
-            order["stdin"] = {"base64": base64.b64encode(case.stdin).decode()}
-        if case.env:
-            order["env"] = case.env
-        result = self.execute(order)
+        with self.sandbox(case.sandbox) as sandbox:
+            self.prepare(case, sandbox)
+            for _ in range(case.turns):
+                result = self.execute(sandbox, order_of(case))
         id = result["exec_id"]
         stdout, stderr = (masked(case, captured(result[stream]), id) for stream in ("stdout", "stderr"))
         return Outcome(result["status"], result["exit_code"], result["signal"], stdout, stderr, result.get("warm"))
+
+
+    def prepare(self, case, sandbox):
+        for path, text in case.files.items():
+            self.client().expect(201, "PUT", f"{sandbox}/files?path={urllib.parse.quote(path)}", text.encode())
+        if case.before:
+            result = self.execute(sandbox, {"shell": case.before})
+            if result["exit_code"] != 0:
+                raise AssertionError(f"before the program: {result['why']}: {result['stderr']}")
 
 
 class Cold(Sandboxed):
@@ -95,7 +109,7 @@ class Warm(Sandboxed):
         outcome = super().run(case)
         # The pool may have been empty for a moment.
         until = time.monotonic() + REFILL_PATIENCE
-        while outcome.warm is False and case.can_be_warm() and case.language not in self.never:
+        while outcome.warm is False and case.can_be_warm and case.language not in self.never:
             if time.monotonic() > until:
                 self.never.add(case.language)
                 break
@@ -105,7 +119,16 @@ class Warm(Sandboxed):
         return outcome
 
     def must_be_warm(self, case):
-        return case.language in self.required and case.can_be_warm()
+        return case.language in self.required and case.can_be_warm
+
+
+def order_of(case):
+    order = {"language": case.language, "code": case.code, "timeout": TIMEOUT, "limits": {"retained": RETAINED}}
+    if case.stdin is not None:
+        order["stdin"] = {"base64": base64.b64encode(case.stdin).decode()}
+    if case.env:
+        order["env"] = case.env
+    return order | case.order
 
 
 def captured(stream):

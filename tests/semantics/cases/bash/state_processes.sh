@@ -1,0 +1,4 @@
+for folder in /proc/[0-9]*; do
+  tr '\0' ' ' <"$folder/cmdline"
+  echo
+done
