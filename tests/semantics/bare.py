@@ -11,26 +11,26 @@ from outcome import Outcome, masked, status_of
 
 USER = 65534
 HOME = "/home/user"
-PATIENCE = 60  # seconds
+PATIENCE = 200  # seconds
 
 # Its folders are its own, so that paths are those of a sandbox and cases do not meet. All of it becomes the program.
 PRELUDE = f"""
 set -e
 mount -t tmpfs -o mode=1777 bare /tmp
 mount -t tmpfs -o mode=755 bare /home
-mkdir {HOME}
-chown {USER}:{USER} {HOME}
-for fd in 0 1 2; do test ! -p /proc/self/fd/$fd || chown {USER} /proc/self/fd/$fd; done # as those of an ordinary user
+install -d -o {USER} -g {USER} {HOME}
+pipes="/proc/self/fd/1 /proc/self/fd/2"
+test ! -p /proc/self/fd/0 || pipes="$pipes /proc/self/fd/0"
+chown {USER} $pipes # as those of an ordinary user
 cd {HOME}
 umask 022
 ulimit -c 0
 ulimit -S -n 1024
 become() {{ exec setpriv --reuid {USER} --regid {USER} --clear-groups --no-new-privs --bounding-set -all --inh-caps -all env -i "$@"; }}
-test -z "$3" || (become "PATH=$PATH" "HOME={HOME}" sh -c "$3" </dev/null >/dev/null 2>&1)
-cp "$1" "$2"
-chown {USER}:{USER} "$2"
+test -z "$3" || (become "PATH=$5" "HOME={HOME}" sh -c "$3" </dev/null >/dev/null 2>&1)
+install -o {USER} -g {USER} -m 644 "$1" "$2"
 cd "$4"
-shift 4
+shift 5
 become "$@"
 """
 
@@ -67,7 +67,7 @@ class Bare:
         path = f"/tmp/cove-{id}{case.extension}"
         variables = [f"{name}={value}" for name, value in (self.env | case.sandbox.get("env", {}) | case.env).items()]
         words = ["unshare", "--mount", "sh", "-c", PRELUDE, "sh", staged, path, before_of(case), case.order.get("cwd", HOME),
-                 *variables, case.interpreter, path]
+                 self.env["PATH"], *variables, case.interpreter, path]
         given = {"input": case.stdin} if case.stdin is not None else {"stdin": subprocess.DEVNULL}
         done = subprocess.run(words, **given, capture_output=True, timeout=PATIENCE, start_new_session=True)
         os.unlink(staged)

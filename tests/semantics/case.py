@@ -15,7 +15,7 @@ A table of the manifest is named LANGUAGE/NAME, as the file without its extensio
     compare   the ways that must agree: "bare", "cold", "warm" unless given
     mask      what cannot be equal: names of MASKS in outcome.py, or regular expressions
     ignore    "stdout" or "stderr", where it cannot be compared at all
-    warm      false where no interpreter that waits can be used
+    warm      whether it must find an interpreter that waited, where that is required; so it is unless it has more than code
     differs   true where two runs must print different things
     code      the program itself, where a file is no good place for its bytes; in the forms of `stdin`
 
@@ -32,7 +32,7 @@ EXTENSIONS = {"python": ".py", "javascript": ".js", "bash": ".sh"}
 INTERPRETERS = {"python": "python3", "javascript": "node", "bash": "bash"}
 KEYS = {"exit", "signal", "stdout", "stderr", "stdin", "env", "sandbox", "order", "before", "files", "turns", "compare", "mask",
         "ignore", "warm", "differs", "code"}
-PLACE = {"env", "sandbox", "order", "before", "files", "turns"}  # an interpreter that waited knows nothing of it
+NEWS = {"stdin", "env", "sandbox", "order", "before", "files", "turns"}  # to an interpreter that waited
 
 
 class Case:
@@ -58,7 +58,7 @@ class Case:
         self.compare = tuple(about.get("compare", WAYS))
         self.mask = about.get("mask", [])
         self.ignore = about.get("ignore", [])
-        self.can_be_warm = about.get("warm", not PLACE & about.keys())
+        self.can_be_warm = about.get("warm", not NEWS & about.keys())
         self.differs = about.get("differs", False)
 
     def is_silent(self):

@@ -14,9 +14,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "crash"))
 from server import Server, read  # noqa: E402
 
 RETAINED = 16 << 20  # bytes of each stream in a result
-TIMEOUT = "60s"
+TIMEOUT = "200s"
 POOL = 4
-REFILL_PATIENCE = 5  # seconds
+REFILL_PATIENCE = 10  # seconds
 
 
 class NotStarted(Exception):
@@ -24,9 +24,8 @@ class NotStarted(Exception):
 
 
 class Sandboxed:
-    def __init__(self, programs, pool, settings=()):
+    def __init__(self, programs, settings):
         self.server = Server(programs, settings)
-        self.pool = pool
         self.clients = threading.local()
 
     def start(self):
@@ -45,8 +44,9 @@ class Sandboxed:
             self.server.remove()
 
     def client(self):
+        """Of this thread and case: the server closes a connection that waits for long."""
         if not hasattr(self.clients, "client"):
-            self.clients.client = self.server.client(120)
+            self.clients.client = self.server.client(300)
         return self.clients.client
 
     @contextlib.contextmanager
@@ -58,6 +58,7 @@ class Sandboxed:
             yield path
         finally:
             client.expect(204, "DELETE", path)
+            client.close()
 
     def execute(self, sandbox, order):
         return self.client().expect(200, "POST", sandbox + "/execs?wait=true", order).json()
@@ -77,7 +78,6 @@ class Sandboxed:
         stdout, stderr = (masked(case, captured(result[stream]), id) for stream in ("stdout", "stderr"))
         return Outcome(result["status"], result["exit_code"], result["signal"], stdout, stderr, result.get("warm"))
 
-
     def prepare(self, case, sandbox):
         for path, text in case.files.items():
             self.client().expect(201, "PUT", f"{sandbox}/files?path={urllib.parse.quote(path)}", text.encode())
@@ -91,7 +91,7 @@ class Cold(Sandboxed):
     name = "cold"
 
     def __init__(self, programs, knows_pool):
-        super().__init__(programs, 0, ["pool.size=0"] if knows_pool else [])
+        super().__init__(programs, ["pool.size=0"] if knows_pool else [])
 
 
 class Warm(Sandboxed):
@@ -100,23 +100,26 @@ class Warm(Sandboxed):
     name = "warm"
 
     def __init__(self, programs, required):
-        super().__init__(programs, POOL, [f"pool.size={POOL}"])
+        super().__init__(programs, [f"pool.size={POOL}"])
         self.required = required
-        self.never = set()  # languages that were waited for in vain
+        self.seen = {}  # by language, whether an interpreter was ever found waiting
         self.told = []  # of each program, whether it was warm
 
     def run(self, case):
         outcome = super().run(case)
         # The pool may have been empty for a moment.
         until = time.monotonic() + REFILL_PATIENCE
-        while outcome.warm is False and case.can_be_warm and case.language not in self.never:
-            if time.monotonic() > until:
-                self.never.add(case.language)
-                break
+        while outcome.warm is False and self.is_worth_waiting_for(case) and time.monotonic() < until:
             time.sleep(0.05)
             outcome = super().run(case)
+        if outcome.warm or case.can_be_warm:
+            self.seen[case.language] = self.seen.get(case.language) or bool(outcome.warm)
         self.told.append(outcome.warm)
         return outcome
+
+    def is_worth_waiting_for(self, case):
+        """A language is in the pool where that is required, until it was waited for in vain, or where it was seen."""
+        return case.can_be_warm and self.seen.get(case.language, case.language in self.required)
 
     def must_be_warm(self, case):
         return case.language in self.required and case.can_be_warm

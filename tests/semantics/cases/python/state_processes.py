@@ -1,5 +1,9 @@
 import os
 
-for pid in sorted(int(name) for name in os.listdir("/proc") if name.isdigit()):
-    command = open(f"/proc/{pid}/cmdline", "rb").read()
-    print(pid == os.getpid(), pid == 1, command)
+commands = set()
+for name in os.listdir("/proc"):
+    try:
+        commands.add(open(f"/proc/{name}/cmdline", "rb").read())
+    except OSError:
+        pass  # no process, or one that has just ended
+print(sorted(commands - {b""}))
