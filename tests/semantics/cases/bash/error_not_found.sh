@@ -1,0 +1,2 @@
+echo before
+surely-not-there --option

@@ -1,0 +1,4 @@
+echo first
+if true; then
+  echo second
+done

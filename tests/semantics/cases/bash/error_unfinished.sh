@@ -1,0 +1,2 @@
+echo first
+echo "never closed

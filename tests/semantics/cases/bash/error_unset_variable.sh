@@ -1,0 +1,3 @@
+set -u
+echo before
+echo "$nothing"

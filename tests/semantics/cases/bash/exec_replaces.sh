@@ -1,0 +1,2 @@
+echo before
+exec sh -c 'echo replaced; exit 6'

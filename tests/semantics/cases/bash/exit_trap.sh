@@ -1,0 +1,3 @@
+trap 'echo "at exit: $?"' EXIT
+echo before
+exit 5

@@ -1,0 +1,3 @@
+. ./library.sh
+greet you
+ls

@@ -1,0 +1,3 @@
+id
+pwd
+echo "$HOME $USER"

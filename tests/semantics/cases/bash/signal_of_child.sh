@@ -1,0 +1,2 @@
+bash -c 'kill -SEGV $$'
+echo $?

@@ -1,0 +1,3 @@
+echo before
+kill -TERM $$
+echo never printed

@@ -1,0 +1,3 @@
+stat -c '%F %a %s %h' "$0"
+head -n 1 "$0"
+ls /tmp | wc -l

@@ -1,0 +1,2 @@
+ls -A /tmp | wc -l
+find /tmp -type p

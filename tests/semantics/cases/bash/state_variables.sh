@@ -1,0 +1,2 @@
+env | sort
+declare -p | sed 's/=.*//' | sort

@@ -1,0 +1,2 @@
+sha256sum
+wc -c </dev/null

@@ -1,0 +1,1 @@
+throw new AggregateError([new TypeError('first'), new RangeError('second')], 'all of it');

@@ -1,0 +1,4 @@
+const assert = require('assert');
+const x = 3;
+assert(x ===
+  4);

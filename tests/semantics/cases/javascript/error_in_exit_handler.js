@@ -1,0 +1,4 @@
+process.on('exit', () => {
+  throw new Error('at exit');
+});
+console.log('end');

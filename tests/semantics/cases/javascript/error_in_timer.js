@@ -1,0 +1,3 @@
+setTimeout(function late() {
+  throw new RangeError('in a timer');
+}, 1);

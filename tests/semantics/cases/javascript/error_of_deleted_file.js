@@ -1,0 +1,2 @@
+require('fs').unlinkSync(__filename);
+throw new Error('no file');

@@ -1,0 +1,1 @@
+const é = 'wide 日本'; nothing(é);

@@ -1,0 +1,1 @@
+require('./surely-not-there');

@@ -1,0 +1,1 @@
+throw { reason: ['x', { deep: { deeper: { deepest: 1 } } }] };

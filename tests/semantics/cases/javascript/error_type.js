@@ -1,0 +1,2 @@
+const value = null;
+console.log(value.name.length);

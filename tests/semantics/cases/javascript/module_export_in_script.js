@@ -1,0 +1,2 @@
+export const x = 1;
+console.log(x, typeof __filename);

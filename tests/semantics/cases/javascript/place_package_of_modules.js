@@ -1,0 +1,1 @@
+console.log(typeof require, import.meta.url.length > 0, await Promise.resolve(4));

@@ -1,0 +1,1 @@
+console.log(require('fs').readdirSync('/tmp').length, process.moduleLoadList.length);

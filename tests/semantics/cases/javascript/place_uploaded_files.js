@@ -1,0 +1,1 @@
+console.log(require('./helper').value, typeof require('./package.json').type);

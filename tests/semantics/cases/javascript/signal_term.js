@@ -1,0 +1,3 @@
+console.log('before');
+process.kill(process.pid, 'SIGTERM');
+setTimeout(() => console.log('never printed'), 60000);

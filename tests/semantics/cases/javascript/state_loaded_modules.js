@@ -1,0 +1,1 @@
+console.log(process.moduleLoadList.join('\n'));

@@ -1,0 +1,3 @@
+(async () => {
+  for await (const piece of process.stdin) console.log(piece);
+})();

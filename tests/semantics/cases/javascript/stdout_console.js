@@ -1,0 +1,11 @@
+console.log('%s %d %i %f %j %o %O %c%%', 'text', 1.5, 2.7, '3.25', { a: 1 }, [1], { b: { c: {} } }, 'css');
+console.info('info');
+console.error('error', new Map([[1, new Set([2])]]));
+console.table([{ a: 1, b: 'x' }, { a: 2, c: true }]);
+console.group('group');
+console.log('indented\ntwice');
+console.groupEnd();
+console.count();
+console.assert(1 === 2, 'asserted');
+console.dir({ a: { b: { c: { d: 1 } } } }, { depth: 0 });
+console.trace('trace');

@@ -1,0 +1,2 @@
+console.log('x'.repeat(50000));
+process.exit(2);

@@ -1,0 +1,6 @@
+async def work():
+    pass
+
+
+work()
+print("end")

@@ -1,0 +1,2 @@
+# This is not a declaration: decoding latin-1
+print(len("é"), ascii("é"))

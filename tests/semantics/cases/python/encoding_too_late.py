@@ -1,0 +1,4 @@
+# first
+# second
+# coding: latin-1
+print(len("é"), ascii("é"))

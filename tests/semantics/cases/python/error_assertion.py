@@ -1,0 +1,2 @@
+a, b = 3, 4
+assert a == b, f"{a} is not {b}"

@@ -1,0 +1,12 @@
+def first():
+    raise KeyError("first")
+
+
+def second():
+    try:
+        first()
+    except KeyError:
+        raise ValueError("second")
+
+
+second()

@@ -1,0 +1,5 @@
+def load():
+    import surely_not_there
+
+
+load()

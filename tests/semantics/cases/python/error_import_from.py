@@ -1,0 +1,1 @@
+from os import nothing_like_it

@@ -1,0 +1,2 @@
+measure = 3
+print(mesure)

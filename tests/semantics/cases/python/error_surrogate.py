@@ -1,0 +1,2 @@
+print("fine")
+print("\ud800", flush=True)

@@ -1,0 +1,3 @@
+print("never printed")
+value = max(1, 2
+other = 3

@@ -1,0 +1,3 @@
+print("one line")
+text = 'never closed
+print(text)

@@ -1,0 +1,2 @@
+print(1)
+f(x for x in range(10), 1)

@@ -1,0 +1,2 @@
+# -*- coding: klingon -*-
+print("never printed")

@@ -1,0 +1,6 @@
+class Odd(Exception):
+    def __str__(self):
+        return 1 / 0
+
+
+raise Odd("odd")

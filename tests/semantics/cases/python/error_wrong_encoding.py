@@ -1,0 +1,3 @@
+# -*- coding: ascii -*-
+print("first")
+print("é")

@@ -1,0 +1,2 @@
+print(type(exit).__name__, repr(exit), repr(quit))
+exit(4)

@@ -1,0 +1,6 @@
+import atexit
+import sys
+
+atexit.register(print, "registered first, called last")
+atexit.register(sys.exit, 8)
+print("end")

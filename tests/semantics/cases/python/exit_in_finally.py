@@ -1,0 +1,7 @@
+import sys
+
+try:
+    sys.exit(5)
+finally:
+    print("finally")
+    sys.exit(6)

@@ -1,0 +1,3 @@
+print("before")
+import sys
+sys.exit()

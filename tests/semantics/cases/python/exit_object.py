@@ -1,0 +1,2 @@
+import sys
+sys.exit({"reason": [1, 2, 3]})

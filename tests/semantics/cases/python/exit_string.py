@@ -1,0 +1,3 @@
+import sys
+print("on stdout")
+sys.exit("something is wrong with the wörld")

@@ -1,0 +1,4 @@
+import os
+
+print("this cannot be written")
+os.close(1)

@@ -1,0 +1,3 @@
+import os
+
+print(os.path.exists(__file__), len(os.listdir("/tmp")))

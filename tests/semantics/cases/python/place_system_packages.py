@@ -1,0 +1,3 @@
+import sys
+
+print("system_wide" in sys.modules)

@@ -1,0 +1,5 @@
+import os
+
+import helper
+
+print(helper.value, open("data.txt").read(), len(os.listdir("/tmp")))

@@ -1,0 +1,3 @@
+import sys
+
+print(customised, "usercustomize" in sys.modules)

@@ -1,0 +1,6 @@
+import os
+import signal
+
+print("before", flush=True)
+os.kill(os.getpid(), signal.SIGTERM)
+print("after")

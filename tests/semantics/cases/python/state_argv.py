@@ -1,0 +1,3 @@
+import sys
+
+print(sys.argv, sys.orig_argv, len(__file__))

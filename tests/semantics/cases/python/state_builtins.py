@@ -1,0 +1,3 @@
+import builtins
+
+print(sorted(vars(builtins)))

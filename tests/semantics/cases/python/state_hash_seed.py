@@ -1,0 +1,1 @@
+print([hash(text) for text in ("a", "b", "cove")], hash(b"bytes"))

@@ -1,0 +1,6 @@
+import sys
+
+print(sys.meta_path)
+print(sys.path_hooks)
+for path, finder in sorted(sys.path_importer_cache.items()):
+    print(path, finder)

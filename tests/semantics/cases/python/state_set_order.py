@@ -1,0 +1,1 @@
+print(list({f"word {i}" for i in range(40)}))

@@ -1,0 +1,4 @@
+total = 0
+while True:
+    total += int(input())
+    print(total)

@@ -1,0 +1,3 @@
+import code
+
+code.interact(banner="", exitmsg="", local={})

@@ -1,0 +1,3 @@
+import sys
+
+print([line for line in sys.stdin])

@@ -1,0 +1,11 @@
+import asyncio
+import sys
+
+
+async def main():
+    reader = asyncio.StreamReader()
+    await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+    print(len(await reader.read()))
+
+
+asyncio.run(main())

@@ -1,0 +1,1 @@
+print("done without it")

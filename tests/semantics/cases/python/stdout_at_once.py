@@ -1,0 +1,3 @@
+import sys
+
+sys.stdout.write("0123456789" * 300_000)

@@ -1,0 +1,3 @@
+import sys
+
+print("é 日", sys.stdout.encoding, sys.stdout.errors)

@@ -1,0 +1,3 @@
+import sys
+
+sys.stdout.write("unix\nwindows\r\nold\rend")

@@ -1,0 +1,3 @@
+import asyncio
+
+print(asyncio.new_event_loop().get_debug())

@@ -1,0 +1,1 @@
+print("started all the same")

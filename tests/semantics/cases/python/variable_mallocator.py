@@ -1,0 +1,3 @@
+import sys
+
+print("debugged", sys.flags.dev_mode)

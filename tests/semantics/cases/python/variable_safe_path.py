@@ -1,0 +1,3 @@
+import sys
+
+print(sys.path, sys.flags.safe_path)

@@ -1,0 +1,3 @@
+import site
+
+print(site.getuserbase(), site.getusersitepackages())

@@ -1,0 +1,1 @@
+print("a lot is on stderr")

@@ -1,0 +1,2 @@
+pattern = "\d+"
+print(pattern)

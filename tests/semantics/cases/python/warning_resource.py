@@ -1,0 +1,2 @@
+open("/dev/null")
+print("left open")
