@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "change/tree_scan.h"
+
+namespace cove::change {
+
+// What is wanted of a file.
+struct ReadOrder {
+  std::optional<HashKind> blob;  // its id as git has it
+  bool keep = false;             // its content
+};
+
+struct ReadFile {
+  uint32_t mode = 0;
+  Stamp stamp;
+  std::string sha256;
+  std::string blob;
+  std::string content;
+};
+
+// Reads a regular file that stayed the same meanwhile. Denied where this user may not read it, NotFound where it is
+// gone or no regular file any more, Unavailable where it changed each time.
+Result<ReadFile> read_steadily(int folder, const std::string& path, const ReadOrder& order,
+                               const std::function<void(const std::string&)>& after_reading);
+
+// A small file of git's, or empty where there is none that can be read.
+std::string read_small(int folder, const std::string& path, size_t most);
+
+}  // namespace cove::change
