@@ -154,6 +154,7 @@ inline constexpr uint64_t kExecInMemfd = 4;    // the request is in the first de
 inline constexpr uint64_t kExecNoInput = 8;    // no stdin descriptors: it reads from /dev/null
 inline constexpr uint64_t kExecWaits = 16;     // its last argument is the path of a script that comes later, as Code
 inline constexpr uint64_t kExecCommandLater = 32;  // argv and env come as Code
+inline constexpr uint64_t kExecFeed = 64;  // stdin is a file, to be fed to it through a pipe
 inline constexpr size_t kMaxCode = 48 * 1024;  // of such a script: it must fit into a pipe and a message
 
 struct ExecRequest {

@@ -95,6 +95,7 @@ void Supervisor::run() {
                                   {listener_.get(), POLLIN, 0},
                                   {open ? sudo_door_.get() : -1, POLLIN, 0}};
     for (const auto& petitioner : petitioners_) polled.push_back({open ? petitioner->socket.get() : -1, POLLIN, 0});
+    add_hungry(polled);
     if (untold_) polled[1].events |= POLLOUT;
     int ready = ::poll(polled.data(), polled.size(), arming_ ? kArmingMilliseconds : open ? -1 : kClosedMilliseconds);
     if (ready > 0)
@@ -110,6 +111,7 @@ void Supervisor::serve(const std::vector<pollfd>& polled) {
   if (polled[1].revents & POLLOUT) tell_of_ended();
   if (polled[0].revents) reap();
   if (polled[2].revents) accept_server();
+  feed(polled);
   size_t known = petitioners_.size();
   for (size_t i = 0; i < known && 4 + i < polled.size(); ++i)
     if (polled[4 + i].revents) --patience_left_, take_petition(*petitioners_[i]);
@@ -214,6 +216,8 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   if (!find_user(request.user, plan.user)) return failed(request.id, Stage::User, ENOENT);
   UniqueFd slave;
   if (pty && !open_terminal(request, plan.user, *program, slave)) return failed(request.id, Stage::Terminal, errno);
+  if ((flags & wire::kExecFeed) && !pty && first == 0 && !prepare_feeding(*program, fds[0]))
+    return failed(request.id, Stage::Request, errno);
   plan.terminal = slave.get();
   // Where no input is given, process 1's own descriptor 0 is /dev/null.
   if (!pty) plan.stdio[0] = 0;
@@ -425,6 +429,8 @@ void Supervisor::end_with(Program& program, const Writer& word) {
   program.report.reset();
   program.join_fds.clear();
   program.code.reset();
+  program.food.reset();
+  program.mouth.reset();
   if (!program.script.empty()) ::unlink(std::exchange(program.script, {}).c_str());
 }
 

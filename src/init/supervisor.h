@@ -51,6 +51,8 @@ class Supervisor {
     std::string script;     // the path of a script that is still to come
     User owner;             // of it
     UniqueFd code;          // where it is written to, once the program waits for it
+    UniqueFd food;          // its input, whole, as long as not all of it is in the pipe
+    UniqueFd mouth;         // that pipe
   };
   // Someone inside who asked for sudo.
   struct Petitioner {
@@ -76,6 +78,10 @@ class Supervisor {
   void close_input(wire::Reader& in);
   void forget(wire::Reader& in);
   void send_own_pidfd();
+  // feeding.cc
+  bool prepare_feeding(Program& program, UniqueFd& input) const;
+  void add_hungry(std::vector<pollfd>& polled) const;
+  void feed(const std::vector<pollfd>& polled);
   // waiting.cc
   bool put_pipe_for_script(Program& program) const;
   bool put_script(Program& program, std::string_view text) const;

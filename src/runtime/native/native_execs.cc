@@ -50,8 +50,9 @@ Result<sys::Pipe> make_stream() {
   return pipe;
 }
 
-// The read end of a pipe that takes all of it, or a file in memory: nobody has to stay and write.
-Result<UniqueFd> make_whole_input(std::string_view data) {
+// The read end of a pipe that takes all of it, or a file in memory from which process 1 feeds it: nobody has to stay and
+// write.
+Result<UniqueFd> make_whole_input(std::string_view data, uint64_t& flags) {
   sys::Pipe pipe = COVE_TRY(make_stream());
   int room = ::fcntl(pipe.write.get(), F_GETPIPE_SZ);
   if (room > 0 && data.size() > static_cast<size_t>(room) && data.size() <= kLargePipe)
@@ -60,6 +61,7 @@ Result<UniqueFd> make_whole_input(std::string_view data) {
     COVE_TRY(sys::write_all(pipe.write.get(), data));
     return std::move(pipe.read);
   }
+  flags |= wire::kExecFeed;
   UniqueFd file(::memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file) return fail_errno("memfd_create");
   COVE_TRY(sys::write_all(file.get(), data));
@@ -130,7 +132,7 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
   uint64_t flags = spec.pty ? wire::kExecPty : uint64_t{0};
   if (!spec.pty) {
     if (spec.whole_input)
-      in.read = COVE_TRY(make_whole_input(*spec.whole_input));
+      in.read = COVE_TRY(make_whole_input(*spec.whole_input, flags));
     else if (spec.input)
       in = COVE_TRY(make_stream());
     out = COVE_TRY(make_stream());
