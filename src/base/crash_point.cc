@@ -26,7 +26,8 @@ std::vector<std::string> all_points() {
       "engine.stop.done",       "engine.start.recorded",   "engine.start.done",
       "spawn.create.layer",     "spawn.create.builder",    "spawn.create.group",
       "spawn.destroy.group",    "spawn.destroy.layer",     "log.frame.opened",
-      "log.frame.moved",        "log.frame.closed",
+      "log.frame.moved",        "log.frame.closed",        "engine.session.made",
+      "engine.session.ended",
   };
   // Every transaction of the store has two.
   static constexpr std::string_view kChanges[] = {

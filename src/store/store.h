@@ -112,9 +112,14 @@ class Store {
                                 std::span<const EventDraft> events);
   // Never back in time; nothing happens where it is gone or has ended.
   Result<void> touch_session(const std::string& id, int64_t last_used_ms);
-  // NotFound where there is no active session of that id (then no event is appended).
-  Result<uint64_t> end_session(const std::string& id, const std::string& reason, int64_t ended_ms,
-                               std::span<const EventDraft> events);
+  // NotFound where there is no active session of that id, or it was used after `unused_since_ms` (then no event is
+  // appended).
+  struct SessionEnd {
+    std::string reason;
+    int64_t time_ms = 0;
+    int64_t unused_since_ms = INT64_MAX;
+  };
+  Result<uint64_t> end_session(const std::string& id, const SessionEnd& end, std::span<const EventDraft> events);
   // An empty project means any. NotFound.
   Result<SessionRecord> find_session(const std::string& project, const std::string& id);
   // Empty means any.

@@ -76,7 +76,7 @@ const std::vector<Step>& steps() {
       {"insert_session", [](Store& s, Events e) { return s.insert_session(session(), e).has_value(); }},
       {"bind_session", [](Store& s, Events e) { return s.bind_session("n", "s", e).has_value(); }},
       {"touch_session", [](Store& s, Events) { return s.touch_session("n", 30).has_value(); }},
-      {"end_session", [](Store& s, Events e) { return s.end_session("n", "why", 40, e).has_value(); }},
+      {"end_session", [](Store& s, Events e) { return s.end_session("n", {"why", 40}, e).has_value(); }},
       {"prune_sessions", [](Store& s, Events) { return s.prune_sessions(100).has_value(); }},
       {"prune_execs", [](Store& s, Events) { return s.prune_execs("s", 0).has_value(); }},
       {"append_events", [](Store& s, Events e) { return s.append_events(e).has_value(); }},

@@ -78,12 +78,11 @@ Result<void> Store::touch_session(const std::string& id, int64_t last_used_ms) {
   return {};
 }
 
-Result<uint64_t> Store::end_session(const std::string& id, const std::string& reason, int64_t ended_ms,
-                                    std::span<const EventDraft> events) {
+Result<uint64_t> Store::end_session(const std::string& id, const SessionEnd& end, std::span<const EventDraft> events) {
   return change({"end_session"}, events, [&]() -> Result<void> {
-    COVE_TRY(
-        database_->run("UPDATE sessions SET state = 'ended', reason = ?, ended_ms = ? WHERE id = ? AND state = 'active'",
-                       reason, ended_ms, id));
+    COVE_TRY(database_->run("UPDATE sessions SET state = 'ended', reason = ?, ended_ms = ? "
+                            "WHERE id = ? AND state = 'active' AND last_used_ms <= ?",
+                            end.reason, end.time_ms, id, end.unused_since_ms));
     if (database_->changes() == 0) return fail(no_session(id));
     return {};
   });

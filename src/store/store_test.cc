@@ -298,8 +298,9 @@ TEST_F(Stores, KeepsSessions) {
   ASSERT_OK(store_->touch_session("s", 2000));
   ASSERT_OK(store_->touch_session("s", 1500));
   EXPECT_EQ(store_->find_session("", "s")->last_used_ms, 2000);
-  ASSERT_OK(store_->end_session("s", "because", 3000, std::vector{event("session.ended")}));
-  EXPECT_CODE(Code::NotFound, store_->end_session("s", "again", 4000, std::vector{event("session.ended")}));
+  EXPECT_CODE(Code::NotFound, store_->end_session("s", {"idle", 3000, 1999}, std::vector{event("session.ended")}));
+  ASSERT_OK(store_->end_session("s", {"because", 3000}, std::vector{event("session.ended")}));
+  EXPECT_CODE(Code::NotFound, store_->end_session("s", {"again", 4000}, std::vector{event("session.ended")}));
   ASSERT_OK(store_->touch_session("s", 5000));
   record.state = kSessionEnded;
   record.reason = "because";
@@ -320,7 +321,7 @@ TEST_F(Stores, ListsSessionsInPagesByAgent) {
   EXPECT_THAT(ids(page), ElementsAre("s0", "s1"));
   EXPECT_THAT(ids(store_->list_sessions({}, cursor(page.back()), 10).value()), ElementsAre("s2", "s3", "s4"));
   EXPECT_THAT(ids(store_->list_sessions({"default", "odd", "", ""}, "", 10).value()), ElementsAre("s1", "s3"));
-  ASSERT_OK(store_->end_session("s1", "", 1, {}));
+  ASSERT_OK(store_->end_session("s1", {"", 1}, {}));
   EXPECT_THAT(ids(store_->list_sessions({"", "odd", "agent", kSessionActive}, "", 10).value()), ElementsAre("s3"));
   EXPECT_THAT(store_->list_sessions({"", "", "shared", ""}, "", 10).value(), IsEmpty());
   EXPECT_CODE(Code::Invalid, store_->list_sessions({}, "x", 10));
@@ -376,7 +377,7 @@ TEST_F(Stores, FindsIdleSessionsAndOrphanedSandboxes) {
   shared.binding = "shared";
   ASSERT_OK(store_->insert_sandbox(shared, {}, {}));
   EXPECT_THAT(ids(store_->orphaned_sandboxes().value()), ElementsAre("box-gone"));
-  ASSERT_OK(store_->end_session("s", "idle", 1500, {}));
+  ASSERT_OK(store_->end_session("s", {"idle", 1500}, {}));
   EXPECT_THAT(store_->idle_sessions(1600).value(), IsEmpty());
   EXPECT_THAT(ids(store_->orphaned_sandboxes().value()), ElementsAre("box-gone", "box-s"));
 }

@@ -109,6 +109,7 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
   LiveExec::Parts parts = parts_of(caller, info, std::move(order));
   COVE_TRY(sys::make_folders(concat(config_.server_folder, "/logs/", info.spec.id), 0700));
   nlohmann::json data = {{"argv", parts.info.order.spec.argv}};
+  if (!parts.info.order.session.empty()) data["session"] = parts.info.order.session;
   EventDraft event{"exec.started", info.project, info.spec.id, spec.id, caller.actor,
                    data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), parts.info.started_ms};
   COVE_TRY(store_->insert_exec(record_of(parts.info), {&event, 1}));
@@ -148,6 +149,7 @@ Result<Page<ExecInfo>> LiveEngine::list_execs(const Caller& caller, const std::s
   Store::ExecFilter wanted;
   if (filter.state) wanted.state = *filter.state == ExecState::Running ? kExecRunning : kExecEnded;
   wanted.tag = filter.tag;
+  wanted.session = filter.session;
   std::vector<ExecRecord> records = COVE_TRY(store_->list_execs(sandbox->id(), wanted, after, limit + 1));
   Page<ExecInfo> page;
   for (const ExecRecord& record : records) {
