@@ -88,6 +88,8 @@ int put_up_filters(const Filters& filters) {
   return apply_seccomp(filters.nesting);
 }
 
+int apply_host_filter() { return load(seccomp::kHostFilter); }
+
 int apply_landlock() {
   long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (abi < 0) return errno == ENOSYS || errno == EOPNOTSUPP ? 0 : -1;

@@ -25,6 +25,9 @@ struct Filters {
 // to make namespaces for them (single-id mode), each of them does it.
 int put_up_filters(const Filters& filters);
 
+// For a command on the host, which only reads (engine/host_run.h).
+int apply_host_filter();
+
 // The second fence, for this process and all it starts: no device nodes, no mounting of any kind, no tracing, and (from
 // ABI 6 on) no signals and no abstract sockets beyond the sandbox. 0 also where the kernel has no Landlock.
 int apply_landlock();

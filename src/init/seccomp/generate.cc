@@ -7,12 +7,14 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -188,11 +190,29 @@ void print_set_id_filter(uint32_t arch, const char* name) {
   filter.print(name);
 }
 
+// For commands on the host, which only read: threads, but no processes and no sockets.
+void print_host_filter(uint32_t arch, const char* name) {
+  Filter filter(arch, kEnosys);
+  for (const char* call : kAllowed) {
+    bool allowed = std::ranges::find(kNotOnHost, std::string_view(call)) == std::end(kNotOnHost);
+    filter.rule(allowed ? SCMP_ACT_ALLOW : kEperm, call);
+  }
+  for (const char* call : kForbidden) filter.rule(kEperm, call);
+  for (const char* call : kNesting) filter.rule(kEperm, call);
+  for (const char* call : {"socket", "socketpair", "personality"}) filter.rule(kEperm, call);
+  filter.rule(SCMP_ACT_ALLOW, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
+  filter.rule(kEperm, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
+  filter.rule(SCMP_ACT_ALLOW, "ioctl");
+  add_rlimits(filter);
+  filter.print_with_terminal_guard(name);
+}
+
 void print_architecture(uint32_t arch, const char* macro) {
   std::printf("#if defined(%s)\n", macro);
   print_filter(arch, Nesting::Forbidden, "kFilter");
   print_filter(arch, Nesting::Allowed, "kNestingFilter");
   print_set_id_filter(arch, "kSetIdFilter");
+  print_host_filter(arch, "kHostFilter");
   std::printf("#endif\n");
 }
 

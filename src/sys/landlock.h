@@ -1,0 +1,39 @@
+#pragma once
+
+#include <linux/landlock.h>
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "base/unique_fd.h"
+
+namespace cove::sys {
+
+// What a process may do with files, as the kernel's Landlock holds it: nothing but what is allowed here.
+//
+//   Landlock fence = COVE_TRY(Landlock::create());
+//   COVE_TRY(fence.allow(folder, kLandlockRead));
+//   COVE_TRY(fence.restrict_self());
+//
+// The rules name the files behind the descriptors, wherever they are moved. Metadata (stat, readlink) is not covered.
+class Landlock {
+ public:
+  // Forbids all that this kernel's version knows of: files, TCP, and signals and abstract sockets to others.
+  // Unsupported where there is no Landlock.
+  static Result<Landlock> create();
+
+  // Allows `rights` (LANDLOCK_ACCESS_FS_…) on the file, or on the folder and all below it.
+  Result<void> allow(int file, uint64_t rights);
+  // For this thread and all that it starts. Needs no_new_privs, or CAP_SYS_ADMIN.
+  Result<void> restrict_self();
+
+ private:
+  explicit Landlock(UniqueFd ruleset) : ruleset_(std::move(ruleset)) {}
+  UniqueFd ruleset_;
+};
+
+inline constexpr uint64_t kLandlockReadFile = LANDLOCK_ACCESS_FS_READ_FILE;
+inline constexpr uint64_t kLandlockRead = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+inline constexpr uint64_t kLandlockExecute = LANDLOCK_ACCESS_FS_EXECUTE;
+
+}  // namespace cove::sys
