@@ -61,6 +61,7 @@ void note_done(Api& api, const http::Request& request, const http::Route* route,
 Result<std::unique_ptr<Api>> Api::create(live::Engine& engine, uint32_t owner) {
   std::unique_ptr<Api> api(new Api(engine));
   api->owner = owner;
+  api->sessions = live::Sessions::open(engine);
   api->secret = COVE_TRY(engine.store().secret(kTokenSecret));
   return api;
 }
@@ -68,7 +69,8 @@ Result<std::unique_ptr<Api>> Api::create(live::Engine& engine, uint32_t owner) {
 std::shared_ptr<http::Router> make_router(Api& api) {
   auto router = std::make_shared<http::Router>();
   Routes routes(api, *router);
-  for (auto add : {add_sandboxes, add_lifecycle, add_tokens, add_execs, add_contexts, add_exec_input, add_attach, add_files,
+  for (auto add : {add_sandboxes, add_lifecycle, add_tokens, add_execs, add_contexts, add_exec_input, add_attach,
+                   add_sessions, add_execute, add_files,
                    add_entries, add_archive, add_watch, add_keys, add_projects, add_events, add_machine, add_health,
                    add_metrics})
     add(routes);

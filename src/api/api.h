@@ -13,8 +13,10 @@
 #include "base/result.h"
 #include "engine/live/contexts.h"
 #include "engine/live/engine.h"
+#include "engine/live/sessions.h"
 #include "http/router.h"
 #include "http/server.h"
+#include "runtime/host_runner.h"
 
 // The HTTP API over the engine: parse, call the engine, answer. One file per resource.
 namespace cove::api {
@@ -22,6 +24,8 @@ namespace cove::api {
 // What the handlers share. Lives as long as the server; thread-safe.
 struct Api {
   live::Engine& engine;
+  std::unique_ptr<live::Sessions> sessions;
+  std::unique_ptr<HostRunner> host;  // null where nothing can be run on the host
   uint32_t owner = 0;                                    // whose server it is: he and root may use the Unix socket
   std::function<Result<std::string>()> diagnosis;        // of the machine, as `cove doctor --json` prints it
   std::function<bool()> can_spawn = [] { return true; };  // whether new sandboxes can be made

@@ -69,6 +69,8 @@ void add_execs(Routes& routes);
 void add_contexts(Routes& routes);
 void add_exec_input(Routes& routes);
 void add_attach(Routes& routes);
+void add_sessions(Routes& routes);
+void add_execute(Routes& routes);
 void add_files(Routes& routes);
 void add_entries(Routes& routes);
 void add_archive(Routes& routes);

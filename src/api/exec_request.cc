@@ -31,6 +31,27 @@ Result<void> take_code(live::ExecOrder& order, const std::string& code, const st
   return {};
 }
 
+// A limit that is named is held or refused: these are held for the sandbox only.
+Result<void> refuse_sandbox_limits(Fields& fields) {
+  for (const char* name : {"cpus", "memory", "disk", "inodes", "processes", "open_files", "file_size", "io_read", "io_write"})
+    if (fields.raw(name))
+      return fail(Error(Code::Unsupported, concat("'limits.", std::string_view(name), "' cannot be set for one exec"))
+                      .hint("set it for the sandbox"));
+  return {};
+}
+
+Result<void> take_place(Fields& fields, ExecSpec& spec) {
+  COVE_TRY(take_surroundings(fields, spec));
+  if (auto user = COVE_TRY(fields.text("user"))) spec.user = COVE_TRY_NOTE("'user'", check_user(*user));
+  if (auto pty = COVE_TRY(fields.object("pty"))) {
+    spec.pty = COVE_TRY(take_window(*pty));
+    COVE_TRY(pty->finish());
+  }
+  return {};
+}
+
+}  // namespace
+
 Result<void> take_command(Fields& fields, live::ExecOrder& order) {
   auto argv = COVE_TRY(fields.texts("argv"));
   auto shell = COVE_TRY(fields.text("shell"));
@@ -66,40 +87,30 @@ Result<void> take_stdin(Fields& fields, live::ExecOrder& order, SilentInput sile
   return nested.finish();
 }
 
-// A limit that is named is held or refused: these are held for the sandbox only.
-Result<void> refuse_sandbox_limits(Fields& fields) {
-  for (const char* name : {"cpus", "memory", "disk", "inodes", "processes", "open_files", "file_size", "io_read", "io_write"})
-    if (fields.raw(name))
-      return fail(Error(Code::Unsupported, concat("'limits.", std::string_view(name), "' cannot be set for one exec"))
-                      .hint("set it for the sandbox"));
-  return {};
+void name_exec_limits(Fields& fields, const Limits& limits, live::ExecOrder& order) {
+  order.limits = limits;
+  order.limits_grace_named = fields.raw("grace") != nullptr;
+  order.limits_retained_named = fields.raw("retained") != nullptr;
 }
 
 Result<void> take_exec_limits(Fields& fields, live::ExecOrder& order) {
   if (auto nested = COVE_TRY(fields.object("limits"))) {
-    COVE_TRY(take_limits(*nested, order.limits));
+    Limits limits;
+    COVE_TRY(take_limits(*nested, limits));
     COVE_TRY(refuse_sandbox_limits(*nested));
-    order.limits_grace_named = nested->raw("grace") != nullptr;
-    order.limits_retained_named = nested->raw("retained") != nullptr;
+    name_exec_limits(*nested, limits, order);
     COVE_TRY(nested->finish());
   }
   if (auto timeout = COVE_TRY(fields.duration("timeout"))) order.limits.timeout.name(*timeout);
   return {};
 }
 
-Result<void> take_place(Fields& fields, ExecSpec& spec) {
+Result<void> take_surroundings(Fields& fields, ExecSpec& spec) {
   spec.env = COVE_TRY(take_environment(fields, "env"));
   spec.cwd = COVE_TRY(fields.text("cwd")).value_or("");
   if (!spec.cwd.empty() && !spec.cwd.starts_with('/')) return fail(fields.wrong("cwd", "must be an absolute path"));
-  if (auto user = COVE_TRY(fields.text("user"))) spec.user = COVE_TRY_NOTE("'user'", check_user(*user));
-  if (auto pty = COVE_TRY(fields.object("pty"))) {
-    spec.pty = COVE_TRY(take_window(*pty));
-    COVE_TRY(pty->finish());
-  }
   return {};
 }
-
-}  // namespace
 
 Result<ExecRequest> parse_exec(const Json& body, SilentInput silent) {
   Fields fields(body);

@@ -18,6 +18,16 @@ struct ExecRequest {
 // What becomes of the input where the request does not say.
 enum class SilentInput { Closed, Open };
 
+// Parts of such a request. One of argv, shell and code:
+Result<void> take_command(Fields& fields, live::ExecOrder& order);
+Result<void> take_stdin(Fields& fields, live::ExecOrder& order, SilentInput silent);
+// Variables and the working folder.
+Result<void> take_surroundings(Fields& fields, ExecSpec& spec);
+// `limits` for an exec alone, and `timeout`.
+Result<void> take_exec_limits(Fields& fields, live::ExecOrder& order);
+// What of `limits`, which were taken from `fields`, is an exec's.
+void name_exec_limits(Fields& fields, const Limits& limits, live::ExecOrder& order);
+
 // The body of a request for an exec. All errors are Invalid, but Unsupported for limits that one exec cannot have.
 Result<ExecRequest> parse_exec(const Json& body, SilentInput silent);
 

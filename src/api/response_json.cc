@@ -112,6 +112,30 @@ Document sandbox_json(const live::SandboxInfo& sandbox) {
           {"last_used_at", time_json(sandbox.last_used_ms != 0 ? sandbox.last_used_ms : sandbox.created_ms)}};
 }
 
+Document session_json(const live::SessionInfo& session) {
+  const live::SessionOrder& order = session.order;
+  const SandboxSpec& spec = order.sandbox;
+  bool ends = session.state == live::SessionState::Active && order.idle.count() > 0;
+  return {{"id", session.id},
+          {"project", session.project},
+          {"agent", text_or_null(order.agent)},
+          {"scope", live::scope_name(order.scope)},
+          {"mode", live::mode_name(order.mode)},
+          {"state", session.state == live::SessionState::Active ? "active" : "ended"},
+          {"reason", session.reason},
+          {"sandbox_id", text_or_null(session.sandbox_id)},
+          {"image", spec.image.empty() ? SandboxSpec().image : spec.image},
+          {"workspace", workspace_json(spec.workspace)},
+          {"labels", map_json(spec.labels)},
+          {"env", map_json(spec.env)},
+          {"limits", limits_json(spec.limits)},
+          {"lifecycle", {{"idle", duration_or_null(order.idle)}}},
+          {"created_at", time_json(session.created_ms)},
+          {"last_used_at", time_json(session.last_used_ms)},
+          {"expires_at", time_json(ends ? session.last_used_ms + order.idle.count() : 0)},
+          {"ended_at", time_json(session.ended_ms)}};
+}
+
 Document stats_json(const Stats& stats, const Limits& limits, int64_t now_ms) {
   return {{"time", time_json(now_ms)},
           {"cpu_user_ms", stats.total.cpu_user_ms},
@@ -131,6 +155,7 @@ Document stats_json(const Stats& stats, const Limits& limits, int64_t now_ms) {
 std::string exec_json(const live::ExecInfo& exec) {
   Document document = {{"id", exec.id},
                        {"sandbox_id", exec.sandbox_id},
+                       {"session_id", text_or_null(exec.order.session)},
                        {"state", exec.state == live::ExecState::Running ? "running" : "ended"},
                        {"tag", text_or_null(exec.order.tag)},
                        {"argv", exec.order.spec.argv},

@@ -5,6 +5,7 @@
 
 #include "engine/live/exec.h"
 #include "engine/live/sandbox_info.h"
+#include "engine/live/session_info.h"
 #include "runtime/runtime.h"
 #include "store/records.h"
 
@@ -23,6 +24,7 @@ Document text_or_null(const std::string& text);     // null where it is empty
 Document seconds_json(std::chrono::milliseconds time);  // a number, whole where it is
 
 Document sandbox_json(const live::SandboxInfo& sandbox);
+Document session_json(const live::SessionInfo& session);
 Document stats_json(const Stats& stats, const Limits& limits, int64_t now_ms);
 std::string exec_json(const live::ExecInfo& exec);
 Document event_json(const EventRecord& event);

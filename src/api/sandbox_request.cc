@@ -41,17 +41,13 @@ Result<void> take_network(Fields& fields) {
   return {};
 }
 
-Result<Workspace> take_workspace(Fields& fields) {
-  auto nested = COVE_TRY(fields.object("workspace"));
-  if (!nested) return Workspace{};
-  Workspace workspace;
-  workspace.path = COVE_TRY(required(*nested, "path", nested->text("path")));
-  std::string access = COVE_TRY(nested->choice("access", {"none", "ro", "rw"})).value_or("ro");
-  COVE_TRY(nested->finish());
-  if (access == "none") return Workspace{};
-  if (!workspace.path.starts_with('/')) return fail(nested->wrong("path", "must be an absolute path"));
-  workspace.access = access == "rw" ? Access::ReadWrite : Access::ReadOnly;
-  return workspace;
+// The one place that knows which kinds of access there are.
+Result<Access> take_access(Fields& fields) {
+  std::string word = COVE_TRY(fields.choice("access", {"none", "ro", "rw", "review"})).value_or("ro");
+  if (word == "review")
+    return fail(Error(Code::Unsupported, "'workspace.access': there is no runtime yet that can do 'review'")
+                    .hint("use ro, or rw"));
+  return word == "none" ? Access::None : word == "rw" ? Access::ReadWrite : Access::ReadOnly;
 }
 
 Result<std::optional<std::chrono::milliseconds>> duration_or_none(Fields& fields, const std::string& name) {
@@ -119,6 +115,18 @@ void merge(Map& map, const std::map<std::string, std::optional<std::string>>& pa
 }
 
 }  // namespace
+
+Result<Workspace> take_workspace(Fields& fields) {
+  auto nested = COVE_TRY(fields.object("workspace"));
+  if (!nested) return Workspace{};
+  Workspace workspace;
+  workspace.path = COVE_TRY(required(*nested, "path", nested->text("path")));
+  workspace.access = COVE_TRY(take_access(*nested));
+  COVE_TRY(nested->finish());
+  if (workspace.access == Access::None) return Workspace{};
+  if (!workspace.path.starts_with('/')) return fail(nested->wrong("path", "must be an absolute path"));
+  return workspace;
+}
 
 Result<void> take_limits(Fields& fields, Limits& limits) {
   name_if(limits.cpus, COVE_TRY(fields.number("cpus")));

@@ -10,6 +10,9 @@ namespace cove::api {
 // Takes every field of `fields`, but does not finish it. Limits that are there count as named.
 Result<void> take_limits(Fields& fields, Limits& limits);
 
+// {"path": …, "access": …}; nothing where there is none. Unsupported for an access that no runtime has.
+Result<Workspace> take_workspace(Fields& fields);
+
 // What is not there is as the configuration has it. 501 for what comes later.
 Checked<live::CreateOrder> parse_create(const Json& body, const Config& config);
 

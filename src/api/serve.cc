@@ -95,6 +95,7 @@ class Service {
 
   ~Service() {
     if (server_) server_->stop(kGrace);
+    if (api_) api_->sessions->stop();
     if (engine_) engine_->stop_serving();
     for (const std::string& path : own_paths_) ::unlink(path.c_str());
   }
@@ -137,6 +138,7 @@ class Service {
     });
     engine_ = COVE_TRY(live::Engine::open(config_, std::move(store), native::make_spawned_runtime(spawn_)));
     api_ = COVE_TRY(Api::create(*engine_, order.owner));
+    api_->host = native::make_spawned_host_runner(spawn_);
     api_->can_spawn = [this] { return !spawn_lost_; };
     api_->autostarted = order.exits_when_idle;
     api_->diagnosis = run_doctor;

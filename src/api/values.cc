@@ -1,5 +1,6 @@
 #include "api/values.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstring>
 
@@ -9,6 +10,7 @@ namespace cove::api {
 namespace {
 
 constexpr size_t kMaxName = 63;
+constexpr size_t kMaxAgent = 128;
 constexpr size_t kMaxUser = 32;
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kSmall = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -45,6 +47,13 @@ Result<std::string> check_project(std::string text) {
   if (!text.empty() && text.size() <= kMaxName && only(text, kSmall, "-") && text[0] != '-') return text;
   return fail(Error(Code::Invalid, concat("'", text, "' is not the id of a project"))
                   .hint("1 to 63 small letters, digits and '-', the first a letter or a digit"));
+}
+
+Result<std::string> check_agent(std::string text) {
+  bool plain = std::none_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  if (!text.empty() && text.size() <= kMaxAgent && plain) return text;
+  return fail(Error(Code::Invalid, "that is not the name of an agent")
+                  .hint(concat("1 to ", kMaxAgent, " bytes without control characters")));
 }
 
 Result<std::string> check_user(std::string text) {

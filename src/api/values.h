@@ -11,6 +11,8 @@ namespace cove::api {
 Result<std::string> check_name(std::string text);
 // [a-z0-9][a-z0-9-]{0,62}
 Result<std::string> check_project(std::string text);
+// 1 to 128 bytes without control characters.
+Result<std::string> check_agent(std::string text);
 // "NAME", "UID" or "UID:GID".
 Result<std::string> check_user(std::string text);
 // "host" or "host@" and a fingerprint; NotFound.

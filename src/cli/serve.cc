@@ -50,6 +50,7 @@ constexpr OptionInfo kOptions[] = {
     {"state", '\0', "FOLDER", "where everything is kept", kOther},
     {"config", '\0', "FILE",
      "the configuration (default: /etc/cove/cove.toml for root,\nelse ~/.config/cove/cove.toml)", kOther},
+    {"modes-allow-off", '\0', "yes|no", "let local callers run commands without a sandbox (mode\noff; default: no)", kOther},
     {"set", '\0', "NAME=VALUE", "any setting", kOther},
     {"log-level", '\0', "LEVEL", "debug, info, warning or error", kOther},
     {"event-retention", '\0', "TIME", "how long events are kept (default: 30d)", kOther},

@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <vector>
@@ -7,10 +8,14 @@
 #include "engine/harmless.h"
 #include "engine/host_run.h"
 #include "sys/file.h"
+#include "sys/landlock.h"
 
-// cove-host --judge [--in FOLDER] COMMAND ARGUMENT…     a command by its name, where it is harmless
+// cove-host --judge [--report FD] [--cwd PATH] [--seen-at PATH] [--in FOLDER] COMMAND ARGUMENT…
+// cove-host --judge … --shell TEXT                      a command by its name, where it is harmless
 // cove-host [--names] [--in FOLDER] PROGRAM ARGUMENT…   a program by its full path, behind the same fence; --names: it
 //                                                       may read the names of users
+// What the judgement was is written to FD, as "yes WHY" or "no WHY". PATH is absolute, as the host or the sandbox sees it;
+// the sandbox has the workspace at --seen-at.
 // Descriptor 3 is the workspace; FOLDER is below it. Exits as the program does; with 125, and a line on standard error,
 // where nothing was run.
 namespace {
@@ -23,28 +28,54 @@ constexpr int kNotRun = 125;
 struct Words {
   bool judge = false;
   bool names = false;
+  int report = -1;
   std::string folder = ".";
+  std::string cwd;
+  std::string seen_at;
+  std::string shell;
   std::vector<std::string> command;
 };
 
 Words parse(int argc, char** argv) {
   Words words;
   int next = 1;
+  auto value = [&](const char* option, auto take) {
+    if (next + 1 >= argc || std::strcmp(argv[next], option) != 0) return;
+    take(argv[next + 1]);
+    next += 2;
+  };
   if (next < argc && std::strcmp(argv[next], "--judge") == 0) words.judge = true, ++next;
   if (next < argc && std::strcmp(argv[next], "--names") == 0) words.names = true, ++next;
-  if (next + 1 < argc && std::strcmp(argv[next], "--in") == 0) words.folder = argv[next + 1], next += 2;
+  value("--report", [&](const char* text) { words.report = std::atoi(text); });
+  value("--cwd", [&](const char* text) { words.cwd = text; });
+  value("--seen-at", [&](const char* text) { words.seen_at = text; });
+  value("--in", [&](const char* text) { words.folder = text; });
+  value("--shell", [&](const char* text) { words.shell = text; });
   words.command.assign(argv + next, argv + argc);
   return words;
+}
+
+void report(const Words& words, const HarmlessVerdict& verdict) {
+  if (words.report < 0) return;
+  static_cast<void>(sys::write_all(words.report, concat(verdict.harmless ? "yes " : "no ", verdict.why)));
 }
 
 // Here with the rights of the caller, whatever whoever started this has found.
 Result<HostOrder> judged(const Words& words) {
   HostCommand command;
   command.argv = words.command;
+  command.shell = words.shell;
   command.workspace = COVE_TRY(sys::readlink(sys::fd_path(kWorkspace)));
   command.folder = kWorkspace;
-  command.cwd = words.folder == "." ? "" : concat(command.workspace, "/", words.folder);
+  command.seen_at = words.seen_at;
+  command.cwd = !words.cwd.empty() || words.folder == "." ? words.cwd : concat(command.workspace, "/", words.folder);
   HarmlessVerdict verdict = judge(command);
+  // Whoever is told yes may count on it.
+  if (Result<sys::Landlock> fence = sys::Landlock::create(); verdict.harmless && !fence) {
+    verdict.harmless = false;
+    verdict.why = concat("this machine cannot fence it in: ", fence.error().message());
+  }
+  report(words, verdict);
   if (!verdict.harmless) return fail(Code::Denied, concat("not harmless: ", verdict.why));
   return HostOrder{kWorkspace, verdict.folder, verdict.argv, verdict.names};
 }

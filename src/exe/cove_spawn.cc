@@ -199,8 +199,9 @@ Result<int> serve(const Order& order) {
   channel.second.reset();
   sockets.clear();
   if (order.ready_fd >= 0) ::close(order.ready_fd);
+  native::HostRuns::Rules host{config.modes.allow_off, places.programs};
   native::SpawnServer server(std::move(channel.first), native::Walls(std::move(places), native::IdRanges::AsTheKernelCan),
-                             config.workspace_roots);
+                             config.workspace_roots, std::move(host));
   return server.run(server_pid);
 }
 

@@ -121,7 +121,7 @@ double rounded(double milliseconds) { return std::round(milliseconds * 1000) / 1
 
 std::string to_json(const ExecResult& result, JsonLayout layout) {
   Json json = {{"exec_id", result.exec_id},
-               {"sandbox_id", result.sandbox_id},
+               {"sandbox_id", result.sandbox_id.empty() ? Json(nullptr) : Json(result.sandbox_id)},
                {"status", status_name(result.status)},
                {"exit_code", optional_json(result.exit_code)},
                {"signal", optional_json(result.signal)},

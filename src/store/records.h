@@ -21,6 +21,7 @@ struct SandboxRecord {
   int64_t last_used_ms = 0;
   int64_t expires_ms = 0;
   int64_t updated_ms = 0;
+  std::string binding;  // whom it serves: "session:ID", "agent:NAME", "shared"; unique in its project, unless empty
 
   bool operator==(const SandboxRecord&) const = default;
 };
@@ -38,8 +39,29 @@ struct ExecRecord {
   int64_t started_ms = 0;
   int64_t ended_ms = 0;
   uint64_t position = 0;  // how far its output has been taken in
+  std::string session;    // that it was started in, or empty
 
   bool operator==(const ExecRecord&) const = default;
+};
+
+inline constexpr const char* kSessionActive = "active";
+inline constexpr const char* kSessionEnded = "ended";
+
+struct SessionRecord {
+  std::string id;
+  std::string project = kDefaultProject;
+  std::string agent;                   // or empty
+  std::string scope;                   // "session", "agent", "shared"
+  std::string state = kSessionActive;  // kSessionActive or kSessionEnded
+  std::string reason;                  // why it ended
+  std::string sandbox_id;              // empty until its first use, and again when that sandbox is gone
+  std::string spec;                    // JSON
+  int64_t idle_ms = 0;                 // it ends when it was not used for so long; 0: never by itself
+  int64_t created_ms = 0;
+  int64_t last_used_ms = 0;
+  int64_t ended_ms = 0;
+
+  bool operator==(const SessionRecord&) const = default;
 };
 
 // An event that is to be appended. time_ms 0: the time of appending.

@@ -83,7 +83,34 @@ CREATE TABLE secrets (
 INSERT INTO projects VALUES ('default', '{}', CAST(1000 * unixepoch() AS INTEGER));
 )sql";
 
-constexpr Migration kMigrations[] = {kVersion1};
+// Sessions. A sandbox that serves a scope says which, in its own row: they come and go together.
+constexpr Migration kVersion2 = R"sql(
+ALTER TABLE sandboxes ADD COLUMN binding TEXT NOT NULL DEFAULT '';
+CREATE UNIQUE INDEX sandboxes_by_binding ON sandboxes(project, binding) WHERE binding <> '';
+
+ALTER TABLE execs ADD COLUMN session TEXT NOT NULL DEFAULT '';
+CREATE INDEX execs_by_session ON execs(session) WHERE session <> '';
+
+CREATE TABLE sessions (
+  id TEXT PRIMARY KEY,
+  project TEXT NOT NULL REFERENCES projects(id) ON DELETE CASCADE,
+  agent TEXT NOT NULL,
+  scope TEXT NOT NULL,
+  state TEXT NOT NULL,
+  reason TEXT NOT NULL,
+  sandbox_id TEXT REFERENCES sandboxes(id) ON DELETE SET NULL,
+  idle_ms INTEGER NOT NULL,
+  created_ms INTEGER NOT NULL,
+  last_used_ms INTEGER NOT NULL,
+  ended_ms INTEGER NOT NULL,
+  spec TEXT NOT NULL
+) STRICT;
+CREATE INDEX sessions_by_age ON sessions(created_ms, id);
+CREATE INDEX sessions_by_sandbox ON sessions(sandbox_id) WHERE sandbox_id IS NOT NULL;
+CREATE INDEX sessions_by_expiry ON sessions(last_used_ms + idle_ms) WHERE state = 'active' AND idle_ms > 0;
+)sql";
+
+constexpr Migration kMigrations[] = {kVersion1, kVersion2};
 
 Result<int64_t> version_of(Database& database) {
   if (COVE_TRY(database.number("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'meta'")) == 0)

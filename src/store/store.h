@@ -19,7 +19,8 @@ namespace cove {
 
 class Database;
 
-// What must survive a restart of the server: sandboxes, execs, events, keys, projects, in SQLite (FOLDER/cove.db).
+// What must survive a restart of the server: sandboxes, execs, sessions, events, keys, projects, in SQLite
+// (FOLDER/cove.db).
 //
 // Promises:
 // - Any thread may call anything (but see on_events); calls take their turn, and each is short.
@@ -45,11 +46,11 @@ class Store {
   void on_events(std::function<void()> hook);
 
   // --- sandboxes ---------------------------------------------------------------------------------------------------
-  // Exists where the project has one of that name (or the id is taken, or the idempotency key has been used: look with
+  // Exists where the project has one of that name or binding (or the id is taken, or the idempotency key has been used: look with
   // find_idempotency). NotFound where there is no such project.
   Result<uint64_t> insert_sandbox(const SandboxRecord& sandbox, const std::optional<Idempotency>& idempotency,
                                   std::span<const EventDraft> events);
-  // Replaces everything but id, project and created_ms. NotFound where it is gone, Exists where the new name is taken.
+  // Replaces everything but id, project, binding and created_ms. NotFound where it is gone, Exists where the new name is taken.
   Result<uint64_t> update_sandbox(const SandboxRecord& sandbox, std::span<const EventDraft> events);
   // Only these two; nothing happens where the sandbox is gone.
   Result<void> touch_sandbox(const std::string& id, int64_t last_used_ms, int64_t expires_ms);
@@ -72,6 +73,8 @@ class Store {
   Result<std::vector<SandboxRecord>> list_sandboxes(const SandboxFilter& filter, const std::string& after,
                                                     size_t limit);
   Result<std::vector<SandboxRecord>> all_sandboxes();
+  // The one that serves this scope of the project, if there is one.
+  Result<std::optional<SandboxRecord>> find_bound(const std::string& project, const std::string& binding);
   // Sorted by project, then state; states without sandboxes are left out. Looks at every sandbox.
   Result<std::vector<StateCount>> count_sandboxes();
 
@@ -89,13 +92,51 @@ class Store {
   struct ExecFilter {
     std::string state;
     std::string tag;
+    std::string session = {};
   };
   // In the order of (started_ms, id), as with sandboxes.
   Result<std::vector<ExecRecord>> list_execs(const std::string& sandbox_id, const ExecFilter& filter,
                                              const std::string& after, size_t limit);
   Result<std::vector<ExecRecord>> running_execs(const std::string& sandbox_id);
+  Result<std::vector<ExecRecord>> running_execs_of_session(const std::string& session);
+  // When the last of the session's execs ended that has; 0 where none has.
+  Result<int64_t> last_end_in_session(const std::string& session);
   // Removes ended execs of the sandbox but for the newest `keep_newest` of them; the ids of those removed.
   Result<std::vector<std::string>> prune_execs(const std::string& sandbox_id, size_t keep_newest);
+
+  // --- sessions ----------------------------------------------------------------------------------------------------
+  // NotFound where there is no such project, Exists where the id is taken.
+  Result<uint64_t> insert_session(const SessionRecord& session, std::span<const EventDraft> events);
+  // That it uses this sandbox from now on. NotFound where there is no active session, or no sandbox, of that id.
+  Result<uint64_t> bind_session(const std::string& id, const std::string& sandbox_id,
+                                std::span<const EventDraft> events);
+  // Never back in time; nothing happens where it is gone or has ended.
+  Result<void> touch_session(const std::string& id, int64_t last_used_ms);
+  // NotFound where there is no active session of that id, or it was used after `unused_since_ms` (then no event is
+  // appended).
+  struct SessionEnd {
+    std::string reason;
+    int64_t time_ms = 0;
+    int64_t unused_since_ms = INT64_MAX;
+  };
+  Result<uint64_t> end_session(const std::string& id, const SessionEnd& end, std::span<const EventDraft> events);
+  // An empty project means any. NotFound.
+  Result<SessionRecord> find_session(const std::string& project, const std::string& id);
+  // Empty means any.
+  struct SessionFilter {
+    std::string project;
+    std::string agent;
+    std::string scope;
+    std::string state;
+  };
+  // In the order of (created_ms, id), as with sandboxes.
+  Result<std::vector<SessionRecord>> list_sessions(const SessionFilter& filter, const std::string& after, size_t limit);
+  // Active ones that, by what is on record, were not used for as long as they may be.
+  Result<std::vector<SessionRecord>> idle_sessions(int64_t now_ms);
+  // Those that serve a session which is not active, or not there: the server ended before it could remove them.
+  Result<std::vector<SandboxRecord>> orphaned_sandboxes();
+  // Sessions that ended before that time; how many there were.
+  Result<uint64_t> prune_sessions(int64_t ended_before_ms);
 
   // --- events ------------------------------------------------------------------------------------------------------
   Result<uint64_t> append_events(std::span<const EventDraft> events);
@@ -167,5 +208,6 @@ class Store {
 // The place of a record in its list, for `after`.
 std::string cursor(const SandboxRecord& sandbox);
 std::string cursor(const ExecRecord& exec);
+std::string cursor(const SessionRecord& session);
 
 }  // namespace cove

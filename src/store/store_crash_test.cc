@@ -41,6 +41,14 @@ ExecRecord exec() {
   return record;
 }
 
+SessionRecord session() {
+  SessionRecord record;
+  record.id = "n";
+  record.project = "p";
+  record.scope = "session";
+  return record;
+}
+
 const std::vector<Step>& steps() {
   using Events = std::span<const EventDraft>;
   static const std::vector<Step> list = {
@@ -65,6 +73,11 @@ const std::vector<Step>& steps() {
          record.state = kExecEnded;
          return s.update_exec(record, e).has_value();
        }},
+      {"insert_session", [](Store& s, Events e) { return s.insert_session(session(), e).has_value(); }},
+      {"bind_session", [](Store& s, Events e) { return s.bind_session("n", "s", e).has_value(); }},
+      {"touch_session", [](Store& s, Events) { return s.touch_session("n", 30).has_value(); }},
+      {"end_session", [](Store& s, Events e) { return s.end_session("n", {"why", 40}, e).has_value(); }},
+      {"prune_sessions", [](Store& s, Events) { return s.prune_sessions(100).has_value(); }},
       {"prune_execs", [](Store& s, Events) { return s.prune_execs("s", 0).has_value(); }},
       {"append_events", [](Store& s, Events e) { return s.append_events(e).has_value(); }},
       {"append_events", [](Store& s, Events e) { return s.append_events(e).has_value(); }},
@@ -107,6 +120,8 @@ std::string everything(const std::string& folder) {
   return rows(*database, "SELECT 'event ' || seq || ' ' || kind FROM events ORDER BY seq") +
          rows(*database, "SELECT 'project ' || id || ' ' || quotas FROM projects ORDER BY id") +
          rows(*database, "SELECT 'sandbox ' || id || name || state || last_used_ms || expires_ms FROM sandboxes") +
+         rows(*database,
+              "SELECT 'session ' || id || state || coalesce(sandbox_id, '') || last_used_ms || ended_ms FROM sessions") +
          rows(*database, "SELECT 'exec ' || id || state FROM execs") +
          rows(*database, "SELECT 'idempotency ' || key FROM idempotency") +
          rows(*database, "SELECT 'key ' || id || ' ' || revoked_ms FROM keys") +

@@ -6,7 +6,7 @@
 namespace cove {
 namespace {
 
-#define COLUMNS "id, sandbox_id, state, tag, spec, result, started_ms, ended_ms, position"
+#define COLUMNS "id, sandbox_id, state, tag, spec, result, started_ms, ended_ms, position, session"
 
 ExecRecord read(const Query& row) {
   ExecRecord exec;
@@ -19,6 +19,7 @@ ExecRecord read(const Query& row) {
   exec.started_ms = row.integer(6);
   exec.ended_ms = row.integer(7);
   exec.position = static_cast<uint64_t>(row.integer(8));
+  exec.session = row.text(9);
   return exec;
 }
 
@@ -44,8 +45,9 @@ std::string cursor(const ExecRecord& exec) { return to_cursor({exec.started_ms, 
 Result<uint64_t> Store::insert_exec(const ExecRecord& exec, std::span<const EventDraft> events) {
   return change({"insert_exec"}, events, [&]() -> Result<void> {
     Result<void> done =
-        database_->run("INSERT INTO execs (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", exec.id, exec.sandbox_id,
-                       exec.state, exec.tag, exec.spec, exec.result, exec.started_ms, exec.ended_ms, exec.position);
+        database_->run("INSERT INTO execs (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", exec.id,
+                       exec.sandbox_id, exec.state, exec.tag, exec.spec, exec.result, exec.started_ms, exec.ended_ms,
+                       exec.position, exec.session);
     if (!done) return fail(explain(std::move(done).error(), exec));
     return {};
   });
@@ -74,9 +76,10 @@ Result<std::vector<ExecRecord>> Store::list_execs(const std::string& sandbox_id,
   std::lock_guard turn(mutex_);
   Query rows = COVE_TRY(database_->query("SELECT " COLUMNS " FROM execs WHERE sandbox_id = ?1 "
                                          "AND (started_ms, id) > (?2, ?3) AND (?4 = '' OR state = ?4) "
-                                         "AND (?5 = '' OR tag = ?5) ORDER BY started_ms, id LIMIT ?6",
+                                         "AND (?5 = '' OR tag = ?5) AND (?7 = '' OR session = ?7) "
+                                         "ORDER BY started_ms, id LIMIT ?6",
                                          sandbox_id, place.time_ms, place.id, filter.state, filter.tag,
-                                         static_cast<uint64_t>(limit)));
+                                         static_cast<uint64_t>(limit), filter.session));
   return read_all(rows);
 }
 
@@ -85,6 +88,20 @@ Result<std::vector<ExecRecord>> Store::running_execs(const std::string& sandbox_
   Query rows = COVE_TRY(database_->query(
       "SELECT " COLUMNS " FROM execs WHERE sandbox_id = ? AND state = 'running' ORDER BY started_ms, id", sandbox_id));
   return read_all(rows);
+}
+
+Result<std::vector<ExecRecord>> Store::running_execs_of_session(const std::string& session) {
+  std::lock_guard turn(mutex_);
+  Query rows = COVE_TRY(
+      database_->query("SELECT " COLUMNS " FROM execs WHERE session = ? AND session <> '' AND state = 'running' "
+                       "ORDER BY started_ms, id",
+                       session));
+  return read_all(rows);
+}
+
+Result<int64_t> Store::last_end_in_session(const std::string& session) {
+  std::lock_guard turn(mutex_);
+  return database_->number("SELECT max(ended_ms) FROM execs WHERE session = ? AND session <> ''", session);
 }
 
 Result<std::vector<std::string>> Store::prune_execs(const std::string& sandbox_id, size_t keep_newest) {

@@ -6,7 +6,8 @@
 namespace cove {
 namespace {
 
-#define COLUMNS "id, project, name, state, reason, spec, created_ms, started_ms, last_used_ms, expires_ms, updated_ms"
+#define COLUMNS "id, project, name, state, reason, spec, created_ms, started_ms, last_used_ms, expires_ms, updated_ms, " \
+  "binding"
 
 SandboxRecord read(const Query& row) {
   SandboxRecord sandbox;
@@ -21,6 +22,7 @@ SandboxRecord read(const Query& row) {
   sandbox.last_used_ms = row.integer(8);
   sandbox.expires_ms = row.integer(9);
   sandbox.updated_ms = row.integer(10);
+  sandbox.binding = row.text(11);
   return sandbox;
 }
 
@@ -43,6 +45,11 @@ Error explain(Database& database, Error error, const SandboxRecord& sandbox) {
   if (same_name && *same_name > 0)
     return Error(Code::Exists, concat("the name '", sandbox.name, "' is taken"))
         .hint("choose another name, or delete the sandbox that has it");
+  Result<int64_t> same_binding =
+      database.number("SELECT count(*) FROM sandboxes WHERE project = ? AND binding = ? AND binding <> '' AND id <> ?",
+                      sandbox.project, sandbox.binding, sandbox.id);
+  if (same_binding && *same_binding > 0)
+    return Error(Code::Exists, concat("there is a sandbox for ", sandbox.binding, " already"));
   return Error(Code::Exists, concat("there is a sandbox '", sandbox.id, "' already"));
 }
 
@@ -57,9 +64,9 @@ Result<void> insert_idempotency(Database& database, const Idempotency& entry) {
 
 Result<void> insert(Database& database, const SandboxRecord& sandbox) {
   Result<void> done =
-      database.run("INSERT INTO sandboxes (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", sandbox.id,
+      database.run("INSERT INTO sandboxes (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", sandbox.id,
                    sandbox.project, sandbox.name, sandbox.state, sandbox.reason, sandbox.spec, sandbox.created_ms,
-                   sandbox.started_ms, sandbox.last_used_ms, sandbox.expires_ms, sandbox.updated_ms);
+                   sandbox.started_ms, sandbox.last_used_ms, sandbox.expires_ms, sandbox.updated_ms, sandbox.binding);
   if (!done) return fail(explain(database, std::move(done).error(), sandbox));
   return {};
 }
@@ -157,9 +164,26 @@ Result<std::vector<SandboxRecord>> Store::list_sandboxes(const SandboxFilter& fi
   return read_all(rows);
 }
 
+Result<std::optional<SandboxRecord>> Store::find_bound(const std::string& project, const std::string& binding) {
+  std::lock_guard turn(mutex_);
+  Query row = COVE_TRY(database_->query(
+      "SELECT " COLUMNS " FROM sandboxes WHERE project = ? AND binding = ? AND binding <> ''", project, binding));
+  if (!COVE_TRY(row.next())) return std::optional<SandboxRecord>();
+  return std::optional(read(row));
+}
+
 Result<std::vector<SandboxRecord>> Store::all_sandboxes() {
   std::lock_guard turn(mutex_);
   Query rows = COVE_TRY(database_->query("SELECT " COLUMNS " FROM sandboxes ORDER BY created_ms, id"));
+  return read_all(rows);
+}
+
+Result<std::vector<SandboxRecord>> Store::orphaned_sandboxes() {
+  std::lock_guard turn(mutex_);
+  Query rows = COVE_TRY(
+      database_->query("SELECT " COLUMNS " FROM sandboxes WHERE binding >= 'session:' AND binding < 'session;' "
+                       "AND NOT EXISTS (SELECT 1 FROM sessions WHERE sessions.id = substr(sandboxes.binding, 9) "
+                       "AND sessions.state = 'active') ORDER BY created_ms, id"));
   return read_all(rows);
 }
 

@@ -67,6 +67,11 @@ struct Config {
     bool auto_resume = false;
   } lifecycle;
 
+  // What may run outside of sandboxes.
+  struct Modes {
+    bool allow_off = false;
+  } modes;
+
   // Of the whole server; 0 means as said.
   struct Admission {
     uint64_t sandboxes = 1000;  // 0: any number

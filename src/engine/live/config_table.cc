@@ -250,6 +250,9 @@ void add_policies(std::vector<ConfigEntry>& table) {
             "word", "stop, pause or delete"));
   table.push_back(on_off("lifecycle.auto_resume", "Whether a paused or stopped sandbox goes on when it is used.",
                          FIELD(lifecycle.auto_resume)));
+  table.push_back(on_off("modes.allow_off",
+                         "Whether local callers may ask for mode off: commands that run on this machine as they are.",
+                         FIELD(modes.allow_off)));
   table.push_back(
       count("admission.sandboxes", 0, kMany, "The most sandboxes in all; 0: any number.", FIELD(admission.sandboxes)));
   table.push_back(size("admission.memory", Zero::Allowed,

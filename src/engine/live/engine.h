@@ -55,6 +55,7 @@ class Engine {
   struct ExecFilter {
     std::optional<ExecState> state;
     std::string tag;
+    std::string session = {};
   };
   virtual Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& sandbox, const ExecFilter& filter,
                                             const std::string& after, size_t limit) = 0;

@@ -128,6 +128,7 @@ Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveS
   spec.env = whole_environment(info, order);
   LiveExec::Parts parts = parts_of(caller, info, std::move(order));
   nlohmann::json data = {{"argv", parts.info.order.spec.argv}};
+  if (!parts.info.order.session.empty()) data["session"] = parts.info.order.session;
   EventDraft event{"exec.started", info.project, info.spec.id, spec.id, caller.actor,
                    data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), parts.info.started_ms};
   ExecRecord record = record_of(parts.info);
@@ -172,6 +173,7 @@ Result<Page<ExecInfo>> LiveEngine::list_execs(const Caller& caller, const std::s
   Store::ExecFilter wanted;
   if (filter.state) wanted.state = *filter.state == ExecState::Running ? kExecRunning : kExecEnded;
   wanted.tag = filter.tag;
+  wanted.session = filter.session;
   std::vector<ExecRecord> records = COVE_TRY(store_->list_execs(sandbox->id(), wanted, after, limit + 1));
   Page<ExecInfo> page;
   for (const ExecRecord& record : records) {

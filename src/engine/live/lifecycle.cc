@@ -136,6 +136,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   complete(info.spec.limits, config_.limits);
   info.project = caller.project;
   info.lifecycle = order.lifecycle;
+  info.binding = order.binding;
   info.created_ms = info.last_used_ms = now_ms();
   Config::Quotas quotas = COVE_TRY(quotas_of(caller.project));
   Result<void> entered = admission_.enter(caller.project, quotas, info.spec.limits, measure_room(config_.server_folder));

@@ -292,6 +292,7 @@ void LiveExec::end_unknown(const std::string& why) {
 }
 
 void LiveExec::conclude(ExecResult result) {
+  if (!parts_.info.order.placed.empty()) result.why = concat(parts_.info.order.placed, "; ", result.why);
   for (Output& output : outputs_) drain(output);
   Result<ExecLog::Captured> captured = log_.capture(parts_.limits.retained);
   if (captured) {

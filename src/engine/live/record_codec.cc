@@ -135,10 +135,34 @@ void read_spec(const Json& json, SandboxInfo& info) {
   info.warnings = json.value("warnings", std::vector<std::string>());
 }
 
+Json spec_json(const SessionOrder& order) {
+  const SandboxSpec& spec = order.sandbox;
+  return {{"mode", mode_name(order.mode)},
+          {"image", spec.image},
+          {"labels", spec.labels},
+          {"env", json_of(spec.env)},
+          {"limits", json_of(spec.limits)},
+          {"workspace", {{"path", spec.workspace.path}, {"access", access_name(spec.workspace.access)}}}};
+}
+
+void read_spec(const Json& json, SessionOrder& order) {
+  // What is not known is not taken for something looser.
+  order.mode = parse_mode(json.value("mode", "all")).value_or(Mode::All);
+  SandboxSpec& spec = order.sandbox;
+  spec.image = json.value("image", "");
+  spec.labels = json.value("labels", std::map<std::string, std::string>());
+  spec.env = environment_of(json.value("env", Json::array()));
+  spec.limits = limits_of(json.value("limits", Json::object()));
+  Json workspace = json.value("workspace", Json::object());
+  spec.workspace.path = workspace.value("path", "");
+  spec.workspace.access = access_of(workspace.value("access", "none"));
+}
+
 Json spec_json(const ExecOrder& order) {
   Json json = {{"argv", order.spec.argv},       {"shell", order.shell},   {"language", order.language},
                {"env", json_of(order.spec.env)}, {"cwd", order.spec.cwd}, {"user", order.spec.user},
                {"input", order.spec.input},     {"detached", order.detached}, {"limits", json_of(order.limits)}};
+  if (!order.placed.empty()) json["placed"] = order.placed;
   if (order.spec.pty) json["pty"] = {{"rows", order.spec.pty->rows}, {"columns", order.spec.pty->columns}};
   return json;
 }
@@ -152,6 +176,7 @@ void read_spec(const Json& json, ExecOrder& order) {
   order.spec.user = json.value("user", "");
   order.spec.input = json.value("input", true);
   order.detached = json.value("detached", false);
+  order.placed = json.value("placed", "");
   order.limits = limits_of(json.value("limits", Json::object()));
   if (!json.contains("pty")) return;
   order.spec.pty = WindowSize{json["pty"].value("rows", uint16_t{24}), json["pty"].value("columns", uint16_t{80})};
@@ -178,6 +203,7 @@ SandboxRecord record_of(const SandboxInfo& info) {
   record.last_used_ms = info.last_used_ms;
   record.expires_ms = info.expires_ms;
   record.updated_ms = info.created_ms;
+  record.binding = info.binding;
   return record;
 }
 
@@ -194,6 +220,7 @@ Result<SandboxInfo> info_of(const SandboxRecord& record) try {
   info.started_ms = record.started_ms;
   info.last_used_ms = record.last_used_ms;
   info.expires_ms = record.expires_ms;
+  info.binding = record.binding;
   read_spec(Json::parse(record.spec), info);
   return info;
 } catch (const Json::exception&) {
@@ -211,6 +238,7 @@ ExecRecord record_of(const ExecInfo& info) {
   record.started_ms = info.started_ms;
   record.ended_ms = info.ended_ms;
   record.position = info.next_seq;
+  record.session = info.order.session;
   return record;
 }
 
@@ -220,6 +248,7 @@ Result<ExecInfo> info_of(const ExecRecord& record) try {
   info.sandbox_id = record.sandbox_id;
   info.state = record.state == kExecRunning ? ExecState::Running : ExecState::Ended;
   info.order.tag = record.tag;
+  info.order.session = record.session;
   info.started_ms = record.started_ms;
   info.started_us = record.started_ms * 1000;
   info.ended_ms = record.ended_ms;
@@ -229,6 +258,44 @@ Result<ExecInfo> info_of(const ExecRecord& record) try {
   return info;
 } catch (const Json::exception&) {
   return damaged("exec", record.id);
+}
+
+SessionRecord record_of(const SessionInfo& info) {
+  SessionRecord record;
+  record.id = info.id;
+  record.project = info.project;
+  record.agent = info.order.agent;
+  record.scope = scope_name(info.order.scope);
+  record.state = info.state == SessionState::Active ? kSessionActive : kSessionEnded;
+  record.reason = info.reason;
+  record.sandbox_id = info.sandbox_id;
+  record.spec = dump(spec_json(info.order));
+  record.idle_ms = info.order.idle.count();
+  record.created_ms = info.created_ms;
+  record.last_used_ms = info.last_used_ms;
+  record.ended_ms = info.ended_ms;
+  return record;
+}
+
+Result<SessionInfo> info_of(const SessionRecord& record) try {
+  SessionInfo info;
+  info.id = record.id;
+  info.project = record.project;
+  info.order.agent = record.agent;
+  std::optional<SessionScope> scope = parse_session_scope(record.scope);
+  if (!scope) return damaged("session", record.id);
+  info.order.scope = *scope;
+  info.order.idle = std::chrono::milliseconds(record.idle_ms);
+  info.state = record.state == kSessionActive ? SessionState::Active : SessionState::Ended;
+  info.reason = record.reason;
+  info.sandbox_id = record.sandbox_id;
+  info.created_ms = record.created_ms;
+  info.last_used_ms = record.last_used_ms;
+  info.ended_ms = record.ended_ms;
+  read_spec(Json::parse(record.spec), info.order);
+  return info;
+} catch (const Json::exception&) {
+  return damaged("session", record.id);
 }
 
 }  // namespace cove::live

@@ -2,9 +2,10 @@
 
 #include "base/result.h"
 #include "engine/live/sandbox_info.h"
+#include "engine/live/session_info.h"
 #include "store/records.h"
 
-// Sandboxes and execs as the store keeps them. docs/formats/state.md describes the JSON.
+// Sandboxes, execs and sessions as the store keeps them. docs/formats/state.md describes the JSON.
 namespace cove::live {
 
 SandboxRecord record_of(const SandboxInfo& info);
@@ -12,5 +13,8 @@ Result<SandboxInfo> info_of(const SandboxRecord& record);
 
 ExecRecord record_of(const ExecInfo& info);
 Result<ExecInfo> info_of(const ExecRecord& record);
+
+SessionRecord record_of(const SessionInfo& info);
+Result<SessionInfo> info_of(const SessionRecord& record);
 
 }  // namespace cove::live

@@ -38,6 +38,7 @@ struct SandboxInfo {
   int64_t started_ms = 0;
   int64_t last_used_ms = 0;
   int64_t expires_ms = 0;
+  std::string binding;  // whom it serves, where that is decided by sessions; see session_info.h
 };
 
 struct CreateOrder {
@@ -47,6 +48,7 @@ struct CreateOrder {
   std::string language;  // what it will be used for first, where that is known
   std::string idempotency_key;
   std::string request_hash;  // of the body, to tell a repeated request from another with the same key
+  std::string binding;       // Exists where the project has a sandbox with it
 };
 
 // What is to be changed; the rest stays.
@@ -86,6 +88,8 @@ struct ExecOrder {
   std::optional<std::string> input;  // written to it at once, then closed
   bool detached = false;
   std::string tag;
+  std::string session;  // that it is started in, or empty
+  std::string placed;   // why it runs where it runs, for people; the result's `why` begins with it
 };
 
 enum class ExecState { Running, Ended };

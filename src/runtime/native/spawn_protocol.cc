@@ -133,4 +133,51 @@ sys::CgroupUsage decode_usage(Reader& in) {
   return usage;
 }
 
+void encode(Writer& out, const HostRunOrder& order) {
+  out.number(static_cast<uint64_t>(order.fence)).texts(order.argv).text(order.shell).text(order.cwd);
+  out.text(order.workspace).number(order.env.size());
+  for (const auto& [name, value] : order.env) out.text(name).text(value);
+}
+
+Result<HostRunOrder> decode_host_order(Reader& in) {
+  HostRunOrder order;
+  uint64_t fence = in.number();
+  order.argv = in.texts();
+  order.shell = in.text();
+  order.cwd = in.text();
+  order.workspace = in.text();
+  uint64_t variables = in.number();
+  for (uint64_t i = 0; i < variables && in.ok(); ++i) {
+    std::string name = in.text();
+    order.env.emplace_back(std::move(name), in.text());
+  }
+  if (!in.done() || fence > static_cast<uint64_t>(HostFence::None)) return nonsense("it is malformed");
+  order.fence = static_cast<HostFence>(fence);
+  auto has_nul = [](const std::string& text) { return text.find('\0') != text.npos; };
+  bool nul = has_nul(order.shell) || has_nul(order.cwd) || has_nul(order.workspace);
+  for (const std::string& word : order.argv) nul = nul || has_nul(word);
+  for (const auto& [name, value] : order.env)
+    if (nul = nul || has_nul(name) || has_nul(value); name.empty() || name.find('=') != name.npos) nul = true;
+  if (nul) return nonsense("a text in it");
+  if (order.argv.empty() == order.shell.empty()) return nonsense("it is not one command");
+  for (const std::string& path : {order.cwd, order.workspace})
+    if (!path.empty() && !path.starts_with('/')) return nonsense("a path in it");
+  if (order.fence == HostFence::Reading && order.workspace.empty()) return nonsense("it has no workspace");
+  return order;
+}
+
+void encode(Writer& out, const HostRunEnd& end) {
+  out.number(static_cast<uint64_t>(end.wait_status)).number(end.usage.cpu_user_ms).number(end.usage.cpu_system_ms);
+  out.number(end.usage.memory_peak_bytes);
+}
+
+HostRunEnd decode_host_end(Reader& in) {
+  HostRunEnd end;
+  end.wait_status = static_cast<int>(in.number());
+  end.usage.cpu_user_ms = in.number();
+  end.usage.cpu_system_ms = in.number();
+  end.usage.memory_peak_bytes = in.number();
+  return end;
+}
+
 }  // namespace cove::native::spawn

@@ -5,6 +5,7 @@
 #include "base/result.h"
 #include "init/protocol.h"
 #include "model/sandbox.h"
+#include "runtime/host_runner.h"
 #include "runtime/native/enforcement.h"
 #include "sys/cgroup.h"
 
@@ -37,6 +38,9 @@ enum class Type : uint32_t {
   Kill = 14,         // id; not answered
   Destroy = 15,      // id, Files
   Release = 16,      // id: the handle is let go, the sandbox goes on; not answered
+  RunOnHost = 17,    // id, HostRunOrder; fds: the caller's own connection, output, errors, and the verdict or the input
+                     // → how it ended
+  KillOnHost = 18,   // id; not answered
 
   // cove-spawn → coved
   Done = 32,    // token, what the operation returns; fds
@@ -65,6 +69,12 @@ Holding decode_holding(Reader& in);
 
 void encode(Writer& out, const sys::CgroupUsage& usage);
 sys::CgroupUsage decode_usage(Reader& in);
+
+void encode(Writer& out, const HostRunOrder& order);
+// Invalid where a field makes no sense.
+Result<HostRunOrder> decode_host_order(Reader& in);
+void encode(Writer& out, const HostRunEnd& end);
+HostRunEnd decode_host_end(Reader& in);
 
 // An id of a sandbox: 20 characters of [a-z0-9]. It becomes part of paths and group names.
 bool is_sandbox_id(std::string_view id);

@@ -34,22 +34,6 @@ constexpr std::chrono::seconds kEndPatience(10);
 // So many sandboxes may be coming down with nobody waiting for them.
 constexpr size_t kMostEndings = 64;
 
-// What the user is a member of, by /etc/group.
-std::vector<gid_t> groups_of(uid_t uid, gid_t gid) {
-  std::vector<gid_t> groups = {gid};
-  std::string name;
-  for (const std::string& line : split(sys::read_file("/etc/passwd").value_or(""), '\n')) {
-    std::vector<std::string> fields = split(line, ':');
-    if (fields.size() > 2 && fields[2] == std::to_string(uid)) name = fields[0];
-  }
-  for (const std::string& line : split(sys::read_file("/etc/group").value_or(""), '\n')) {
-    std::vector<std::string> fields = split(line, ':');
-    if (name.empty() || fields.size() < 4 || !sys::has_word(fields[3], name, ',')) continue;
-    if (Result<int64_t> number = parse_integer(fields[2], 0, UINT32_MAX - 1)) groups.push_back(static_cast<gid_t>(*number));
-  }
-  return groups;
-}
-
 // Acts with a user's rights over files until its end. A process of one thread.
 class ActingAs {
  public:
@@ -76,9 +60,7 @@ Result<UniqueFd> open_folder_as_myself(const std::string& path, Access access) {
 }
 
 Result<UniqueFd> open_folder_as_caller(const std::string& path, Access access, int connection) {
-  struct ucred caller = {};
-  socklen_t size = sizeof caller;
-  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &caller, &size) < 0) return fail_errno("ask who the caller is");
+  Person caller = COVE_TRY(peer_of(connection));
   if (caller.uid == 0) return open_folder_as_myself(path, access);
   ActingAs rights(caller.uid, caller.gid);
   if (!rights.ok()) return fail_errno(concat("act as user ", caller.uid));
@@ -107,8 +89,11 @@ void raise_descriptor_limit() {
 
 }  // namespace
 
-SpawnServer::SpawnServer(UniqueFd channel, Walls walls, std::vector<std::string> workspace_roots)
-    : channel_(std::move(channel)), walls_(std::move(walls)), workspace_roots_(std::move(workspace_roots)) {}
+SpawnServer::SpawnServer(UniqueFd channel, Walls walls, std::vector<std::string> workspace_roots, HostRuns::Rules host)
+    : channel_(std::move(channel)),
+      walls_(std::move(walls)),
+      workspace_roots_(std::move(workspace_roots)),
+      host_runs_(std::move(host)) {}
 
 Result<int> SpawnServer::run(pid_t server) {
   server_ = server;
@@ -133,13 +118,15 @@ void SpawnServer::serve(int patience) {
     builders.push_back(id);
     polled.push_back({hand->builder_fd(), POLLIN, 0});
   }
-  size_t first_ending = polled.size();
+  const size_t first_run = polled.size();
+  host_runs_.poll_for(polled);  // they are reaped after this
+  const size_t first_ending = polled.size();
   for (const Ending& ending : endings_) polled.push_back({ending.fd(), POLLIN, 0});
   int ready = ::poll(polled.data(), polled.size(), patience);
   if (ready == 0) walls_.tend();
   look_at_endings(polled, first_ending);
   if (ready <= 0) return;
-  for (size_t i = 1; i < first_ending; ++i)
+  for (size_t i = 1; i < first_run; ++i)
     if (polled[i].revents) take_word(builders[i - 1]);
   if (polled[0].revents) take_messages();
 }
@@ -205,6 +192,11 @@ Result<void> SpawnServer::answer(Type type, uint64_t token, Reader& in, std::vec
       return destroy(token, in);
     case Type::Release:
       hands_.erase(in.text());
+      return {};
+    case Type::RunOnHost:
+      return run_on_host(token, in, std::move(fds));
+    case Type::KillOnHost:
+      host_runs_.kill(in.text());
       return {};
     default:
       return fail(Code::Invalid, "cove-spawn does not know this request");
@@ -336,6 +328,14 @@ Result<void> SpawnServer::destroy(uint64_t token, Reader& in) {
   return {};
 }
 
+// Answered when it has ended.
+Result<void> SpawnServer::run_on_host(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
+  std::string id = in.text();
+  if (!spawn::is_sandbox_id(id)) return fail(Code::Invalid, "the id of the run makes no sense");
+  HostRunOrder order = COVE_TRY(spawn::decode_host_order(in));
+  return host_runs_.start(token, id, order, std::move(fds));
+}
+
 Result<void> SpawnServer::end_aside(Ending& ending) {
   sys::Pipe answer = COVE_TRY(sys::pipe());
   sys::Child child = COVE_TRY(sys::clone3(0));
@@ -415,8 +415,15 @@ void SpawnServer::take_word(const std::string& id) {
 
 void SpawnServer::reap() {
   int status = 0;
-  for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG)) > 0;)
+  struct rusage usage = {};
+  for (pid_t pid; (pid = ::wait4(-1, &status, WNOHANG, &usage)) > 0;) {
     if (pid == server_) server_status_ = status;
+    HostRuns::Ended ended = host_runs_.take(pid, status, usage);
+    if (ended.token == 0) continue;
+    Writer rest;
+    spawn::encode(rest, ended.end);
+    static_cast<void>(done(ended.token, rest));
+  }
 }
 
 Result<void> SpawnServer::done(uint64_t token, const Writer& rest, const std::vector<int>& fds) {

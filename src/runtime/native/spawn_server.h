@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/native/host_runs.h"
 #include "runtime/native/spawn_protocol.h"
 #include "runtime/native/walls.h"
 #include "sys/process.h"
@@ -20,7 +21,7 @@ namespace cove::native {
 class SpawnServer {
  public:
   // `workspace_roots`: the folders of the host below which callers who are not on this machine may have folders shown.
-  SpawnServer(UniqueFd channel, Walls walls, std::vector<std::string> workspace_roots);
+  SpawnServer(UniqueFd channel, Walls walls, std::vector<std::string> workspace_roots, HostRuns::Rules host = {});
   // Until the other side, the child `server`, has closed; returns its exit code. The sandboxes go on.
   Result<int> run(pid_t server);
 
@@ -53,6 +54,7 @@ class SpawnServer {
   Result<void> set_limits(uint64_t token, wire::Reader& in);
   Result<void> usage(uint64_t token, wire::Reader& in);
   Result<void> destroy(uint64_t token, wire::Reader& in);
+  Result<void> run_on_host(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
   Result<LocalHand*> hand_of(wire::Reader& in);
   Result<void> raised(uint64_t token, Raised raised);
   Result<UniqueFd> open_workspace(const SandboxSpec& spec, const std::vector<UniqueFd>& fds) const;
@@ -69,6 +71,7 @@ class SpawnServer {
   UniqueFd channel_;
   Walls walls_;
   std::vector<std::string> workspace_roots_;
+  HostRuns host_runs_;
   std::map<std::string, std::unique_ptr<LocalHand>> hands_;
   std::vector<Ending> endings_;
   std::vector<std::string> known_;  // of a sweep that is being told

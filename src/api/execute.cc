@@ -1,0 +1,171 @@
+// Everything in one call: a sandbox, files in, a command or code, files out.
+#include "api/call.h"
+#include "api/exec_answer.h"
+#include "api/execute_request.h"
+#include "api/host_answer.h"
+#include "api/output.h"
+#include "api/place.h"
+#include "api/work_files.h"
+#include "base/text.h"
+#include "engine/copy.h"
+#include "engine/live/placement.h"
+#include "engine/live/sessions.h"
+
+namespace cove::api {
+namespace {
+
+using Lease = live::Engine::FileLease;
+
+constexpr int kTries = 5;
+
+// One call, from its request to its answer.
+class Execution {
+ public:
+  Execution(Call& call, ExecuteRequest request) : call_(call), request_(std::move(request)) {}
+  // A sandbox for this call alone goes after the answer has gone.
+  ~Execution() {
+    if (!passing_.empty()) call_.api.sessions->remove_soon(call_.caller, passing_);
+  }
+  Execution(const Execution&) = delete;
+
+  Outcome run() {
+    if (!request_.session.empty()) session_ = COVE_TRY(call_.api.sessions->use(call_.caller, request_.session));
+    live::Placement placement = COVE_TRY(live::place(circumstances()));
+    if (placement.where != live::Where::Sandbox) {
+      HostWish host{order(), workspace(), ExecForm::AtEnd, placement};
+      if (COVE_TRY(answer_on_host(call_, host)) == HostAnswer::Given) return {};
+      placement.why = host.placement.why;
+    }
+    request_.order.placed = placement.why;
+    auto exec = COVE_TRY(start());
+    if (COVE_TRY(wait_for_end(call_, *exec, live::OnDisconnect::Kill)) == Waited::Left) return {};
+    return call_.respond(200, COVE_TRY(result_with_files(*exec)));
+  }
+
+ private:
+  const Workspace& workspace() const {
+    return session_ ? session_->order.sandbox.workspace : request_.place.sandbox.workspace;
+  }
+  live::ExecOrder order() const {
+    return session_ ? live::order_in_session(*session_, request_.order) : request_.order;
+  }
+
+  live::Circumstances circumstances() const {
+    live::Mode mode = request_.mode.value_or(session_ ? session_->order.mode : live::Mode::All);
+    if (session_) mode = live::stricter(mode, session_->order.mode);
+    const ExecSpec& spec = request_.order.spec;
+    return {.mode = mode,
+            .local = call_.caller.local,
+            .waited_for = true,
+            .off_allowed = call_.engine().config().modes.allow_off,
+            .workspace = workspace().access != Access::None,
+            .variables = !order().spec.env.empty(),
+            .code = !request_.order.language.empty(),
+            .input = spec.input,
+            .terminal = false,
+            .user = false,
+            .files = !request_.files.empty() || (request_.outputs && !request_.outputs->empty())};
+  }
+
+  // A sandbox that serves others, too, may be deleted by them at any moment: then there will be another.
+  Checked<std::shared_ptr<live::Exec>> start() {
+    for (int i = 0;; ++i) {
+      COVE_TRY(find_sandbox());
+      Checked<std::shared_ptr<live::Exec>> exec = start_there();
+      bool gone = !exec && !call_.engine().find(call_.caller, sandbox_.spec.id);
+      if (!gone || request_.passing || i == kTries) return exec;
+    }
+  }
+
+  Checked<std::shared_ptr<live::Exec>> start_there() {
+    COVE_TRY(prepare());
+    return COVE_TRY(call_.engine().exec(call_.caller, sandbox_.spec.id, order()));
+  }
+
+  Outcome find_sandbox() {
+    live::Sessions& sessions = *call_.api.sessions;
+    if (session_) {
+      sandbox_ = COVE_TRY(sessions.sandbox_for(call_.caller, *session_));
+    } else if (request_.passing) {
+      sandbox_ = COVE_TRY(sessions.passing_sandbox(call_.caller, request_.place));
+      passing_ = sandbox_.spec.id;
+    } else {
+      sandbox_ = COVE_TRY(sessions.sandbox_for(call_.caller, request_.place));
+    }
+    return {};
+  }
+
+  bool wants_changes() const { return !request_.outputs; }
+  bool wants_files() const { return wants_changes() || !request_.outputs->empty(); }
+
+  // Files go in; then a look at what there is, to know afterwards what is new.
+  Outcome prepare() {
+    if (request_.files.empty() && !wants_files()) return {};
+    Lease lease = COVE_TRY(call_.engine().files(call_.caller, sandbox_.spec.id, "", Scope::Run));
+    folder_ = working_folder(*lease.view);
+    for (const InputFile& file : request_.files) COVE_TRY(put(lease, file));
+    if (wants_changes()) before_ = look_around(*lease.view, folder_);
+    return {};
+  }
+
+  std::string working_folder(View& view) const {
+    if (!request_.order.spec.cwd.empty()) return tidy_path(request_.order.spec.cwd);
+    if (sandbox_.spec.workspace.access != Access::None) return kWorkspacePath;
+    return absolute_path(view, ".");
+  }
+
+  Outcome put(const Lease& lease, const InputFile& file) {
+    std::string path = file.path.starts_with('/') ? file.path : concat(folder_, "/", file.path);
+    COVE_TRY(checked_file(lease.view->mkdir(folder_of(path), 0755, Depth::Recursive)));
+    COVE_TRY(checked_file(write_inline(*lease.view, {path, file.data})));
+    note_file(call_, lease, "file.written", {{"path", tidy_path(path)}, {"bytes", file.data.size()}});
+    return {};
+  }
+
+  // What has run has run: what cannot be fetched is told beside the result.
+  Checked<std::string> result_with_files(const live::Exec& exec) {
+    std::string json = COVE_TRY(result_of(exec));
+    if (!wants_files()) return json;
+    Document result = Document::parse(json, nullptr, false);
+    if (!result.is_object()) return json;
+    Produced produced = fetch();
+    result["files"] = std::move(produced.files);
+    for (Document& denial : produced.left_out) result["denials"].push_back(std::move(denial));
+    return dump(result);
+  }
+
+  Produced fetch() {
+    Result<Lease> lease = call_.engine().files(call_.caller, sandbox_.spec.id, "", Scope::Run);
+    if (!lease) {
+      Produced nothing;
+      nothing.left_out.push_back({{"what", "give back files"}, {"why", lease.error().message()}});
+      return nothing;
+    }
+    Produced produced = wants_changes() ? collect_changed(*lease->view, folder_, before_)
+                                        : collect_matching(*lease->view, folder_, *request_.outputs);
+    for (const Document& file : produced.files)
+      note_file(call_, *lease, "file.read", {{"path", concat(folder_, "/", file["path"].get<std::string>())},
+                                             {"bytes", file["size"]}});
+    return produced;
+  }
+
+  Call& call_;
+  ExecuteRequest request_;
+  std::optional<live::SessionInfo> session_;
+  live::SandboxInfo sandbox_;
+  std::string passing_;  // the id of a sandbox that is for this call alone
+  std::string folder_;   // inside: where it works
+  Surroundings before_;
+};
+
+Outcome execute(Call& call) {
+  Json body = COVE_TRY(call.body());
+  Execution execution(call, COVE_TRY(parse_execute(body, call.engine().config())));
+  return execution.run();
+}
+
+}  // namespace
+
+void add_execute(Routes& routes) { routes.add("POST", "/v1/execute", kRun, execute); }
+
+}  // namespace cove::api

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/request_json.h"
+#include "engine/live/sandbox_info.h"
+#include "engine/live/config.h"
+#include "engine/live/session_info.h"
+
+namespace cove::api {
+
+// A file that is put in before.
+struct InputFile {
+  std::string path;  // absolute, or below the working folder
+  std::string data;
+};
+
+// Everything in one: whose sandbox, what goes in, what runs, what comes out.
+struct ExecuteRequest {
+  live::ExecOrder order;
+  std::string session;                // its id; empty: none
+  std::optional<live::Mode> mode;     // of this call
+  live::SessionOrder place;           // without a session: whose sandbox, and how it is to be
+  bool passing = false;               // without a session: a sandbox for this call alone
+  std::vector<InputFile> files;
+  std::optional<std::vector<std::string>> outputs;  // patterns; nothing: whatever was made or changed
+};
+
+// Errors are Invalid; NotFound and Unsupported as for sandboxes and execs.
+Result<ExecuteRequest> parse_execute(const Json& body, const Config& config);
+
+// Invalid where it is not one that finds files below the working folder.
+Result<void> check_pattern(const std::string& pattern);
+
+}  // namespace cove::api

@@ -1,0 +1,95 @@
+// What happens to sessions by itself: those that nobody uses end, and what a killed server left is removed.
+#include "base/log.h"
+#include "base/text.h"
+#include "engine/live/clock.h"
+#include "engine/live/record_codec.h"
+#include "engine/live/sessions.h"
+
+namespace cove::live {
+namespace {
+
+constexpr std::chrono::milliseconds kTurn(250);
+constexpr int kTurnsPerSearch = 20;
+constexpr int kTurnsPerPruning = 240;
+
+Caller server_in(const std::string& project) {
+  Caller server;
+  server.project = project;
+  server.scopes = Scopes({Scope::Admin});
+  return server;
+}
+
+}  // namespace
+
+std::unique_ptr<Sessions> Sessions::open(Engine& engine) {
+  std::unique_ptr<Sessions> sessions(new Sessions(engine));
+  sessions->house_ = std::thread([raw = sessions.get()] { raw->keep_house(); });
+  return sessions;
+}
+
+Sessions::~Sessions() { stop(); }
+
+void Sessions::stop() {
+  {
+    std::lock_guard lock(house_mutex_);
+    stopping_ = true;
+  }
+  house_wake_.notify_all();
+  if (house_.joinable()) house_.join();
+  errands_.stop();
+}
+
+void Sessions::keep_house() {
+  std::unique_lock lock(house_mutex_);
+  for (int turn = 0; !stopping_; ++turn) {
+    lock.unlock();
+    expire();
+    if (turn % kTurnsPerSearch == 0) remove_orphans();
+    int64_t kept = engine_.config().event_retention.count();
+    if (turn % kTurnsPerPruning == 0 && kept > 0) static_cast<void>(store_.prune_sessions(now_ms() - kept));
+    lock.lock();
+    house_wake_.wait_for(lock, kTurn, [this] { return stopping_; });
+  }
+}
+
+void Sessions::expire() {
+  Result<std::vector<SessionRecord>> idle = store_.idle_sessions(now_ms());
+  if (!idle) return;
+  for (const SessionRecord& record : *idle) expire(record);
+}
+
+void Sessions::expire(const SessionRecord& record) {
+  Result<SessionInfo> session = info_of(record);
+  if (!session || used_since(*session)) return;
+  Store::SessionEnd end = {concat("it was not used for ", record.idle_ms / 1000, " s"), now_ms(), record.last_used_ms};
+  Result<void> ended = end_now(server_in(record.project), *session, end);
+  if (!ended && ended.error().code() != Code::NotFound)
+    log::warning("a session could not be ended", {{"session", record.id}, {"why", ended.error().message()}});
+}
+
+// Uses that the record does not know of: an exec that somebody waits for, or its end; the sandbox's files, where the
+// sandbox is the session's own.
+bool Sessions::used_since(const SessionInfo& session) {
+  int64_t used = store_.last_end_in_session(session.id).value_or(0);
+  for (const ExecRecord& record : store_.running_execs_of_session(session.id).value_or(std::vector<ExecRecord>())) {
+    Result<ExecInfo> exec = info_of(record);
+    if (exec && !exec->order.detached) used = now_ms();
+  }
+  if (session.order.scope == SessionScope::Session && !session.sandbox_id.empty())
+    if (Result<SandboxInfo> sandbox = engine_.find(server_in(session.project), session.sandbox_id))
+      used = std::max(used, sandbox->last_used_ms);
+  if (used <= session.last_used_ms) return false;
+  static_cast<void>(store_.touch_session(session.id, used));
+  return true;
+}
+
+void Sessions::remove_orphans() {
+  Result<std::vector<SandboxRecord>> orphans = store_.orphaned_sandboxes();
+  if (!orphans) return;
+  for (const SandboxRecord& record : *orphans) {
+    Turns::Turn turn = turns_.take(concat(record.project, "/", record.binding));
+    static_cast<void>(engine_.remove(server_in(record.project), record.id));
+  }
+}
+
+}  // namespace cove::live

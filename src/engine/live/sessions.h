@@ -1,0 +1,90 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "engine/live/engine.h"
+#include "engine/live/errands.h"
+#include "engine/live/session_info.h"
+#include "engine/live/turns.h"
+
+namespace cove::live {
+
+// Sessions: who uses which sandbox, without naming one. The sandbox is made at the first use, by exactly one of those
+// who come at once; where it was deleted, the next use makes another; a stopped or paused one goes on.
+//
+// Everything is in the store, where a sandbox's own record says whom it serves: a server that is killed leaves nothing
+// half bound. Thread-safe. Errors as the engine's; Conflict, with the reason, where a session has ended, and where the
+// sandbox that serves the scope is not as the session asks for.
+class Sessions {
+ public:
+  // The engine must outlive it.
+  static std::unique_ptr<Sessions> open(Engine& engine);
+  ~Sessions();
+  Sessions(const Sessions&) = delete;
+
+  Result<SessionInfo> start(const Caller& caller, SessionOrder order);
+  Result<SessionInfo> find(const Caller& caller, const std::string& id);
+  Result<Page<SessionInfo>> list(const Caller& caller, const SessionFilter& filter, const std::string& after,
+                                 size_t limit);
+  // Its running execs end, and its sandbox goes where it was the session's own. One that has ended stays as it is.
+  Result<void> end(const Caller& caller, const std::string& id);
+
+  // Counts as a use of the session.
+  Result<SessionInfo> use(const Caller& caller, const std::string& id);
+  // The sandbox for a session that is in use.
+  Result<SandboxInfo> sandbox_for(const Caller& caller, const SessionInfo& session);
+  // The sandbox of an agent or of the whole project, for somebody without a session.
+  Result<SandboxInfo> sandbox_for(const Caller& caller, const SessionOrder& order);
+  // One that serves nobody else, to be removed after its one use; should the server be killed before that, it goes soon.
+  Result<SandboxInfo> passing_sandbox(const Caller& caller, const SessionOrder& order);
+  // Not in the caller's time, unless there is much to do already.
+  void remove_soon(const Caller& caller, const std::string& sandbox_id);
+
+  // `order.placed` is the caller's; session and environment are added.
+  Result<std::shared_ptr<Exec>> exec(const Caller& caller, const SessionInfo& session, const ExecOrder& order);
+  // Those of this session in the sandbox that it has now.
+  Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& id, Engine::ExecFilter filter,
+                                    const std::string& after, size_t limit);
+
+  // Ends the thread that keeps house.
+  void stop();
+
+ private:
+  explicit Sessions(Engine& engine) : engine_(engine), store_(engine.store()) {}
+
+  Result<SandboxInfo> find_or_make(const Caller& caller, const SessionOrder& order, const std::string& session_id);
+  Result<std::optional<SandboxInfo>> find_bound(const Caller& caller, const std::string& binding);
+  Result<SandboxInfo> make(const Caller& caller, const SessionOrder& order, const std::string& session_id);
+  Result<void> bind(const Caller& caller, const SessionInfo& session, const std::string& sandbox_id);
+  Result<void> end_now(const Caller& caller, const SessionInfo& session, const Store::SessionEnd& end);
+  Result<void> clear_up(const Caller& caller, const SessionInfo& session);
+  Result<void> end_execs(const Caller& caller, const SessionInfo& session);
+  bool still_there(const Caller& caller, const std::string& sandbox_id);
+
+  void keep_house();
+  void expire();
+  void expire(const SessionRecord& record);
+  bool used_since(const SessionInfo& session);
+  void remove_orphans();
+
+  Engine& engine_;
+  Store& store_;
+  Turns turns_;  // by project and binding: to make the sandbox of it, or to end it
+  Errands errands_;
+  std::atomic<int> removals_ = 0;
+
+  std::mutex house_mutex_;
+  std::condition_variable house_wake_;
+  bool stopping_ = false;
+  std::thread house_;
+};
+
+// The order with what the session gives to each of its execs.
+ExecOrder order_in_session(const SessionInfo& session, ExecOrder order);
+
+}  // namespace cove::live

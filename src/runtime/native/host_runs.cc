@@ -1,0 +1,201 @@
+#include "runtime/native/host_runs.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "base/text.h"
+#include "sys/cgroup_mounts.h"
+#include "sys/file.h"
+
+namespace cove::native {
+namespace {
+
+constexpr size_t kMostRuns = 64;
+constexpr size_t kFds = 4;
+constexpr int kCannotExecute = 126;
+constexpr int kNotFound = 127;
+constexpr int kNotRun = 125;
+constexpr uid_t kNobody = static_cast<uid_t>(-1);
+// Where cove-host finds things.
+constexpr int kWorkspaceFd = 3;
+constexpr int kVerdictFd = 4;
+
+struct Account {
+  std::string name;
+  std::string home = "/";
+};
+
+Account account_of(uid_t uid) {
+  for (const std::string& line : split(sys::read_file("/etc/passwd").value_or(""), '\n')) {
+    std::vector<std::string> fields = split(line, ':');
+    if (fields.size() > 5 && fields[2] == std::to_string(uid)) return {fields[0], fields[5]};
+  }
+  return {};
+}
+
+std::vector<char*> pointers(std::vector<std::string>& words) {
+  std::vector<char*> list;
+  for (std::string& word : words) list.push_back(word.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+// --- in the child ----------------------------------------------------------------------------------------------------
+
+[[noreturn]] void give_up(int errors, const std::string& what, int code) {
+  static_cast<void>(sys::write_all(errors, concat("cove: ", what, ": ", std::string_view(std::strerror(errno)), "\n")));
+  ::_exit(code);
+}
+
+void become(const Person& person, pid_t parent, int errors) {
+  ::setsid();
+  if (::geteuid() == 0) {
+    std::vector<gid_t> groups = groups_of(person.uid, person.gid);
+    bool done = ::setgroups(groups.size(), groups.data()) == 0 && ::setresgid(person.gid, person.gid, person.gid) == 0 &&
+                ::setresuid(person.uid, person.uid, person.uid) == 0;
+    if (!done) give_up(errors, "take the caller's identity", kNotRun);
+  }
+  // It ends with cove-spawn, and so with coved. After the change of identity, which would undo it.
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(kNotRun);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  ::umask(022);
+}
+
+// Puts descriptors into their places, whatever places they are in now, and closes all others.
+void arrange(std::vector<int> wanted, int errors) {
+  for (int& fd : wanted)
+    if ((fd = ::fcntl(fd, F_DUPFD, static_cast<int>(wanted.size()))) < 0) give_up(errors, "dup", kNotRun);
+  for (size_t i = 0; i < wanted.size(); ++i) ::dup2(wanted[i], static_cast<int>(i));
+  ::syscall(SYS_close_range, static_cast<unsigned>(wanted.size()), ~0u, 0);
+}
+
+[[noreturn]] void run_fenced(const HostRunOrder& order, int program, int output, int errors, int verdict) {
+  int workspace = ::open(order.workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (workspace < 0 || null < 0) give_up(errors, concat("open ", order.workspace), kNotRun);
+  std::vector<std::string> words = {"cove-host", "--judge", "--report", std::to_string(kVerdictFd)};
+  if (!order.cwd.empty()) words.insert(words.end(), {"--cwd", order.cwd});
+  words.insert(words.end(), {"--seen-at", kWorkspacePath});
+  if (!order.shell.empty()) words.insert(words.end(), {"--shell", order.shell});
+  words.insert(words.end(), order.argv.begin(), order.argv.end());
+  arrange({null, output, errors, workspace, verdict, program}, errors);
+  ::fcntl(kVerdictFd + 1, F_SETFD, FD_CLOEXEC);
+  std::vector<char*> argv = pointers(words);
+  char* const none[] = {nullptr};
+  ::syscall(SYS_execveat, kVerdictFd + 1, "", argv.data(), none, AT_EMPTY_PATH);
+  give_up(2, "execute cove-host", kNotRun);
+}
+
+[[noreturn]] void run_plain(const HostRunOrder& order, const Person& person, int input, int output, int errors) {
+  Account account = account_of(person.uid);
+  const std::string& folder = !order.cwd.empty() ? order.cwd : !order.workspace.empty() ? order.workspace : account.home;
+  if (::chdir(folder.c_str()) < 0) give_up(errors, concat("chdir ", folder), kCannotExecute);
+  std::vector<std::string> variables = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+                                        "HOME=" + account.home, "USER=" + account.name, "LOGNAME=" + account.name,
+                                        "LANG=C.UTF-8"};
+  for (const auto& [name, value] : order.env) {
+    std::erase_if(variables, [&](const std::string& line) { return line.starts_with(name + "="); });
+    variables.push_back(concat(name, "=", value));
+  }
+  std::vector<std::string> words = order.argv;
+  if (words.empty()) words = {"/bin/sh", "-c", order.shell};
+  arrange({input, output, errors}, errors);
+  std::vector<char*> argv = pointers(words);
+  std::vector<char*> env = pointers(variables);
+  ::execvpe(argv[0], argv.data(), env.data());
+  give_up(2, concat("execute ", words[0]), errno == ENOENT ? kNotFound : kCannotExecute);
+}
+
+}  // namespace
+
+// What the user is a member of, by /etc/group.
+std::vector<gid_t> groups_of(uid_t uid, gid_t gid) {
+  std::vector<gid_t> groups = {gid};
+  std::string name = account_of(uid).name;
+  for (const std::string& line : split(sys::read_file("/etc/group").value_or(""), '\n')) {
+    std::vector<std::string> fields = split(line, ':');
+    if (name.empty() || fields.size() < 4 || !sys::has_word(fields[3], name, ',')) continue;
+    if (Result<int64_t> number = parse_integer(fields[2], 0, UINT32_MAX - 1)) groups.push_back(static_cast<gid_t>(*number));
+  }
+  return groups;
+}
+
+Result<Person> peer_of(int connection) {
+  int domain = 0;
+  socklen_t size = sizeof domain;
+  if (::getsockopt(connection, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0) return fail_errno("ask who the caller is");
+  if (domain != AF_UNIX) return fail(Code::Denied, "the caller is not at a Unix socket");
+  struct ucred caller = {};
+  size = sizeof caller;
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &caller, &size) < 0) return fail_errno("ask who the caller is");
+  if (caller.uid == kNobody) return fail(Code::Denied, "nobody knows who the caller is");
+  return Person{caller.uid, caller.gid};
+}
+
+Result<void> HostRuns::start(uint64_t token, const std::string& id, const HostRunOrder& order,
+                             std::vector<UniqueFd> fds) {
+  if (fds.size() != kFds) return fail(Code::Invalid, "the request lacks a descriptor");
+  if (order.fence == HostFence::None && !rules_.allow_off)
+    return fail(Error(Code::Denied, "mode 'off' is not allowed on this server")
+                    .hint("use mode 'all', or have the administrator set modes.allow_off"));
+  if (std::ranges::any_of(runs_, [&](const Run& run) { return run.id == id; }))
+    return fail(Code::Exists, concat("there is a run ", id, " already"));
+  if (runs_.size() >= kMostRuns) return fail(Code::Exhausted, concat(kMostRuns, " commands run on the host already"));
+  Person person = COVE_TRY(peer_of(fds[0].get()));
+  if (::geteuid() != 0 && person.uid != ::geteuid()) return fail(Code::Denied, "this server is another user's");
+  UniqueFd program;
+  if (order.fence == HostFence::Reading) program = COVE_TRY(sys::open(rules_.programs + "/cove-host", O_RDONLY));
+  const pid_t parent = ::getpid();
+  sys::Child child = COVE_TRY(sys::clone3(0));
+  if (child.pid == 0) {
+    int output = fds[1].get(), errors = fds[2].get();
+    become(person, parent, errors);
+    if (order.fence == HostFence::Reading) run_fenced(order, program.get(), output, errors, fds[3].get());
+    run_plain(order, person, fds[3].get(), output, errors);
+  }
+  runs_.push_back({id, token, std::move(child)});
+  return {};
+}
+
+void HostRuns::kill(const std::string& id) {
+  for (const Run& run : runs_) {
+    if (run.id != id) continue;
+    // Before it has made a session of its own there is nothing but itself.
+    ::kill(-run.child.pid, SIGKILL);
+    static_cast<void>(sys::kill_by_pidfd(run.child.pidfd.get(), SIGKILL));
+  }
+}
+
+void HostRuns::poll_for(std::vector<pollfd>& polled) const {
+  for (const Run& run : runs_) polled.push_back({run.child.pidfd.get(), POLLIN, 0});
+}
+
+HostRuns::Ended HostRuns::take(pid_t pid, int status, const struct rusage& usage) {
+  auto found = std::ranges::find_if(runs_, [&](const Run& run) { return run.child.pid == pid; });
+  if (found == runs_.end()) return {};
+  auto milliseconds = [](const timeval& time) { return static_cast<uint64_t>(time.tv_sec * 1000 + time.tv_usec / 1000); };
+  Ended ended;
+  ended.token = found->token;
+  ended.end.wait_status = status;
+  ended.end.usage.cpu_user_ms = milliseconds(usage.ru_utime);
+  ended.end.usage.cpu_system_ms = milliseconds(usage.ru_stime);
+  ended.end.usage.memory_peak_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
+  runs_.erase(found);
+  return ended;
+}
+
+}  // namespace cove::native

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "runtime/host_runner.h"
+#include "sys/process.h"
+
+namespace cove::native {
+
+// Commands that cove-spawn runs on the host, for callers of this machine. Each has the rights of whoever is at the other
+// end of the connection that came with the request, as the kernel says, and no others.
+//
+// With a fence the command is cove-host's to judge and to keep in; without one it runs only where the administrator
+// allows that. So whoever has taken over coved gets nothing here that its caller could not have had, but for that one
+// setting.
+class HostRuns {
+ public:
+  struct Rules {
+    bool allow_off = false;
+    std::string programs;  // the folder of cove-host
+  };
+  HostRuns() = default;
+  explicit HostRuns(Rules rules) : rules_(std::move(rules)) {}
+
+  // fds: the connection, output, errors, and the verdict or the input. Denied, Invalid, Exhausted.
+  Result<void> start(uint64_t token, const std::string& id, const HostRunOrder& order, std::vector<UniqueFd> fds);
+  void kill(const std::string& id);
+
+  // Readable when one of them has ended.
+  void poll_for(std::vector<pollfd>& polled) const;
+  bool empty() const { return runs_.empty(); }
+  // Of a child that was reaped: the token of the run, 0 where it was none, and how it ended.
+  struct Ended {
+    uint64_t token = 0;
+    HostRunEnd end;
+  };
+  Ended take(pid_t pid, int status, const struct rusage& usage);
+
+ private:
+  struct Run {
+    std::string id;
+    uint64_t token;
+    sys::Child child;
+  };
+  Rules rules_;
+  std::vector<Run> runs_;
+};
+
+// Who is at the other end of a Unix socket, and what he is a member of.
+struct Person {
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+Result<Person> peer_of(int connection);
+std::vector<gid_t> groups_of(uid_t uid, gid_t gid);
+
+}  // namespace cove::native

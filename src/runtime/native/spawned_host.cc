@@ -1,0 +1,101 @@
+#include <sys/eventfd.h>
+
+#include <mutex>
+
+#include "base/id.h"
+#include "base/text.h"
+#include "runtime/host_runner.h"
+#include "runtime/native/spawn_client.h"
+#include "sys/file.h"
+
+namespace cove::native {
+namespace {
+
+using spawn::Type;
+using wire::Reader;
+using wire::Writer;
+
+// What cove-spawn's answer is put into; the process may be gone by then.
+struct HostOutcome {
+  std::mutex mutex;
+  Result<HostRunEnd> end = fail(Code::Internal, "it has not ended");
+  UniqueFd told;
+
+  void take(Result<SpawnClient::Answer> answer) {
+    {
+      std::lock_guard lock(mutex);
+      if (answer) {
+        Reader in(answer->body);
+        end = spawn::decode_host_end(in);
+      } else {
+        end = std::unexpected(answer.error());
+      }
+    }
+    ::eventfd_write(told.get(), 1);
+  }
+};
+
+class SpawnedHostProcess : public HostProcess {
+ public:
+  SpawnedHostProcess(std::shared_ptr<SpawnClient> spawn, std::shared_ptr<HostOutcome> outcome)
+      : spawn_(std::move(spawn)), outcome_(std::move(outcome)) {}
+  ~SpawnedHostProcess() override { kill(); }
+
+  Result<void> start(const HostRunOrder& order, int connection) {
+    sys::Pipe output = COVE_TRY(sys::pipe());
+    sys::Pipe errors = COVE_TRY(sys::pipe());
+    sys::Pipe third = COVE_TRY(sys::pipe());
+    const bool judged = order.fence == HostFence::Reading;
+    Writer request;
+    request.text(id_);
+    spawn::encode(request, order);
+    if (request.data().size() + 64 > spawn::kMaxMessage)
+      return fail(Code::Invalid, concat("the command is longer than ", spawn::kMaxMessage, " bytes"));
+    std::vector<int> fds = {connection, output.write.get(), errors.write.get(),
+                            judged ? third.write.get() : third.read.get()};
+    spawn_->ask(
+        Type::RunOnHost, request, [outcome = outcome_](Result<SpawnClient::Answer> answer) { outcome->take(std::move(answer)); },
+        fds);
+    out = std::move(output.read);
+    err = std::move(errors.read);
+    (judged ? verdict : in) = std::move(judged ? third.read : third.write);
+    return {};
+  }
+
+  int end_fd() const override { return outcome_->told.get(); }
+  Result<HostRunEnd> end() override {
+    std::lock_guard lock(outcome_->mutex);
+    return outcome_->end;
+  }
+  void kill() override { spawn_->tell(Type::KillOnHost, Writer().text(id_)); }
+
+ private:
+  std::shared_ptr<SpawnClient> spawn_;
+  std::shared_ptr<HostOutcome> outcome_;
+  const std::string id_ = make_id();
+};
+
+class SpawnedHostRunner : public HostRunner {
+ public:
+  explicit SpawnedHostRunner(std::shared_ptr<SpawnClient> spawn) : spawn_(std::move(spawn)) {}
+
+  Result<std::unique_ptr<HostProcess>> start(const HostRunOrder& order, int connection) override {
+    auto outcome = std::make_shared<HostOutcome>();
+    outcome->told.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+    if (!outcome->told) return fail_errno("eventfd");
+    auto process = std::make_unique<SpawnedHostProcess>(spawn_, std::move(outcome));
+    COVE_TRY(process->start(order, connection));
+    return process;
+  }
+
+ private:
+  std::shared_ptr<SpawnClient> spawn_;
+};
+
+}  // namespace
+
+std::unique_ptr<HostRunner> make_spawned_host_runner(std::shared_ptr<SpawnClient> spawn) {
+  return std::make_unique<SpawnedHostRunner>(std::move(spawn));
+}
+
+}  // namespace cove::native
