@@ -10,6 +10,7 @@
 #include "api/hosts.h"
 #include "api/metrics.h"
 #include "api/totals.h"
+#include "api/work_files.h"
 #include "base/result.h"
 #include "engine/live/contexts.h"
 #include "engine/live/engine.h"
@@ -36,6 +37,7 @@ struct Api {
   Totals totals;
   Attendance attendance;
   live::Contexts contexts;
+  FreshHomes homes;
   std::mutex updates;  // PATCH reads, merges and writes: one after the other
 
   static Result<std::unique_ptr<Api>> create(live::Engine& engine, uint32_t owner);

@@ -87,7 +87,7 @@ class Execution {
     if (session_) {
       sandbox_ = COVE_TRY(sessions.sandbox_for(call_.caller, *session_));
     } else if (request_.passing) {
-      sandbox_ = COVE_TRY(sessions.passing_sandbox(call_.caller, request_.place));
+      sandbox_ = COVE_TRY(sessions.passing_sandbox(call_.caller, request_.place, request_.order.language));
       passing_ = sandbox_.spec.id;
     } else {
       sandbox_ = COVE_TRY(sessions.sandbox_for(call_.caller, request_.place));
@@ -101,12 +101,20 @@ class Execution {
   // Files go in; then a look at what there is, to know afterwards what is new.
   Outcome prepare() {
     if (request_.files.empty() && !wants_files()) return {};
+    if (is_blank() && request_.files.empty() && wants_changes() && call_.api.homes.find(home_key(), folder_, before_)) return {};
     Lease lease = COVE_TRY(call_.engine().files(call_.caller, sandbox_.spec.id, "", Scope::Run));
     folder_ = working_folder(*lease.view);
     for (const InputFile& file : request_.files) COVE_TRY(put(lease, file));
     if (wants_changes()) before_ = look_around(*lease.view, folder_);
+    if (is_blank() && request_.files.empty() && wants_changes()) call_.api.homes.keep(home_key(), folder_, before_);
     return {};
   }
+
+  // Nobody has used it before, and it works in its home: what is there is what its image has there.
+  bool is_blank() const {
+    return request_.passing && request_.order.spec.cwd.empty() && sandbox_.spec.workspace.access == Access::None;
+  }
+  std::string home_key() const { return concat(sandbox_.spec.image, " ", sandbox_.spec.user); }
 
   std::string working_folder(View& view) const {
     if (!request_.order.spec.cwd.empty()) return tidy_path(request_.order.spec.cwd);

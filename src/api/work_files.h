@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +31,27 @@ struct Surroundings {
   bool whole = true;  // there was not more than is looked at
 };
 Surroundings look_around(View& view, const std::string& folder);
+
+// What homes of fresh sandboxes have in them, by a key of whoever asks: it is looked at once. Thread-safe.
+class FreshHomes {
+ public:
+  bool find(const std::string& key, std::string& folder, Surroundings& found) const {
+    std::lock_guard lock(mutex_);
+    auto known = homes_.find(key);
+    if (known == homes_.end()) return false;
+    folder = known->second.first;
+    found = known->second.second;
+    return true;
+  }
+  void keep(const std::string& key, const std::string& folder, const Surroundings& surroundings) {
+    std::lock_guard lock(mutex_);
+    homes_[key] = {folder, surroundings};
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<std::string, std::pair<std::string, Surroundings>> homes_;
+};
 
 // The paths that are new, or have changed.
 std::vector<std::string> changed_paths(const Surroundings& before, const Surroundings& after);

@@ -234,8 +234,10 @@ Result<SandboxInfo> Sessions::sandbox_for(const Caller& caller, const SessionOrd
   return find_or_make(caller, order, "");
 }
 
-Result<SandboxInfo> Sessions::passing_sandbox(const Caller& caller, const SessionOrder& order) {
+Result<SandboxInfo> Sessions::passing_sandbox(const Caller& caller, const SessionOrder& order,
+                                              const std::string& language) {
   CreateOrder create = create_order(order);
+  create.language = language;
   create.lifecycle = {kPassing, std::chrono::milliseconds(0), OnExpire::Delete, false};
   return engine_.create(caller, std::move(create));
 }

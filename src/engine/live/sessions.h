@@ -41,7 +41,8 @@ class Sessions {
   // The sandbox of an agent or of the whole project, for somebody without a session.
   Result<SandboxInfo> sandbox_for(const Caller& caller, const SessionOrder& order);
   // One that serves nobody else, to be removed after its one use; should the server be killed before that, it goes soon.
-  Result<SandboxInfo> passing_sandbox(const Caller& caller, const SessionOrder& order);
+  // `language`: what it will be used for, if it is for code.
+  Result<SandboxInfo> passing_sandbox(const Caller& caller, const SessionOrder& order, const std::string& language);
   // Not in the caller's time, unless there is much to do already.
   void remove_soon(const Caller& caller, const std::string& sandbox_id);
 
