@@ -13,6 +13,8 @@ _cove_sandboxes() {
   done
 }
 
+_cove_sessions() { COVE_AUTOSTART=0 cove session ls -q 2>/dev/null; }
+
 _cove() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
   local key=${COMP_WORDS[1]} first=2 options='' valued='' parts='' kind=nothing
@@ -41,6 +43,11 @@ constexpr std::string_view kTail = R"script(  if [[ -n $parts && $COMP_CWORD -eq
       compopt -o nospace 2>/dev/null
       COMPREPLY=($(compgen -S : -W "$(_cove_sandboxes)" -- "$cur") $(compgen -f -- "$cur"))
       ;;
+    sessions) COMPREPLY=($(compgen -W "$(_cove_sessions)" -- "$cur")) ;;
+    session-command)
+      COMPREPLY=($(compgen -W "$(_cove_sessions)" -- "$cur"))
+      ((COMP_CWORD > first)) && COMPREPLY+=($(compgen -c -- "$cur"))
+      ;;
     command) COMPREPLY=($(compgen -c -- "$cur")) ;;
     files) COMPREPLY=($(compgen -f -- "$cur")) ;;
     verbs) COMPREPLY=($(compgen -W "$verbs" -- "$cur")) ;;
@@ -60,6 +67,10 @@ std::string_view kind_of(Completes completes) {
       return "sandbox-command";
     case Completes::SandboxPaths:
       return "sandbox-paths";
+    case Completes::Sessions:
+      return "sessions";
+    case Completes::SessionCommand:
+      return "session-command";
     case Completes::Files:
       return "files";
     case Completes::Command:

@@ -11,6 +11,9 @@ function __cove_sandboxes
         test $name = -; and echo $id; or echo $name
     end
 end
+function __cove_sessions
+    COVE_AUTOSTART=0 cove session ls -q 2>/dev/null
+end
 function __cove_at
     set -l words (commandline -opc)
     test (count $words) -gt (count $argv); or return 1
@@ -41,6 +44,10 @@ std::string_view operands(Completes completes) {
       return " -a '(__cove_sandboxes) (__fish_complete_command)'";
     case Completes::SandboxPaths:
       return " -F -a '(__cove_sandboxes | string replace -r \"$\" \":\")'";
+    case Completes::Sessions:
+      return " -a '(__cove_sessions)'";
+    case Completes::SessionCommand:
+      return " -a '(__cove_sessions) (__fish_complete_command)'";
     case Completes::Files:
       return " -F";
     case Completes::Command:

@@ -15,6 +15,10 @@ _cove_sandboxes() {
   done
   compadd "$@" -a names
 }
+_cove_sessions() {
+  local -a names=(${(f)"$(COVE_AUTOSTART=0 cove session ls -q 2>/dev/null)"})
+  compadd "$@" -a names
+}
 _cove_sandbox_paths() {
   _alternative 'sandboxes:sandbox:_cove_sandboxes -S :' 'files:file:_files'
 }
@@ -57,6 +61,10 @@ std::string_view operands(Completes completes) {
       return "'1:sandbox:_cove_sandboxes' '*::command:_normal'";
     case Completes::SandboxPaths:
       return "'*:path:_cove_sandbox_paths'";
+    case Completes::Sessions:
+      return "'*:session:_cove_sessions'";
+    case Completes::SessionCommand:
+      return "'1:session:_cove_sessions' '*::command:_normal'";
     case Completes::Files:
       return "'*:file:_files'";
     case Completes::Command:

@@ -24,11 +24,14 @@ Result<std::optional<Json>> attach_to(Api& api, Caller& caller, const std::strin
 }
 
 Result<Json> run_in_foreground(Api& api, Caller& caller, const ForegroundExec& exec) {
-  Json started = COVE_TRY(api.exec(exec.sandbox, exec.order));
+  return follow_to_end(api, caller, COVE_TRY(api.exec(exec.sandbox, exec.order)), exec.attach);
+}
+
+Result<Json> follow_to_end(Api& api, Caller& caller, const Json& started, const AttachOrder& order) {
   // A command that could not be started is a result at once.
   if (client::field(started, "status").is_string()) return started;
-  std::string id = client::text_of(started, "id");
-  std::optional<Json> result = COVE_TRY(attach_to(api, caller, exec.sandbox, id, exec.attach));
+  std::string sandbox = client::text_of(started, "sandbox_id"), id = client::text_of(started, "id");
+  std::optional<Json> result = COVE_TRY(attach_to(api, caller, sandbox, id, order));
   if (!result) return fail(Code::Unavailable, "the exec was left");
   return std::move(*result);
 }

@@ -18,6 +18,9 @@ struct ForegroundExec {
 // The ExecResult.
 Result<Json> run_in_foreground(Api& api, Caller& caller, const ForegroundExec& exec);
 
+// The same for one that was just started.
+Result<Json> follow_to_end(Api& api, Caller& caller, const Json& started, const AttachOrder& order);
+
 // Attaches to an exec; nothing where the user has left it.
 Result<std::optional<Json>> attach_to(Api& api, Caller& caller, const std::string& sandbox, const std::string& exec,
                                       const AttachOrder& order);

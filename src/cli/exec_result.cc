@@ -13,7 +13,7 @@ constexpr int kSignalled = 128;
 bool was_started(const Json& result) {
   int code = static_cast<int>(client::number_of(result, "exit_code"));
   if (code < kOwnFailure || code > 127) return true;
-  return client::text_of(result, "why") == concat("it ended with exit code ", code);
+  return client::text_of(result, "why").ends_with(concat("it ended with exit code ", code));
 }
 
 }  // namespace

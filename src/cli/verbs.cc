@@ -40,11 +40,12 @@ Error unknown_part(const Verb& verb, const std::string& word) {
 
 const std::vector<VerbGroup>& verb_groups() {
   static const std::vector<VerbGroup> kGroups = {
-      {"One command", {run_verb()}},
+      {"One command", {run_verb(), execute_verb()}},
       {"Sandboxes",
        {create_verb(), ls_verb(), inspect_verb(), start_verb(), stop_verb(), pause_verb(), resume_verb(), renew_verb(),
         update_verb(), rm_verb(), stats_verb(), top_verb()}},
       {"Commands in a sandbox", {exec_verb(), shell_verb(), ps_verb(), logs_verb(), attach_verb(), kill_verb()}},
+      {"Conversations of agents", {session_verb()}},
       {"Files in a sandbox", {cp_verb(), fs_verb()}},
       {"The server", {serve_verb(), events_verb(), key_verb(), config_verb()}},
       {"Other", {doctor_verb(), completion_verb(), version_verb(), help_verb()}},

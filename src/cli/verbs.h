@@ -13,7 +13,18 @@ namespace cove::cli {
 using Arguments = std::vector<std::string>;
 
 // What the words after the options are, for a shell that completes them.
-enum class Completes { Nothing, Sandboxes, SandboxCommand, SandboxPaths, Files, Command, Verbs, Shells };
+enum class Completes {
+  Nothing,
+  Sandboxes,
+  SandboxCommand,
+  SandboxPaths,
+  Sessions,
+  SessionCommand,
+  Files,
+  Command,
+  Verbs,
+  Shells
+};
 
 struct Verb {
   std::string_view name;
@@ -61,6 +72,8 @@ Verb ps_verb();
 Verb kill_verb();
 Verb stats_verb();
 Verb top_verb();
+Verb session_verb();
+Verb execute_verb();
 Verb cp_verb();
 Verb fs_verb();
 Verb events_verb();

@@ -9,6 +9,8 @@ Target exec_target(const std::string& sandbox, const std::string& exec) {
   return sandbox_target(sandbox).part("execs").part(exec);
 }
 
+Target session_target(const std::string& session) { return Target("/v1/sessions").part(session); }
+
 Target file_target(const Place& place, std::string_view kind) {
   return sandbox_target(place.sandbox).part(kind).query("path", place.path).query("user", place.user);
 }
@@ -90,6 +92,36 @@ Result<Json> Api::stats(const std::string& sandbox) { return ask("GET", sandbox_
 Result<Json> Api::exec(const std::string& sandbox, const Json& order) {
   return ask("POST", sandbox_target(sandbox).part("execs"), order);
 }
+
+Result<Json> Api::start_session(const Json& order) { return ask("POST", Target("/v1/sessions"), order); }
+Result<Json> Api::session(const std::string& session) { return ask("GET", session_target(session)); }
+
+Result<std::vector<Json>> Api::sessions(const SessionQuery& query) {
+  Target target("/v1/sessions");
+  target.query("agent", query.agent).query("scope", query.scope).query("state", query.state);
+  return all_pages(target, "sessions");
+}
+
+Result<void> Api::end_session(const std::string& session) {
+  COVE_TRY(ask("DELETE", session_target(session)));
+  return {};
+}
+
+Result<Json> Api::session_exec(const std::string& session, const Json& order) {
+  return ask("POST", session_target(session).part("execs"), order);
+}
+
+Result<EventStream> Api::follow_session_exec(const std::string& session, const Json& order) {
+  Request request;
+  request.method = "POST";
+  request.target = session_target(session).part("execs").text();
+  request.headers = {{"Accept", "text/event-stream"}, {"Content-Type", "application/json"}};
+  request.body = dump(order);
+  COVE_TRY(http_.open(request));
+  return EventStream(http_.body());
+}
+
+Result<Json> Api::execute(const Json& order) { return ask("POST", Target("/v1/execute"), order); }
 
 Result<Json> Api::find_exec(const std::string& sandbox, const std::string& exec) {
   return ask("GET", exec_target(sandbox, exec));

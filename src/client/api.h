@@ -27,6 +27,12 @@ struct ExecQuery {
   std::string tag;
 };
 
+struct SessionQuery {
+  std::string agent;
+  std::string scope;
+  std::string state;
+};
+
 // A path in a sandbox, as one of its users sees it.
 struct Place {
   std::string sandbox;
@@ -74,6 +80,15 @@ class Api {
   Result<EventStream> follow_output(const std::string& sandbox, const std::string& exec, uint64_t from);
   InputChannel open_input(const std::string& sandbox, const std::string& exec) const;
   Result<WebSocket> attach(const std::string& sandbox, const std::string& exec, uint64_t from);
+
+  Result<Json> start_session(const Json& order);
+  Result<Json> session(const std::string& session);
+  Result<std::vector<Json>> sessions(const SessionQuery& query);
+  Result<void> end_session(const std::string& session);
+  Result<Json> session_exec(const std::string& session, const Json& order);
+  // Its output as it comes: stdout, stderr, exit, error.
+  Result<EventStream> follow_session_exec(const std::string& session, const Json& order);
+  Result<Json> execute(const Json& order);
 
   Result<Json> entry(const Place& place);               // itself
   Result<Json> entries(const Place& place, int depth);  // {entries, truncated}

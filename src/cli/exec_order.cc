@@ -1,0 +1,106 @@
+#include "cli/exec_order.h"
+
+#include "base/encoding.h"
+#include "base/text.h"
+#include "cli/exec_command.h"
+#include "cli/exec_result.h"
+#include "cli/run_values.h"
+#include "cli/sandbox_options.h"
+#include "cli/table.h"
+
+namespace cove::cli {
+namespace {
+
+constexpr Option<ExecOrder> kOptions[] = {
+    {{"interactive", 'i', "", "forward standard input (this is always so)", kProgram},
+     [](ExecOrder& order, Text) -> Result<void> {
+       order.input = true;
+       return {};
+     }},
+    {{"tty", 't', "", "give it a terminal", kProgram},
+     [](ExecOrder& order, Text) -> Result<void> {
+       order.terminal = true;
+       return {};
+     }},
+    {{"detach", 'd', "", "leave it running; print the exec's id", kProgram},
+     [](ExecOrder& order, Text) -> Result<void> {
+       order.detach = true;
+       return {};
+     }},
+    {{"env", 'e', "KEY[=VALUE]", "set a variable; without a value: take yours", kProgram},
+     [](ExecOrder& order, Text text) { return add_variable(order.env, text); }},
+    {{"env-file", '\0', "FILE", "set the variables in a file of KEY=VALUE lines", kProgram},
+     [](ExecOrder& order, Text text) { return add_variables_of_file(order.file_environment, text); }},
+    {{"workdir", 'w', "PATH", "the working folder inside", kProgram},
+     [](ExecOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
+    {{"user", 'u', "USER", "name or UID[:GID] inside (default: the sandbox's)", kProgram},
+     [](ExecOrder& order, Text text) { return assign(order.user, parse_user(text)); }},
+    {{"tag", '\0', "TEXT", "a tag to find it by", kProgram},
+     [](ExecOrder& order, Text text) -> Result<void> {
+       order.tag = text;
+       return {};
+     }},
+    {{"timeout", '\0', "TIME", "wall clock, like 30s or 5m (default: the sandbox's)", kLimits},
+     [](ExecOrder& order, Text text) { return name_limit(order.limits.timeout, parse_duration(text)); }},
+    {{"max-output", '\0', "SIZE", "of stdout and stderr, then it is killed", kLimits},
+     [](ExecOrder& order, Text text) { return name_limit(order.limits.output, parse_bytes(text)); }},
+    kProjectOption<ExecOrder>,
+    {{"json", '\0', "", "print the result as JSON, with the output in it", "Other"},
+     [](ExecOrder& order, Text) -> Result<void> {
+       order.json = true;
+       return {};
+     }},
+    kHelpOption<ExecOrder>,
+};
+
+Result<void> check_text(const std::vector<std::string>& command) {
+  for (const std::string& word : command)
+    if (!is_utf8(word))
+      return fail(Error(Code::Invalid, concat("the argument '", printable(word), "' is not UTF-8"))
+                      .hint("pass it on standard input"));
+  return {};
+}
+
+}  // namespace
+
+std::span<const Option<ExecOrder>> exec_options() { return kOptions; }
+
+Result<std::vector<std::string>> command_of(const std::vector<std::string>& operands) {
+  std::vector<std::string> command(operands.begin() + 1, operands.end());
+  if (command.size() > 1 && command[0] == "--") command.erase(command.begin());
+  COVE_TRY(check_text(command));
+  return command;
+}
+
+Json exec_body(const ExecOrder& order, const std::vector<std::string>& command) {
+  Json body = {{"argv", command}};
+  Environment env = order.file_environment;
+  for (const auto& [name, value] : order.env) set_variable(env, name, value);
+  for (const auto& [name, value] : env) body["env"][name] = value;
+  if (!order.cwd.empty()) body["cwd"] = order.cwd;
+  if (!order.user.empty()) body["user"] = order.user;
+  if (!order.tag.empty()) body["tag"] = order.tag;
+  if (order.limits.timeout.named) body["timeout"] = static_cast<double>(order.limits.timeout.value.count()) / 1000;
+  if (order.limits.output.named) body["limits"]["output"] = order.limits.output.value;
+  if (order.terminal) body["pty"] = window_size_body();
+  if (order.detach) body["detach"] = true;
+  if (order.detach && !order.terminal) body["stdin"] = nullptr;
+  return body;
+}
+
+int finish_exec(const ExecOrder& order, const Result<Json>& result) {
+  if (!result) return complain(result.error());
+  if (!order.json)
+    explain(*result);
+  else if (!print_json(*result))
+    return kOwnFailure;
+  return exit_code_of(*result);
+}
+
+int finish_detached(const ExecOrder& order, const Result<Json>& started) {
+  if (!started) return complain(started.error());
+  bool printed = order.json ? print_json(*started) : print(client::text_of(*started, "id") + "\n");
+  return printed ? 0 : kOwnFailure;
+}
+
+}  // namespace cove::cli

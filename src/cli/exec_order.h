@@ -1,0 +1,39 @@
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/session.h"
+#include "cli/words.h"
+#include "model/limits.h"
+#include "model/sandbox.h"
+
+// What `cove exec` and `cove session exec` have in common.
+namespace cove::cli {
+
+struct ExecOrder : CommonOrder {
+  bool input = false;  // asked for by name
+  bool terminal = false;
+  bool detach = false;
+  Environment env;
+  Environment file_environment;
+  std::string cwd;
+  std::string user;
+  std::string tag;
+  Limits limits;
+};
+
+std::span<const Option<ExecOrder>> exec_options();
+
+// What follows the sandbox or the session. Invalid where a word cannot be sent.
+Result<std::vector<std::string>> command_of(const std::vector<std::string>& operands);
+// Of the request.
+Json exec_body(const ExecOrder& order, const std::vector<std::string>& command);
+
+// Prints the result as was asked for; the exit code.
+int finish_exec(const ExecOrder& order, const Result<Json>& result);
+// Prints the exec that was left running.
+int finish_detached(const ExecOrder& order, const Result<Json>& started);
+
+}  // namespace cove::cli

@@ -1,0 +1,191 @@
+#include <unistd.h>
+
+#include "base/encoding.h"
+#include "base/text.h"
+#include "cli/exec_result.h"
+#include "cli/run_values.h"
+#include "cli/sandbox_body.h"
+#include "cli/session_order.h"
+#include "cli/table.h"
+#include "model/language.h"
+#include "sys/file.h"
+
+namespace cove::cli {
+namespace {
+
+constexpr size_t kMostInput = 3 << 20;  // of code and input each: the whole request has a bound
+
+SandboxSpec nothing_named() {
+  SandboxSpec spec;
+  spec.image.clear();
+  return spec;
+}
+
+struct ExecuteOrder : CommonOrder {
+  PlaceOrder place;
+  std::string session;
+  SandboxSpec sandbox = nothing_named();
+  Environment file_environment;
+  std::string language;
+  std::string cwd;
+  bool input = false;
+};
+SandboxSpec& sandbox_of(ExecuteOrder& order) { return order.sandbox; }
+
+Result<std::string> parse_language(const std::string& text) { return COVE_TRY(find_language(text)).name; }
+
+constexpr Option<ExecuteOrder> kOptions[] = {
+    {{"session", '\0', "SESSION", "run it in this session", kSharing},
+     [](ExecuteOrder& order, Text text) -> Result<void> {
+       order.session = text;
+       return {};
+     }},
+    kAgentOption<ExecuteOrder>,
+    {{"scope", '\0', "SCOPE", "whose sandbox: agent (default with --agent), shared, or\nsession: one for this call alone (default without)", kSharing},
+     [](ExecuteOrder& order, Text text) { return assign(order.place.scope, parse_scope(text)); }},
+    kModeOption<ExecuteOrder>,
+    {{"lang", '\0', "LANGUAGE", "run a file of code: python, javascript or bash", kProgram},
+     [](ExecuteOrder& order, Text text) { return assign(order.language, parse_language(text)); }},
+    {{"interactive", 'i', "", "send standard input along, all of it", kProgram},
+     [](ExecuteOrder& order, Text) -> Result<void> {
+       order.input = true;
+       return {};
+     }},
+    kEnvOption<ExecuteOrder>,
+    kEnvFileOption<ExecuteOrder>,
+    {{"workdir", 'w', "PATH", "the working folder inside", kProgram},
+     [](ExecuteOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
+    kImageOption<ExecuteOrder>,
+    kPlaceWorkspaceOption<ExecuteOrder>,
+    kTimeoutOption<ExecuteOrder>,
+    kMemoryOption<ExecuteOrder>,
+    kCpusOption<ExecuteOrder>,
+    kPidsOption<ExecuteOrder>,
+    {{"disk", '\0', "SIZE", "what may be written (default: 10g, on disk)", kLimits},
+     [](ExecuteOrder& order, Text text) { return name_limit(order.sandbox.limits.disk, parse_bytes(text)); }},
+    kMaxOutputOption<ExecuteOrder>,
+    kProjectOption<ExecuteOrder>,
+    {{"json", '\0', "", "print the result as JSON, with the output and the files\nthat it made", "Other"},
+     [](ExecuteOrder& order, Text) -> Result<void> {
+       order.json = true;
+       return {};
+     }},
+    kHelpOption<ExecuteOrder>,
+};
+
+constexpr Form kForm = {
+    .verb = "execute",
+    .usage = "[OPTIONS] [--] COMMAND [ARGUMENTS]\n[OPTIONS] --lang LANGUAGE FILE|-",
+    .text =
+        "Runs a command or a file of code by way of the server, in one call: in a sandbox for this call alone, or in\n"
+        "that of a session, an agent or all. Prints its output when it has ended, and exits as it does.",
+    .least = 1,
+    .most = kMany,
+    .operands = Operands::EndOptions,
+    .more =
+        "Examples:\n"
+        "  echo 'print(6*7)' | cove execute --lang python -\n"
+        "  cove execute --agent researcher -- sh -c 'echo kept > note'\n"
+        "  cove execute --mode selective --workspace . --json -- ls -l",
+};
+
+Result<std::string> read_text(int fd, const std::string& what) {
+  std::string text = COVE_TRY(sys::read_all(fd, kMostInput + 1));
+  if (text.size() > kMostInput)
+    return fail(Error(Code::Invalid, concat(what, " is larger than ", format_bytes(kMostInput)))
+                    .hint("cove run takes input of any length"));
+  return text;
+}
+
+Result<void> check_text(const std::string& text, const std::string& what) {
+  if (is_utf8(text)) return {};
+  return fail(Code::Invalid, concat(what, " is not UTF-8"));
+}
+
+Result<void> add_code(Json& body, const ExecuteOrder& order, const std::vector<std::string>& words) {
+  if (words.size() > 1)
+    return fail(Error(Code::Invalid, concat("code takes no arguments here: '", printable(words[1]), "'"))
+                    .hint("cove run --lang passes arguments on"));
+  bool from_input = words[0] == "-";
+  if (from_input && order.input) return fail(Code::Invalid, "standard input is the code: it cannot be input too (-i)");
+  std::string what = from_input ? "the code" : words[0];
+  UniqueFd file = from_input ? UniqueFd() : COVE_TRY_NOTE("--lang", sys::open(words[0], O_RDONLY));
+  std::string code = COVE_TRY(read_text(from_input ? STDIN_FILENO : file.get(), what));
+  COVE_TRY(check_text(code, what));
+  body["language"] = order.language;
+  body["code"] = std::move(code);
+  return {};
+}
+
+Result<void> add_input(Json& body) {
+  std::string input = COVE_TRY(read_text(STDIN_FILENO, "standard input"));
+  if (is_utf8(input))
+    body["stdin"] = std::move(input);
+  else
+    body["stdin"] = {{"base64", to_base64(input)}};
+  return {};
+}
+
+Result<Json> body_of(const ExecuteOrder& order, std::vector<std::string> words) {
+  Json body = Json::object();
+  if (!words.empty() && words[0] == "--") words.erase(words.begin());
+  if (words.empty())
+    return fail(Error(Code::Invalid, "no command to run").hint("write it after the options: cove execute -- COMMAND…"));
+  if (!order.language.empty()) {
+    COVE_TRY(add_code(body, order, words));
+  } else {
+    for (const std::string& word : words) COVE_TRY(check_text(word, concat("the argument '", printable(word), "'")));
+    body["argv"] = words;
+  }
+  if (order.input) COVE_TRY(add_input(body));
+  if (!order.session.empty()) body["session"] = order.session;
+  add_place(body, order.place, order.sandbox);
+  Environment env = order.file_environment;
+  for (const auto& [name, value] : order.sandbox.env) set_variable(env, name, value);
+  if (!env.empty()) body["env"] = environment_body(env);
+  if (!order.cwd.empty()) body["cwd"] = order.cwd;
+  // Files are shown in the JSON only.
+  if (!order.json) body["outputs"] = Json::array();
+  return body;
+}
+
+Result<Json> execute_there(const ExecuteOrder& order, const std::vector<std::string>& words) {
+  Json body = COVE_TRY(body_of(order, words));
+  Api api = COVE_TRY(open_server(order));
+  return api.execute(body);
+}
+
+Result<void> show_stream(const Json& stream, int fd) {
+  return sys::write_all(fd, COVE_TRY(client::bytes_of(stream)));
+}
+
+Result<void> show(const Json& result) {
+  COVE_TRY(show_stream(client::field(result, "stdout"), STDOUT_FILENO));
+  COVE_TRY(show_stream(client::field(result, "stderr"), STDERR_FILENO));
+  explain(result);
+  return {};
+}
+
+int execute(const Arguments& args) {
+  auto words = read_words<ExecuteOrder>(kForm, kOptions, args);
+  if (!words) return words.error();
+  Result<Json> result = execute_there(words->order, words->operands);
+  if (!result) return complain(result.error());
+  if (words->order.json && !print_json(*result)) return kOwnFailure;
+  if (!words->order.json)
+    if (auto shown = show(*result); !shown) return complain(shown.error());
+  return exit_code_of(*result);
+}
+
+}  // namespace
+
+Verb execute_verb() {
+  return {"execute",
+          "run a command or code by way of the server, in one call",
+          execute,
+          [] { return form_help(kForm, option_infos(kOptions)); },
+          [] { return option_infos(kOptions); },
+          Completes::Command};
+}
+
+}  // namespace cove::cli

@@ -1,0 +1,93 @@
+#include "cli/life_options.h"
+#include "cli/sandbox_body.h"
+#include "cli/session_order.h"
+#include "cli/session_verbs.h"
+
+namespace cove::cli {
+namespace {
+
+SandboxSpec nothing_named() {
+  SandboxSpec spec;
+  spec.image.clear();
+  return spec;
+}
+
+struct StartOrder : CommonOrder {
+  PlaceOrder place;
+  SandboxSpec sandbox = nothing_named();
+  Environment file_environment;
+  LifeOrder life;
+};
+SandboxSpec& sandbox_of(StartOrder& order) { return order.sandbox; }
+
+constexpr Option<StartOrder> kOptions[] = {
+    kAgentOption<StartOrder>,
+    {{"scope", '\0', "SCOPE", "who shares the sandbox: session (default), agent, shared", kSharing},
+     [](StartOrder& order, Text text) { return assign(order.place.scope, parse_scope(text)); }},
+    kModeOption<StartOrder>,
+    kEnvOption<StartOrder>,
+    kEnvFileOption<StartOrder>,
+    kImageOption<StartOrder>,
+    kPlaceWorkspaceOption<StartOrder>,
+    kTimeoutOption<StartOrder>,
+    kMemoryOption<StartOrder>,
+    kCpusOption<StartOrder>,
+    kPidsOption<StartOrder>,
+    {{"disk", '\0', "SIZE", "what may be written (default: 10g, on disk)", kLimits},
+     [](StartOrder& order, Text text) { return name_limit(order.sandbox.limits.disk, parse_bytes(text)); }},
+    kFileSizeOption<StartOrder>,
+    kUlimitOption<StartOrder>,
+    kIoReadOption<StartOrder>,
+    kIoWriteOption<StartOrder>,
+    kMaxOutputOption<StartOrder>,
+    {{"idle", '\0', "TIME", "it ends when it was not used for so long (default: 30m);\nor none", kLife},
+     [](StartOrder& order, Text text) { return assign(order.life.idle, parse_life(text)); }},
+    kLabelOption<StartOrder>,
+    kProjectOption<StartOrder>,
+    kJsonOption<StartOrder>,
+    kHelpOption<StartOrder>,
+};
+
+constexpr Form kForm = {
+    .verb = "session start",
+    .usage = "[OPTIONS]",
+    .text = "Starts a session and prints its id. Its sandbox is made when it is first used.",
+    .more =
+        "Examples:\n"
+        "  cove session start --workspace .:rw -m 1g\n"
+        "  cove session start --agent researcher --scope agent",
+};
+
+Json body_of(const StartOrder& order) {
+  Json body = Json::object();
+  add_place(body, order.place, order.sandbox);
+  Environment env = order.file_environment;
+  for (const auto& [name, value] : order.sandbox.env) set_variable(env, name, value);
+  if (!env.empty()) body["env"] = environment_body(env);
+  if (!order.sandbox.labels.empty()) body["labels"] = order.sandbox.labels;
+  if (Json life = life_body(order.life); !life.empty()) body["lifecycle"] = std::move(life);
+  return body;
+}
+
+Result<Json> start_session(const StartOrder& order) {
+  Api api = COVE_TRY(open_server(order));
+  return api.start_session(body_of(order));
+}
+
+int start(const Arguments& args) {
+  auto words = read_words<StartOrder>(kForm, kOptions, args);
+  if (!words) return words.error();
+  Result<Json> session = start_session(words->order);
+  if (!session) return complain(session.error());
+  bool printed = words->order.json ? print_json(*session) : print(client::text_of(*session, "id") + "\n");
+  return printed ? 0 : kOwnFailure;
+}
+
+}  // namespace
+
+Verb session_start_verb() {
+  return {"start", "start a session", start, [] { return form_help(kForm, option_infos(kOptions)); },
+          [] { return option_infos(kOptions); }};
+}
+
+}  // namespace cove::cli

@@ -1,0 +1,29 @@
+#include "cli/session_verbs.h"
+
+namespace cove::cli {
+namespace {
+
+std::span<const Verb> parts() {
+  static const Verb kParts[] = {session_start_verb(), session_ls_verb(), session_exec_verb(), session_end_verb()};
+  return kParts;
+}
+
+std::string session_help() {
+  return parts_help(session_verb(),
+                    "A session is a conversation of an agent. Its sandbox is made when it is first used, and it need not be\n"
+                    "named: one for each session, one for all sessions of an agent, or one that is shared (--scope).");
+}
+
+}  // namespace
+
+Verb session_verb() {
+  return {"session",
+          "start, use and end conversations of agents",
+          [](const Arguments& args) { return act_on_part(session_verb(), args); },
+          session_help,
+          [] { return std::vector<OptionInfo>(); },
+          Completes::Sessions,
+          parts};
+}
+
+}  // namespace cove::cli
