@@ -23,18 +23,18 @@ enum class Operands {
 struct Rule {
   std::string_view name;
   Operands operands = Operands::None;
+  bool minus_number = false;      // -5
+  bool tells_folder = false;      // prints where the workspace lies
+  bool names = false;             // prints names of users, and no file's content
   std::string_view flags = "";    // options without a value
   std::string_view numbers = "";  // options with a number: 5, +5, -5, 5k
   std::string_view texts = "";    // options with a value that is neither a path nor a program
   size_t least = 0;               // operands
   size_t most = 256;
   std::string_view patterns = "";    // options that take the place of the pattern
-  bool minus_number = false;         // -5
   std::string_view runs = "";        // the program that does it, where this one is a script around it
   std::string_view always = "";      // arguments put in front
   uint64_t most_bytes = UINT64_MAX;  // of all files together
-  bool tells_folder = false;         // prints where the workspace lies
-  bool names = false;                // prints names of users, and no file's content
 };
 
 // Null where the program is not on the list.
