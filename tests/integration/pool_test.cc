@@ -94,6 +94,15 @@ TEST(Pool, HandsOutWhatIsReady) {
   EXPECT_EQ(text_of(server.run(id, {{"shell", "echo again"}})), "again\n");
 }
 
+TEST(Pool, ForgetsWhatWaitedWhenASandboxStops) {
+  PooledServer server(4);
+  ASSERT_TRUE(server.wait_for_ready(2));
+  std::string id = server.make();
+  EXPECT_EQ(server.call("POST", "/v1/sandboxes/" + id + "/stop", json::object()).status, 200);
+  EXPECT_EQ(server.call("POST", "/v1/sandboxes/" + id + "/start").status, 200);
+  EXPECT_EQ(text_of(server.run(id, {{"argv", {"echo", "hi"}}})), "hi\n");
+}
+
 TEST(Pool, GivesEachToOneOnly) {
   PooledServer server(8);
   ASSERT_TRUE(server.wait_for_ready(2));

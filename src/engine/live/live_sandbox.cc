@@ -96,6 +96,7 @@ std::unique_ptr<Sandbox> LiveSandbox::give_handle(const std::string& why) {
   {
     std::lock_guard lock(mutex_);
     execs.swap(execs_);
+    waiting_.reset();
   }
   for (const auto& [id, exec] : execs) exec->end_unknown(why);
   attended_ = 0;
