@@ -594,12 +594,15 @@ class Evaluator {
 
   // From the controller. May come more than once.
   begin({ count, code, prefix }) {
-    if (count > this.count) {
-      this.count = count;
-      this.execution = new Execution(count);
-      cells.set(count, { lines: code.split('\n'), prefix });
-    }
+    cells.set(count, { lines: code.split('\n'), prefix });
+    this.begin_once(count);
     this.controller.postMessage({ type: 'begun' });
+  }
+
+  begin_once(count) {
+    if (count <= this.count) return;
+    this.count = count;
+    this.execution = new Execution(count);
   }
 
   // From the controller: the value or error of the code.
@@ -633,8 +636,9 @@ class Evaluator {
     if (this.execution?.count === count) this.fail(new Error('the code awaits a promise that nothing can settle any more'));
   }
 
-  // From the controller. May come more than once.
+  // From the controller. May come more than once, and before the execution has begun.
   abandon({ count }) {
+    this.begin_once(count);
     if (this.execution?.count === count) {
       this.execution.cancel();
       this.emit(count, { type: 'error', name: 'KeyboardInterrupt', value: '', traceback: 'KeyboardInterrupt\n' });

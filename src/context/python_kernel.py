@@ -24,6 +24,7 @@ PIPE_BYTES = 1 << 20
 READ_BYTES = 1 << 16
 OUTPUT_PAUSE = 0.004  # between two looks at a trickle of output, so that the reader does not fight for the interpreter
 CANCEL_PATIENCE = 2  # seconds for a task to end that was cancelled
+EXIT_PATIENCE = 2
 
 FORMATS = {
     "text/plain": "text",
@@ -134,10 +135,11 @@ def move_up(descriptor):
     raise SystemExit("python_kernel: too few open files are allowed")
 
 
-def is_readable(descriptor):
+def wait_readable(descriptor, milliseconds):
+    """Whether it is, in that time; None: however long that takes."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
-    return bool(poll.poll(0))
+    return bool(poll.poll(milliseconds))
 
 
 class Channel:
@@ -173,13 +175,20 @@ class Channel:
                 del self._unread[: end + 1]
                 return line
             searched = len(self._unread)
+            self._wait()
             data = os.read(self.requests, READ_BYTES)
             if not data:
                 return None
             self._unread += data
 
+    def _wait(self):
+        """Apart from reading: what has been read cannot be found any more by an interrupt that is meant for it."""
+        self.interrupts.executing = False
+        wait_readable(self.requests, None)
+        self.interrupts.executing = True
+
     def has_request(self):
-        return self.has_unread() or is_readable(self.requests)
+        return self.has_unread() or wait_readable(self.requests, 0)
 
     def has_unread(self):
         """Of what was read together with an earlier request."""
@@ -622,30 +631,40 @@ class EventLoop:
     def __init__(self, interrupts):
         self.interrupts = interrupts
         self.loop = None
+        self.task = None
 
     def run(self, coroutine):
+        return self.call(lambda: coroutine)
+
+    def call(self, function, *arguments):
+        """Runs the coroutine that the function makes."""
+        self.task = None
+        try:
+            self.interrupts.shield(self._start, function, arguments)
+            return self.loop.run_until_complete(self.task)
+        except KeyboardInterrupt:
+            if self.task is None or self.task.done():
+                raise
+            self.interrupts.shield(self._cancel)
+            return self.task.result()
+
+    def _start(self, function, arguments):
         import asyncio
 
         if self.loop is None or self.loop.is_closed():
             self.loop = asyncio.new_event_loop()
             self.interrupts.open_code.add(asyncio.Handle._run.__code__)
         asyncio.set_event_loop(self.loop)
-        task = self.loop.create_task(coroutine)
-        try:
-            return self.loop.run_until_complete(task)
-        except KeyboardInterrupt:
-            if task.done():
-                raise
-            return self._cancel(task)
+        self.task = self.loop.create_task(function(*arguments))
 
-    def _cancel(self, task):
+    def _cancel(self):
+        """The code that is awaiting may clean up; if that takes long, it goes on by itself."""
         import asyncio
 
-        task.cancel()
-        self.loop.run_until_complete(asyncio.wait({task}, timeout=CANCEL_PATIENCE))
-        if not task.done():
+        self.task.cancel()
+        self.loop.run_until_complete(asyncio.wait({self.task}, timeout=CANCEL_PATIENCE))
+        if not self.task.done():
             raise KeyboardInterrupt
-        return task.result()
 
     def run_until_readable(self, descriptor):
         while self.loop and not self.loop.is_closed():
@@ -654,8 +673,8 @@ class EventLoop:
             try:
                 self.loop.run_until_complete(readable)
                 return
-            except (KeyboardInterrupt, SystemExit):
-                continue  # of a task
+            except (KeyboardInterrupt, SystemExit):  # of a task, or of the request that has just come
+                self.interrupts.pending = self.interrupts.request_waits()
             finally:
                 self.loop.remove_reader(descriptor)
 
@@ -699,7 +718,7 @@ class BuiltinEngine:
         tree = compile(code, name, "exec", self._flags() | ast.PyCF_ONLY_AST, True)
         parts = self._compile(tree, name)
         if wants_running_loop(tree) or any(part.co_flags & 0x180 for part in parts):  # CO_COROUTINE, CO_ASYNC_GENERATOR
-            value, error = self.kernel.loop.run(self._evaluate_async(parts))
+            value, error = self.kernel.loop.call(self._evaluate_async, parts)
             if error:
                 raise error
         else:
@@ -1073,9 +1092,10 @@ class Kernel:
             self.output.forget_readers()
 
     def stop(self):
-        """Without waiting for the user's threads."""
+        """Without waiting for threads, and not for long for what the user's code does at its end."""
         import atexit
 
+        _thread.start_new_thread(lambda: (time.sleep(EXIT_PATIENCE), os._exit(0)), ())
         atexit._run_exitfuncs()
         self.output.finish()
         os._exit(0)

@@ -65,6 +65,7 @@ class Step:
     order: Optional[List[str]] = None  # of stdout (its text), "<value>", "<display>" and "<error>"
     interrupt_after: Optional[str] = None  # SIGINT when stdout has this
     late_stdout: Optional[str] = None  # comes after the end of the execution
+    late_stderr: Optional[str] = None
     ends: bool = False  # the kernel's process ends in it
 
     def expected_status(self):

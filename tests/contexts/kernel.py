@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import threading
 
-PATIENCE = 120  # seconds until a kernel that does not answer is ended
+PATIENCE = 300  # seconds until a kernel that does not answer is ended
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "context")
 
 
@@ -67,11 +67,11 @@ class Kernel:
         self.requests = 0
         self.watchdog = threading.Timer(PATIENCE, self.process.kill)
         self.watchdog.daemon = True
-        self.watchdog.start()
         self.ready = None
 
     def wait_ready(self):
         if not self.ready:
+            self.watchdog.start()
             self.ready = self.read()
         if not self.ready or self.ready.get("type") != "ready":
             raise AssertionError(f"not ready: {self.ready}")
@@ -106,19 +106,19 @@ class Kernel:
                 outcome.ended = True
                 return outcome
             if message["id"] != f"r{self.requests}":
-                raise AssertionError(f"an answer to {message['id']} in place of r{self.requests}")
+                raise AssertionError(f"not an answer to r{self.requests}: {message}")
             outcome.take(message)
             if interrupt_after is not None and interrupt_after in outcome.stdout:
                 interrupt_after = None
                 self.interrupt()
         return outcome
 
-    def read_late(self, text):
+    def read_late(self, kind, text):
         """Output between two executions; complains of anything else."""
         got = ""
         while len(got) < len(text):
             message = self.read()
-            if not message or message["type"] != "stdout" or message["id"] != f"r{self.requests}":
+            if not message or message["type"] != kind or message["id"] != f"r{self.requests}":
                 raise AssertionError(f"{message} in place of late output")
             got += message["text"]
         return got

@@ -1,0 +1,189 @@
+"""The channel itself, the same for every kernel. Each test gets a kernel that has been started, and its words."""
+
+import json
+import os
+import signal
+import time
+
+PYTHON = {
+    "language": "python",
+    "print": "print('x')",
+    "sleep": "import time\ntime.sleep(100)",
+    "count": "n = globals().get('n', 0) + 1\nn",
+    "at_exit": "import atexit\natexit.register(print, 'bye');",
+    "flood": "for i in range(300_000): print('0123456789' * 10)",
+    "flood_size": 300_000 * 101,
+}
+JAVASCRIPT = {
+    "language": "javascript",
+    "print": "console.log('x')",
+    "sleep": "await new Promise((r) => setTimeout(r, 100000))",
+    "count": "var n = (typeof n === 'undefined' ? 0 : n) + 1; n",
+    "at_exit": "process.on('exit', () => console.log('bye')), undefined",
+    "flood": "for (let i = 0; i < 300_000; i++) console.log('0123456789'.repeat(10))",
+    "flood_size": 300_000 * 101,
+}
+
+
+def expect(condition, what):
+    if not condition:
+        raise AssertionError(what)
+
+
+def says_that_it_is_ready(kernel, words):
+    ready = kernel.wait_ready()
+    expect(ready["language"] == words["language"], ready)
+    expect(all(part.isdigit() for part in ready["version"].split(".")), ready)
+    expect(ready["engine"] in ("ipython", "builtin", "node"), ready)
+    expect("id" not in ready, ready)
+
+
+def counts_executions(kernel, words):
+    counts = [kernel.execute(words["print"]).count for _ in range(3)]
+    expect(counts == [1, 2, 3], counts)
+
+
+def passes_over_what_it_does_not_understand(kernel, words):
+    kernel.wait_ready()
+    kernel.send(b'no json\n\n[1]\n5\n{"type":"unknown","id":"u"}\n{}\n\xff\xfe\n')
+    expect(kernel.execute(words["print"]).stdout == "x\n", "no answer")
+
+
+def answers_in_order(kernel, words):
+    kernel.wait_ready()
+    request = {"type": "execute", "code": words["count"]}
+    kernel.send(b"".join(json.dumps({**request, "id": f"q{i}"}).encode() + b"\n" for i in range(20)))
+    for i in range(20):
+        result, done = kernel.read(), kernel.read()
+        expect((result["id"], result["formats"]["text"]) == (f"q{i}", str(i + 1)), result)
+        expect((done["type"], done["id"]) == ("done", f"q{i}"), done)
+
+
+def takes_a_request_in_pieces(kernel, words):
+    kernel.wait_ready()
+    kernel.requests += 1
+    for byte in json.dumps({"id": "r1", "type": "execute", "code": words["print"]}).encode() + b"\n":
+        kernel.send(bytes([byte]))
+    expect(kernel.outcome().stdout == "x\n", "no answer")
+
+
+def takes_any_id(kernel, words):
+    kernel.wait_ready()
+    for id in ("", "ü 🎉\n\"", "x" * 100_000):
+        kernel.send(json.dumps({"id": id, "type": "execute", "code": words["print"]}).encode() + b"\n")
+        messages = [kernel.read(), kernel.read()]
+        expect([message["id"] for message in messages] == [id, id], messages)
+
+
+def takes_and_gives_many_megabytes(kernel, words):
+    text = "ä" * 8_000_000
+    outcome = kernel.execute(f"s = '{text}'\ns")
+    expect(outcome.mains and outcome.mains[0]["text"] == f"'{text}'", outcome.errors)
+
+
+def ends_with_its_requests(kernel, words):
+    kernel.execute(words["at_exit"])
+    kernel.process.stdin.close()
+    message = kernel.read()
+    expect(message == {"type": "stdout", "id": "r1", "text": "bye\n"}, message)
+    expect(kernel.read() is None, "more")
+    expect(kernel.process.wait() == 0, kernel.process.returncode)
+
+
+def ends_after_requests_that_wait(kernel, words):
+    kernel.wait_ready()
+    kernel.request(words["print"])
+    kernel.process.stdin.close()
+    expect(kernel.outcome().stdout == "x\n", "not run")
+    expect(kernel.process.wait() == 0, kernel.process.returncode)
+
+
+def ends_when_it_is_told(kernel, words):
+    kernel.execute(words["print"])
+    kernel.send(b'{"type":"shutdown"}\n')
+    expect(kernel.read() is None, "more")
+    expect(kernel.process.wait() == 0, kernel.process.returncode)
+
+
+def ignores_an_interrupt_while_idle(kernel, words):
+    kernel.execute(words["count"])
+    for i in range(3):
+        kernel.interrupt()
+        outcome = kernel.execute(words["print"]) if i == 2 else None
+    # The last may have come while the request was on its way.
+    expect(outcome.status in ("ok", "interrupted"), outcome.status)
+    expect(kernel.execute(words["count"]).mains[0]["text"] == "2", "state")
+
+
+def an_interrupt_right_after_the_request_counts(kernel, words):
+    kernel.wait_ready()
+    for _ in range(5):
+        kernel.request(words["sleep"])
+        kernel.interrupt()
+        outcome = kernel.outcome()
+        expect(outcome.status == "interrupted" and outcome.errors[0]["name"] == "KeyboardInterrupt", outcome.status)
+    expect(kernel.execute(words["print"]).stdout == "x\n", "not run")
+
+
+def only_the_running_one_is_interrupted(kernel, words):
+    outcome = None
+    kernel.wait_ready()
+    kernel.request(words["sleep"])
+    kernel.send(json.dumps({"id": "after", "type": "execute", "code": words["print"]}).encode() + b"\n")
+    kernel.interrupt()
+    outcome = kernel.outcome()
+    expect(outcome.status == "interrupted", outcome.status)
+    messages = [kernel.read(), kernel.read()]
+    expect([m["id"] for m in messages] == ["after", "after"] and messages[1]["status"] == "ok", messages)
+
+
+def an_interrupt_of_the_group_is_one(kernel, words):
+    kernel.wait_ready()
+    kernel.request(words["sleep"])
+    os.killpg(kernel.process.pid, signal.SIGINT)
+    expect(kernel.outcome().status == "interrupted", "not interrupted")
+    expect(kernel.execute(words["print"]).stdout == "x\n", "not run")
+
+
+def waits_for_a_slow_reader(kernel, words):
+    """Without keeping its output in memory."""
+    kernel.wait_ready()
+    kernel.request(words["flood"])
+    kernel.read()
+    used = []
+    for _ in range(30):
+        used.append(memory_of(kernel.process.pid))
+        time.sleep(0.03)
+    outcome = kernel.outcome()
+    expect(outcome.status == "ok", outcome.status)
+    expect(max(used) - min(used) < 20 << 20, used)
+
+
+def memory_of(process):
+    with open(f"/proc/{process}/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def loses_nothing_of_a_flood(kernel, words):
+    outcome = kernel.execute(words["flood"])
+    expect(len(outcome.stdout) == words["flood_size"], len(outcome.stdout))
+
+
+TESTS = [
+    says_that_it_is_ready,
+    counts_executions,
+    passes_over_what_it_does_not_understand,
+    answers_in_order,
+    takes_a_request_in_pieces,
+    takes_any_id,
+    takes_and_gives_many_megabytes,
+    ends_with_its_requests,
+    ends_after_requests_that_wait,
+    ends_when_it_is_told,
+    ignores_an_interrupt_while_idle,
+    an_interrupt_right_after_the_request_counts,
+    only_the_running_one_is_interrupted,
+    an_interrupt_of_the_group_is_one,
+    waits_for_a_slow_reader,
+    loses_nothing_of_a_flood,
+]
