@@ -85,6 +85,60 @@ void expect_problem(const HttpResponse& response, int status, const std::string&
   EXPECT_NE(problem["detail"], "");
 }
 
+// --- sessions --------------------------------------------------------------------------------------------------------
+
+TEST_F(Server, SessionsHaveASandboxOfTheirOwn) {
+  json first = post("/v1/sessions", {{"agent", "one"}}).json(), second = post("/v1/sessions", {{"agent", "two"}}).json();
+  ASSERT_EQ(first["state"], "active");
+  EXPECT_TRUE(first["sandbox_id"].is_null());
+  auto in = [&](const json& session, const std::string& shell) {
+    HttpResponse response = post("/v1/execute", {{"session", session["id"]}, {"shell", shell}});
+    EXPECT_EQ(response.status, 200) << response.body;
+    return response.json();
+  };
+  json made = in(first, "echo secret > note; ls");
+  EXPECT_EQ(made["where"], "sandbox");
+  EXPECT_EQ(made["files"][0]["path"], "note");
+  EXPECT_EQ(in(first, "cat note")["stdout"]["text"], "secret\n");
+  EXPECT_EQ(in(second, "ls")["stdout"]["text"], "");
+  for (const json& session : {first, second}) {
+    std::string id = session["id"].get<std::string>();
+    std::string sandbox = call("GET", "/v1/sessions/" + id).json()["sandbox_id"].get<std::string>();
+    EXPECT_EQ(call("DELETE", "/v1/sessions/" + id).status / 100, 2);
+    EXPECT_EQ(post("/v1/execute", {{"session", id}, {"shell", "true"}}).status, 409);
+    EXPECT_EQ(call("GET", "/v1/sandboxes/" + sandbox).status, 404);
+  }
+}
+
+TEST_F(Server, AgentsAndAllShareTheirSandboxes) {
+  auto execute = [](json body) {
+    HttpResponse response = post("/v1/execute", body);
+    EXPECT_EQ(response.status, 200) << response.body;
+    return response.json();
+  };
+  json agent = execute({{"agent", "bot"}, {"scope", "agent"}, {"shell", "echo kept > note"}});
+  made_.push_back(agent["sandbox_id"]);
+  EXPECT_EQ(execute({{"agent", "bot"}, {"scope", "agent"}, {"shell", "cat note"}})["stdout"]["text"], "kept\n");
+  json shared = execute({{"scope", "shared"}, {"shell", "echo all > note"}});
+  made_.push_back(shared["sandbox_id"]);
+  EXPECT_EQ(execute({{"scope", "shared"}, {"shell", "cat note"}})["stdout"]["text"], "all\n");
+  EXPECT_NE(agent["sandbox_id"], shared["sandbox_id"]);
+}
+
+TEST_F(Server, ExecutesInOneCall) {
+  HttpResponse response = post("/v1/execute", {{"language", "python"},
+                                               {"code", "print(open('in.txt').read()); open('out.txt', 'w').write('made')"},
+                                               {"files", {{{"path", "in.txt"}, {"text", "given"}}}}});
+  ASSERT_EQ(response.status, 200) << response.body;
+  json result = response.json();
+  EXPECT_EQ(result["stdout"]["text"], "given\n");
+  ASSERT_EQ(result["files"].size(), 1u) << response.body;
+  EXPECT_EQ(result["files"][0]["path"], "out.txt");
+  EXPECT_EQ(result["files"][0]["text"], "made");
+  EXPECT_EQ(post("/v1/execute", {{"argv", {"true"}}, {"mode", "off"}}).status, 403);
+  EXPECT_EQ(post("/v1/execute", {{"session", "nosuchthing000000000"}, {"argv", {"true"}}}).status, 404);
+}
+
 // --- sandboxes -------------------------------------------------------------------------------------------------------
 
 TEST_F(Server, MakesListsAndDeletesSandboxes) {
