@@ -4,6 +4,7 @@ import test, { after } from 'node:test';
 import './cases/sandboxes.mjs';
 import './cases/execs.mjs';
 import './cases/contexts.mjs';
+import './cases/sessions.mjs';
 import './cases/files.mjs';
 import './cases/access.mjs';
 import './cases/server.mjs';

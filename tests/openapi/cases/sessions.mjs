@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import test from '../support/test.mjs';
+import { api, unique } from '../support/server.mjs';
+
+const start = async (json = {}) => (await api.call('startSession', { json, expect: 201 })).json;
+const of = (session) => ({ path: { session: session.id } });
+
+test('a session has a sandbox of its own, and ends with it', async () => {
+  const session = await start({ agent: 'a', labels: { team: 'web' }, env: { A: 'b' }, limits: { memory: '64m' }, lifecycle: { idle: '5m' } });
+  const { json: result } = await api.call('createSessionExec', { ...of(session), query: { wait: true }, json: { shell: 'echo $A' }, expect: 200 });
+  assert.equal(result.stdout.text, 'b\n');
+  const { json: execs } = await api.call('listSessionExecs', { ...of(session), expect: 200 });
+  assert.equal(execs.execs.length, 1);
+  const { json: exec } = await api.call('createSessionExec', { ...of(session), json: { argv: ['true'] }, expect: 201 });
+  assert.equal(exec.sandbox_id, (await api.call('getSession', { ...of(session), expect: 200 })).json.sandbox_id);
+  const stream = await api.stream('createSessionExec', { ...of(session), json: { argv: ['echo', 'x'] } });
+  const events = [];
+  for await (const event of stream) events.push(event);
+  assert.equal(events.at(-1).event, 'exit');
+  const { json: list } = await api.call('listSessions', { query: { agent: 'a', state: 'active' }, expect: 200 });
+  assert.ok(list.sessions.some((each) => each.id === session.id));
+  await api.call('endSession', { ...of(session), expect: 204 });
+  await api.call('createSessionExec', { ...of(session), query: { wait: true }, json: { argv: ['true'] }, expect: 409 });
+  await api.call('execute', { json: { session: session.id, argv: ['true'] }, expect: 409 });
+});
+
+test('one call runs it all', async () => {
+  const { json: result } = await api.call('execute', {
+    json: { language: 'python', code: 'open("out", "w").write(open("in").read())', files: [{ path: 'in', text: 'x' }] }, expect: 200 });
+  assert.deepEqual(result.files.map(({ path, text }) => [path, text]), [['out', 'x']]);
+  await api.call('execute', { json: { argv: ['true'], mode: 'off' }, expect: 403 });
+  await api.call('execute', { json: { argv: ['true'], session: 'nosuchthing000000000' }, expect: 404 });
+  await api.call('listSessions', { query: { limit: 0 }, expect: 400 });
+  const session = await start();
+  await api.call('listSessionExecs', { ...of(session), query: { limit: 0 }, expect: 400 });
+  await api.call('endSession', { ...of(session), expect: 204 });
+});
