@@ -39,9 +39,13 @@ void run_true(Line& line) {
   line.remove(id);
 }
 
+void pass_in(Line& line, const std::string& id) {
+  line.ask("POST", "/v1/sandboxes/" + id + "/execs?wait=true", R"({"language":"python","code":"pass"})");
+}
+
 void run_python(Line& line) {
   std::string id = line.create();
-  line.ask("POST", "/v1/sandboxes/" + id + "/execs?wait=true", R"({"language":"python","code":"pass"})");
+  pass_in(line, id);
   line.remove(id);
 }
 
@@ -59,6 +63,20 @@ std::vector<Samples> open_loop(const Contender& ours, const Contender& peer) {
     peer_times.add(cove::bench::milliseconds(peer.work));
   }
   return {our_times, peer_times};
+}
+
+// Where the time of one run goes: each of its requests by itself, in the rhythm of the open loop.
+void measure_steps(Line& line, const std::string& name, void (*exec)(Line&, const std::string&)) {
+  using cove::bench::milliseconds;
+  Samples create("create"), run(name), remove("delete");
+  for (int i = 0; i < kRounds; ++i) {
+    std::string id;
+    create.add(milliseconds([&] { id = line.create(); }));
+    run.add(milliseconds([&] { exec(line, id); }));
+    remove.add(milliseconds([&] { line.remove(id); }));
+    std::this_thread::sleep_for(kPeriod);
+  }
+  print_table({create, run, remove});
 }
 
 void print_open_loop(const std::string& name, const std::vector<Samples>& rows) {
@@ -178,6 +196,10 @@ int main(int argc, char** argv) {
   Line line(server.socket());
   run_true(line);  // the image is made by the first
   std::this_thread::sleep_for(seconds(2));
+  if (only == "steps") {
+    measure_steps(line, "exec true", [](Line& to, const std::string& id) { to.exec_true(id); });
+    measure_steps(line, "exec python", pass_in);
+  }
   if (wanted("run"))
     print_open_loop("warm_run_vs_bwrap", open_loop({"API: create, exec true, delete; 20 a second", [&] { run_true(line); }},
                                                    {"bwrap", [] { spawn_and_wait(kBwrap); }}));

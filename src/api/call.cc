@@ -38,6 +38,7 @@ Checked<Json> Call::body() {
 
 Outcome Call::respond(int status, std::string_view json, http::Headers headers) {
   headers.emplace_back("Content-Type", "application/json");
+  headers.emplace_back("Cove-Version", COVE_VERSION);
   COVE_TRY(exchange.respond(status, headers, json));
   return {};
 }

@@ -13,7 +13,10 @@ namespace {
 using live::OnDisconnect;
 using Wake = http::Exchange::Wake;
 
+using std::chrono::milliseconds;
+
 constexpr std::chrono::minutes kPatience{1};
+constexpr std::chrono::minutes kMostPatience{5};
 constexpr int kLastPatience = 3000;  // milliseconds, for an exec to end while the server stops
 
 std::string location(const live::ExecInfo& exec) {
@@ -25,21 +28,34 @@ bool ends_soon(int end_fd) {
   return ::poll(&polled, 1, kLastPatience) > 0;
 }
 
+// "20ms": how long an answer may wait for the end; true and false are something else.
+Checked<std::optional<milliseconds>> patience_parameter(const http::Request& request) {
+  auto text = request.parameter("wait");
+  if (!text || text->empty() || *text == "true" || *text == "false" || *text == "1" || *text == "0") return std::nullopt;
+  Result<milliseconds> patience = parse_duration(*text);
+  if (!patience || *patience > kMostPatience)
+    return invalid(concat("'wait' must be true, false or a time of at most 5m, like 20ms; '", *text, "' is none"));
+  return *patience;
+}
+
 }  // namespace
 
 Checked<ExecWish> read_exec_wish(Call& call, const Json& body) {
-  bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
+  std::optional<milliseconds> patience = COVE_TRY(patience_parameter(call.request()));
+  bool wait = !patience && COVE_TRY(flag_parameter(call.request(), "wait"));
   ExecRequest request = COVE_TRY(parse_exec(body, wait ? SilentInput::Closed : SilentInput::Open));
   OnDisconnect usual = wait && !request.order.detached ? OnDisconnect::Kill : OnDisconnect::Keep;
   ExecForm form = wait                                    ? ExecForm::AtEnd
                   : accepts(call.request(), kEventStream) ? ExecForm::Stream
                                                           : ExecForm::AtOnce;
-  return ExecWish{std::move(request.order), form, request.on_disconnect.value_or(usual)};
+  return ExecWish{std::move(request.order), form, request.on_disconnect.value_or(usual), patience.value_or(milliseconds(0))};
 }
 
-Checked<Waited> wait_for_end(Call& call, live::Exec& exec, OnDisconnect on_disconnect) {
+Checked<Waited> wait_for_end(Call& call, live::Exec& exec, OnDisconnect on_disconnect,
+                             std::optional<milliseconds> patience) {
   UniqueFd end = COVE_TRY(exec.end_fd());
-  Wake wake = Wake::Timeout;
+  Wake wake = call.exchange.wait(end.get(), patience.value_or(kPatience));
+  if (patience && wake == Wake::Timeout) return Waited::NotYet;
   while (wake == Wake::Timeout) wake = call.exchange.wait(end.get(), kPatience);
   if (wake == Wake::Gone) {
     if (on_disconnect == OnDisconnect::Kill) COVE_TRY(exec.kill());
@@ -55,6 +71,11 @@ Outcome answer_exec(Call& call, const std::shared_ptr<live::Exec>& exec, const E
   if (wish.form == ExecForm::AtEnd) {
     if (COVE_TRY(wait_for_end(call, *exec, wish.on_disconnect)) == Waited::Left) return {};
     return call.respond(200, COVE_TRY(result_of(*exec)));
+  }
+  if (wish.form == ExecForm::AtOnce && wish.patience > milliseconds(0)) {
+    Waited waited = COVE_TRY(wait_for_end(call, *exec, wish.on_disconnect, wish.patience));
+    if (waited == Waited::Left) return {};
+    if (waited == Waited::Ended) return call.respond(200, COVE_TRY(result_of(*exec)));
   }
   if (wish.on_disconnect == OnDisconnect::Kill) call.api.attendance.expect(exec);
   if (wish.form == ExecForm::Stream) return stream_output(call, *exec, 1);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <optional>
 
 #include "api/call.h"
 #include "api/exec_request.h"
@@ -15,6 +17,8 @@ struct ExecWish {
   live::ExecOrder order;
   ExecForm form = ExecForm::AtOnce;
   live::OnDisconnect on_disconnect = live::OnDisconnect::Keep;
+  // At once, but not before this: one that has ended by then is answered with its result.
+  std::chrono::milliseconds patience{0};
 };
 // The body, `?wait` and Accept.
 Checked<ExecWish> read_exec_wish(Call& call, const Json& body);
@@ -23,8 +27,10 @@ Outcome answer_exec(Call& call, const std::shared_ptr<live::Exec>& exec, const E
 
 // Until it has ended. Where the caller goes before that, it is killed if so wished, and nobody need be answered; 503
 // where the server stops meanwhile.
-enum class Waited { Ended, Left };
-Checked<Waited> wait_for_end(Call& call, live::Exec& exec, live::OnDisconnect on_disconnect);
+enum class Waited { Ended, Left, NotYet };
+// NotYet where it has not ended after `patience`.
+Checked<Waited> wait_for_end(Call& call, live::Exec& exec, live::OnDisconnect on_disconnect,
+                             std::optional<std::chrono::milliseconds> patience = {});
 
 // `state`, `tag`, `limit` and `after` of a list of execs.
 Checked<live::Engine::ExecFilter> exec_filter(const http::Request& request);

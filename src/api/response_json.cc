@@ -14,6 +14,8 @@ const char* access_name(Access access) {
       return "ro";
     case Access::ReadWrite:
       return "rw";
+    case Access::Review:
+      return "review";
   }
   return "none";
 }

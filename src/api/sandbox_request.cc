@@ -44,9 +44,7 @@ Result<void> take_network(Fields& fields) {
 // The one place that knows which kinds of access there are.
 Result<Access> take_access(Fields& fields) {
   std::string word = COVE_TRY(fields.choice("access", {"none", "ro", "rw", "review"})).value_or("ro");
-  if (word == "review")
-    return fail(Error(Code::Unsupported, "'workspace.access': there is no runtime yet that can do 'review'")
-                    .hint("use ro, or rw"));
+  if (word == "review") return Access::Review;
   return word == "none" ? Access::None : word == "rw" ? Access::ReadWrite : Access::ReadOnly;
 }
 

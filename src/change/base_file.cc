@@ -7,7 +7,7 @@
 
 #include "base/encoding.h"
 #include "base/text.h"
-#include "change/base_record.h"
+#include "change/base_file.h"
 #include "sys/file.h"
 
 namespace cove::change {
@@ -17,8 +17,7 @@ using nlohmann::json;
 
 constexpr int kVersion = 1;
 constexpr const char* kFile = "base";
-constexpr const char* kUnfinished = "base.new";
-constexpr const char* kCopies = "copies";
+constexpr size_t kMostHead = 1 << 20;
 
 // Each enumeration by names, in the order of its values.
 constexpr std::string_view kKinds[] = {"file", "folder", "link", "other"};
@@ -174,14 +173,45 @@ Result<void> save_copies(const BaseRecord& record, int into) {
 
 }  // namespace
 
+bool is_copy_id(std::string_view id) {
+  constexpr size_t kSize = 64;
+  return id.size() == kSize && is_id(id);
+}
+
 Result<void> save_base(const BaseRecord& record, int into) {
   COVE_TRY(save_copies(record, into));
+  COVE_TRY(write_file(into, kUnfinished, base_text(record)));
+  return finish_base(into);
+}
+
+std::string base_text(const BaseRecord& record) {
   std::string text = head_line(record).dump() + "\n";
   for (const BaseEntry& entry : record.entries) text += entry_line(entry).dump() + "\n";
   for (const Uncovered& uncovered : record.uncovered) text += uncovered_line(uncovered).dump() + "\n";
-  COVE_TRY(write_file(into, kUnfinished, text));
+  return text;
+}
+
+Result<void> finish_base(int into) {
   if (::renameat(into, kUnfinished, into, kFile) < 0) return fail_errno("rename base.new");
   return {};
+}
+
+Result<BaseHead> read_base_head(int from) {
+  UniqueFd file = COVE_TRY(sys::openat(from, kFile, O_RDONLY | O_NOFOLLOW));
+  std::string text(kMostHead, '\0');
+  ssize_t size = ::pread(file.get(), text.data(), text.size(), 0);
+  if (size < 0) return fail_errno("read base");
+  std::string_view start = std::string_view(text).substr(0, static_cast<size_t>(size));
+  if (start.find('\n') == std::string_view::npos) return damaged("its first line has no end");
+  Lines lines(start);
+  json head = COVE_TRY(lines.next());
+  if (head.value("cove_base", json()) != kVersion) return damaged("it is of another version");
+  BaseHead numbers;
+  numbers.device = COVE_TRY(number_of<uint64_t>(head, "device"));
+  numbers.inode = COVE_TRY(number_of<uint64_t>(head, "inode"));
+  numbers.entries = COVE_TRY(number_of<uint64_t>(head, "entries"));
+  numbers.uncovered = COVE_TRY(number_of<uint64_t>(head, "uncovered"));
+  return numbers;
 }
 
 Result<BaseRecord> load_base(int from) {

@@ -82,16 +82,10 @@ int run_direct(const RunOrder& order) {
   return exit_code_of(*result);
 }
 
-Result<Json> ask_server(const RunOrder& order) {
-  client::WhenAbsent when_absent = order.route == Route::Server ? client::WhenAbsent::Start : client::WhenAbsent::Fail;
-  Api api = COVE_TRY(open_server({}, when_absent));
-  return run_remote(api, order.request, [](const std::string& line) { tell(line); });
-}
-
-int run_through_server(const RunOrder& order) {
+int run_through_server(const RunOrder& order, Api& api) {
   if (!fits_json(order.request))
     return complain(Error(Code::Invalid, "a word of the command or the environment is not UTF-8").hint("use --direct"));
-  Result<Json> result = ask_server(order);
+  Result<Json> result = run_remote(api, order.request, [](const std::string& line) { tell(line); });
   if (!result) return complain(result.error());
   if (order.output == Output::Plain)
     explain(*result);
@@ -105,13 +99,19 @@ bool is_set(const char* name) {
   return value != nullptr && value[0] != '\0' && std::string_view(value) != "0";
 }
 
-// Where nothing was said: through the server if it is running, or if COVE_HOST names one.
 Route route_of(const RunOrder& order) {
   if (order.route != Route::Either) return order.route;
   if (is_set("COVE_DIRECT")) return Route::Direct;
   if (is_set("COVE_HOST")) return Route::Server;
-  bool running = client::is_listening({client::Address::Kind::Unix, client::own_socket(), "", 0});
-  return running && fits_json(order.request) ? Route::Server : Route::Direct;
+  return fits_json(order.request) ? Route::Either : Route::Direct;
+}
+
+// Where nothing was said: through the server if it is running, or if COVE_HOST names one.
+int run_by(Route route, const RunOrder& order) {
+  if (route == Route::Direct) return run_direct(order);
+  auto api = connect_server(order.route == Route::Server ? client::WhenAbsent::Start : client::WhenAbsent::Fail);
+  if (api) return run_through_server(order, *api);
+  return route == Route::Either ? run_direct(order) : complain(api.error());
 }
 
 int run(const Arguments& args) {
@@ -119,7 +119,7 @@ int run(const Arguments& args) {
   if (!order) return complain(order.error());
   if (order->help) return print(run_help()) ? 0 : kOwnFailure;
   if (auto completed = complete(*order); !completed) return complain(completed.error());
-  return route_of(*order) == Route::Server ? run_through_server(*order) : run_direct(*order);
+  return run_by(route_of(*order), *order);
 }
 
 }  // namespace

@@ -95,6 +95,8 @@ bool fits_json(const RunRequest& request) {
 Result<Json> run_remote(Api& api, const RunRequest& request, const Warn& warn) {
   Caller caller = COVE_TRY(Caller::create());
   Json made = COVE_TRY(api.create(body_of(request)));
+  // Sandboxes go on while their server is replaced.
+  if (client::seems_outdated(api.http())) COVE_TRY(client::replace_if_outdated(api.http()));
   std::string sandbox = client::text_of(made, "id");
   for (const Json& warning : client::field(made, "warnings"))
     if (warning.is_string()) warn(warning.get<std::string>());

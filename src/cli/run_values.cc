@@ -111,10 +111,19 @@ Result<std::string> parse_image(const std::string& text) {
   return fail(Error(Code::NotFound, concat("unknown image '", text, "'")).hint("the image there is: host"));
 }
 
+const char* access_word(Access access) {
+  return access == Access::ReadWrite ? "rw" : access == Access::Review ? "review" : "ro";
+}
+
 Result<Workspace> parse_workspace(const std::string& text) {
-  bool writable = text.ends_with(":rw");
-  bool told = writable || text.ends_with(":ro");
-  std::string path = told ? text.substr(0, text.size() - 3) : text;
+  Access access = Access::ReadOnly;
+  std::string path = text;
+  for (Access each : {Access::ReadOnly, Access::ReadWrite, Access::Review}) {
+    std::string end = concat(":", std::string_view(access_word(each)));
+    if (!text.ends_with(end)) continue;
+    access = each;
+    path.resize(text.size() - end.size());
+  }
   if (path.empty()) return fail(Code::Invalid, "the path is empty");
   char absolute[PATH_MAX];
   if (::realpath(path.c_str(), absolute) == nullptr) return fail_errno(concat("folder ", path));
@@ -122,7 +131,7 @@ Result<Workspace> parse_workspace(const std::string& text) {
   if (!S_ISDIR(info.st_mode)) return fail(Code::Invalid, concat(path, " is not a folder"));
   if (std::string_view(absolute) == "/")
     return fail(Error(Code::Invalid, "the whole machine cannot be a workspace").hint("name the folder to work on"));
-  return Workspace{absolute, writable ? Access::ReadWrite : Access::ReadOnly};
+  return Workspace{.path = absolute, .access = access};
 }
 
 Result<CopyIn> parse_copy_in(const std::string& text) {

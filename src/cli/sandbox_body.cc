@@ -1,5 +1,6 @@
 #include "cli/sandbox_body.h"
 
+#include "cli/run_values.h"
 namespace cove::cli {
 namespace {
 
@@ -46,7 +47,7 @@ Json sandbox_body(const SandboxSpec& spec) {
   if (!limits.empty()) json["limits"] = std::move(limits);
   if (spec.workspace.access != Access::None)
     json["workspace"] = {{"path", spec.workspace.path},
-                         {"access", spec.workspace.access == Access::ReadWrite ? "rw" : "ro"}};
+                         {"access", access_word(spec.workspace.access)}};
   if (spec.nesting) json["nesting"] = true;
   if (spec.strictness == Strictness::Strict) json["strict"] = true;
   return json;

@@ -23,6 +23,10 @@ Result<Api> open_server(const CommonOrder& order, client::WhenAbsent when_absent
   return Api(COVE_TRY(client::reach_server(choice, when_absent)));
 }
 
+Result<Api> connect_server(client::WhenAbsent when_absent) {
+  return Api(COVE_TRY(client::connect_server(COVE_TRY(client::find_server()), when_absent)));
+}
+
 bool print_json(const Json& json) {
   return print((::isatty(STDOUT_FILENO) == 1 ? client::dump_indented(json) : client::dump(json)) + "\n");
 }

@@ -18,6 +18,9 @@ using client::Json;
 // The server that this command is for; the per-user one is started where it is not there.
 Result<Api> open_server(const CommonOrder& order, client::WhenAbsent when_absent = client::WhenAbsent::Start);
 
+// The same for a command that looks itself, after its first request, whether the server is an old one.
+Result<Api> connect_server(client::WhenAbsent when_absent);
+
 // To standard output: on one line, or indented at a terminal.
 bool print_json(const Json& json);
 

@@ -30,11 +30,9 @@ Result<std::string> parse_scope(const std::string& text) {
 Result<std::string> parse_mode(const std::string& text) { return one_of(text, {"all", "selective", "off"}, "mode"); }
 
 Result<void> set_workspace(PlaceOrder& place, const std::string& text) {
-  constexpr std::string_view kReview = ":review";
-  bool review = text.ends_with(kReview);
-  Workspace workspace = COVE_TRY(parse_workspace(review ? text.substr(0, text.size() - kReview.size()) : text));
+  Workspace workspace = COVE_TRY(parse_workspace(text));
   place.workspace = workspace.path;
-  place.access = review ? "review" : workspace.access == Access::ReadWrite ? "rw" : "ro";
+  place.access = access_word(workspace.access);
   return {};
 }
 

@@ -89,8 +89,8 @@ Result<void> Api::remove(const std::string& sandbox) {
 
 Result<Json> Api::stats(const std::string& sandbox) { return ask("GET", sandbox_target(sandbox).part("stats")); }
 
-Result<Json> Api::exec(const std::string& sandbox, const Json& order) {
-  return ask("POST", sandbox_target(sandbox).part("execs"), order);
+Result<Json> Api::exec(const std::string& sandbox, const Json& order, const std::string& wait) {
+  return ask("POST", sandbox_target(sandbox).part("execs").query("wait", wait), order);
 }
 
 Result<Json> Api::start_session(const Json& order) { return ask("POST", Target("/v1/sessions"), order); }

@@ -58,6 +58,7 @@ class Api {
  public:
   explicit Api(Http http) : http_(std::move(http)) {}
   const Http& http() const { return http_; }
+  Http& http() { return http_; }
   // How long the server may be silent; negative: for ever.
   void set_patience(std::chrono::milliseconds patience) { http_.set_patience(patience); }
 
@@ -70,7 +71,8 @@ class Api {
   Result<void> remove(const std::string& sandbox);
   Result<Json> stats(const std::string& sandbox);
 
-  Result<Json> exec(const std::string& sandbox, const Json& order);
+  // `wait`: how long the answer may wait for the end ("20ms"): then it is the ExecResult.
+  Result<Json> exec(const std::string& sandbox, const Json& order, const std::string& wait = {});
   Result<Json> find_exec(const std::string& sandbox, const std::string& exec);
   Result<std::vector<Json>> execs(const std::string& sandbox, const ExecQuery& query);
   Result<Json> kill_exec(const std::string& sandbox, const std::string& exec);

@@ -88,6 +88,7 @@ Result<ResponseHead> Http::exchange(const Request& request) {
   Result<ResponseHead> head = answered ? receive_head(*connection_) : fail(sent.error());
   if (head) {
     reusable_ = sent && head->keeps_alive;
+    server_version_ = head->header("cove-version");
     return head;
   }
   connection_.reset();

@@ -58,6 +58,8 @@ class Http {
   const Identity& identity() const { return identity_; }
   // The head of a request as it is sent.
   std::string head_of(const Request& request) const;
+  // What the server says of its version in its last answer; empty where it said nothing.
+  const std::string& server_version() const { return server_version_; }
   // The process that listens, of a Unix socket that is connected to.
   Result<pid_t> peer() const;
   Result<void> connect();
@@ -73,6 +75,7 @@ class Http {
   std::unique_ptr<Connection> connection_;  // on the heap: body_ points to it
   Body body_;
   bool reusable_ = false;
+  std::string server_version_;
 };
 
 }  // namespace cove::client

@@ -87,9 +87,21 @@ Result<ServerChoice> find_server() {
   return choice;
 }
 
-bool is_listening(const Address& address) { return Connection::open(address).has_value(); }
+bool seems_outdated(const Http& http) {
+  const Address& address = http.address();
+  if (address.kind != Address::Kind::Unix || address.path != own_socket()) return false;
+  return !http.server_version().empty() && is_older(http.server_version(), COVE_VERSION);
+}
 
-Result<Http> reach_server(const ServerChoice& choice, WhenAbsent when_absent) {
+Result<bool> replace_if_outdated(Http& http) {
+  http.set_patience(kPatience);
+  bool outdated = COVE_TRY(examine(http)) == Standing::Outdated;
+  if (outdated) COVE_TRY(replace_once(http));
+  http.set_patience(std::chrono::milliseconds(-1));
+  return outdated;
+}
+
+Result<Http> connect_server(const ServerChoice& choice, WhenAbsent when_absent) {
   Http http(choice.address, choice.identity);
   Result<void> connected = http.connect();
   bool gone = !connected && connected.error().code() == Code::Unavailable;
@@ -97,10 +109,12 @@ Result<Http> reach_server(const ServerChoice& choice, WhenAbsent when_absent) {
   if (gone && (!choice.own || when_absent == WhenAbsent::Fail || !may_start()))
     return absent(std::move(connected).error(), choice);
   if (gone) COVE_TRY(start_once(http));
-  if (!choice.own || gone) return http;
-  http.set_patience(kPatience);
-  if (COVE_TRY(examine(http)) == Standing::Outdated) COVE_TRY(replace_once(http));
-  http.set_patience(std::chrono::milliseconds(-1));
+  return http;
+}
+
+Result<Http> reach_server(const ServerChoice& choice, WhenAbsent when_absent) {
+  Http http = COVE_TRY(connect_server(choice, when_absent));
+  if (choice.own) COVE_TRY(replace_if_outdated(http));
   return http;
 }
 

@@ -24,8 +24,12 @@ enum class WhenAbsent { Start, Fail };
 // started it; its sandboxes go on meanwhile. Unavailable where nobody answers.
 Result<Http> reach_server(const ServerChoice& choice, WhenAbsent when_absent);
 
-// Whether somebody listens there: one attempt to connect.
-bool is_listening(const Address& address);
+// The same without asking who is there: its first answer says it.
+Result<Http> connect_server(const ServerChoice& choice, WhenAbsent when_absent);
+// Replaces the per-user server if an older cove started it; whether it did.
+Result<bool> replace_if_outdated(Http& http);
+// Whether the last answer came from a per-user server that is older than this.
+bool seems_outdated(const Http& http);
 
 // Versions like "0.10.2", compared number by number; what is none is older than everything.
 bool is_older(std::string_view version, std::string_view than);

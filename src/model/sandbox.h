@@ -16,12 +16,20 @@ struct NetworkPolicy {
   NetworkMode mode = NetworkMode::None;
 };
 
-enum class Access { None, ReadOnly, ReadWrite };
+enum class Access {
+  None,
+  ReadOnly,
+  ReadWrite,
+  Review,  // it can be written to inside, and the folder itself stays as it is: the writes are in the writable layer
+};
 
 // The user's folder that a sandbox works on, shown at kWorkspacePath.
 struct Workspace {
   std::string path;  // absolute, on the host
   Access access = Access::None;
+  // The folder that must be at `path`, where it was seen before; 0: whichever is.
+  uint64_t device = 0;
+  uint64_t inode = 0;
   int mount = -1;   // a detached mount of the folder, where somebody has opened it already
   int caller = -1;  // the connection of whoever asked for it: his rights decide; -1: the server's own rules do
 };

@@ -32,7 +32,7 @@ struct HostRunEnd {
   Usage usage;  // CPU and memory
 };
 
-// One such command. Its end is the command's.
+// One such command, or another program of Cove's that has a caller's rights. Its end is the command's.
 class HostProcess {
  public:
   virtual ~HostProcess() = default;

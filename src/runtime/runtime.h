@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/text.h"
 #include "base/unique_fd.h"
 #include "model/exec.h"
 #include "model/sandbox.h"
+#include "runtime/host_runner.h"
 #include "runtime/view.h"
 
 namespace cove {
@@ -136,6 +138,11 @@ class Runtime {
   virtual Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) = 0;
   // A Lifetime::Long sandbox that an earlier process created.
   virtual Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) = 0;
+  // Begins to record what a workspace is like, with the rights of its caller: the record comes through `out`, as change/
+  // reads it, and why it does not through `err`.
+  virtual Result<std::unique_ptr<HostProcess>> record_base(const Workspace&) {
+    return fail(Code::Unsupported, concat("the runtime '", capabilities().name, "' cannot review a workspace"));
+  }
   // The kept files of a sandbox that does not run.
   virtual Result<void> remove_files(const SandboxSpec& spec) = 0;
   // Ends and removes every Lifetime::Long sandbox of this runtime that is not among `known`, and all that is left of

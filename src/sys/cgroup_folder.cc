@@ -25,12 +25,6 @@ bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
 }
 
-uint64_t leading_number(std::string_view text) {
-  uint64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
 void sleep_for(std::chrono::microseconds time) {
   struct timespec span = {time.count() / 1'000'000, (time.count() % 1'000'000) * 1000};
   ::nanosleep(&span, nullptr);
@@ -145,6 +139,12 @@ Result<void> visit_groups(int folder, const Visit& visit) {
     if (!visited && !is_gone(visited.error())) return visited;
   }
   return {};
+}
+
+uint64_t leading_number(std::string_view text) {
+  uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
 }
 
 Result<uint64_t> read_number(int folder, const std::string& file) {

@@ -44,6 +44,8 @@ Result<std::vector<std::string>> child_groups(int folder);
 using Visit = std::function<Result<void>(int folder)>;
 Result<void> visit_groups(int folder, const Visit& visit);
 
+// The number that a text begins with; 0 where there is none.
+uint64_t leading_number(std::string_view text);
 Result<uint64_t> read_number(int folder, const std::string& file);
 // The number in a file that older kernels lack, else `otherwise`.
 uint64_t read_number_or(int folder, const std::string& file, uint64_t otherwise);

@@ -1,5 +1,8 @@
 #include "sys/cgroup_v1_group.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 
@@ -154,11 +157,49 @@ Result<std::vector<UniqueFd>> V1Group::open_join_fds() const {
 }
 
 Result<CgroupUsage> V1Group::usage() const {
+  if (open_) return read_counters(*open_);
   CgroupUsage usage;
   COVE_TRY(count_cpu(usage));
   COVE_TRY(count_memory(usage));
   COVE_TRY(count_pids(usage));
   COVE_TRY(count_io(usage));
+  return usage;
+}
+
+void V1Group::keep_counters_open() {
+  int cpuacct = folder_with(parts_, kCpuacct);
+  int memory = folder_with(parts_, kMemory);
+  int pids = folder_with(parts_, kPids);
+  if (cpuacct < 0 || memory < 0 || pids < 0 || folder_with(parts_, kBlkio) >= 0) return;
+  bool all = true;
+  auto open = [&](int folder, const char* file) {
+    UniqueFd fd(::openat(folder, file, O_RDONLY | O_CLOEXEC));
+    all = all && fd;
+    return fd;
+  };
+  OpenCounters counters = {
+      open(cpuacct, "cpuacct.usage"), open(cpuacct, "cpuacct.usage_user"),         open(cpuacct, "cpuacct.usage_sys"),
+      open(memory, "memory.usage_in_bytes"), open(memory, "memory.max_usage_in_bytes"), open(memory, "memory.oom_control"),
+      open(pids, "pids.current"), open(pids, "pids.peak"),                         open(pids, "pids.events")};
+  if (all) open_ = std::move(counters);
+}
+
+CgroupUsage V1Group::read_counters(const OpenCounters& open) {
+  char buffer[256];
+  auto text = [&](const UniqueFd& fd) {
+    ssize_t size = ::pread(fd.get(), buffer, sizeof buffer, 0);
+    return std::string_view(buffer, size > 0 ? static_cast<size_t>(size) : 0);
+  };
+  CgroupUsage usage;
+  uint64_t user = leading_number(text(open.cpu_user));
+  uint64_t system = leading_number(text(open.cpu_system));
+  split_cpu_time(leading_number(text(open.cpu)), user, system, usage);
+  usage.memory_bytes = leading_number(text(open.memory));
+  usage.memory_peak_bytes = leading_number(text(open.memory_peak));
+  usage.oom_kills = keyed_number(text(open.oom), "oom_kill");
+  usage.pids = leading_number(text(open.pids));
+  usage.pids_peak = leading_number(text(open.pids_peak));
+  usage.pids_refused = keyed_number(text(open.pids_events), "max");
   return usage;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -65,6 +66,7 @@ class V1Group final : public Cgroup {
   int clone_fd() const override { return -1; }
 
   Result<CgroupUsage> usage() const override;
+  void keep_counters_open() override;
   Result<void> remove() override;
   Result<std::unique_ptr<Cgroup>> create_child(const std::string& name) override;
   Result<std::unique_ptr<Cgroup>> adopt_child(const std::string& name) override;
@@ -77,6 +79,13 @@ class V1Group final : public Cgroup {
   Result<void> freeze_within(std::chrono::milliseconds patience);
   Result<void> stop_swap(uint64_t bytes) const;
 
+  // The files that `usage` reads, of a group with none below it.
+  struct OpenCounters {
+    UniqueFd cpu, cpu_user, cpu_system;
+    UniqueFd memory, memory_peak, oom;
+    UniqueFd pids, pids_peak, pids_events;
+  };
+  static CgroupUsage read_counters(const OpenCounters& open);
   Result<void> count_cpu(CgroupUsage& usage) const;
   Result<void> count_memory(CgroupUsage& usage) const;
   Result<void> count_pids(CgroupUsage& usage) const;
@@ -86,6 +95,7 @@ class V1Group final : public Cgroup {
   std::vector<V1Part> parts_;
   std::vector<V1Part> around_;  // groups of the parent that its members are in too
   mutable HighestSeen pids_seen_;
+  std::optional<OpenCounters> open_;
 };
 
 // CPU time split as user and system ticks were, for the ticks alone miss what runs between two of them.

@@ -9,6 +9,7 @@
 #include "engine/live/clock.h"
 #include "engine/live/live_engine.h"
 #include "engine/live/record_codec.h"
+#include "engine/live/review_base.h"
 #include "sys/file.h"
 
 namespace cove::live {
@@ -157,6 +158,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   }
   Result<Shared> raised = raise(caller, info, order, std::move(blank));
   if (!raised) {
+    if (info.spec.workspace.access == Access::Review) remove_logs(info.spec.id);
     admission_.leave(caller.project, info.spec.limits, Admission::Memory::Used);
     std::unique_lock lock(mutex_);
     auto named = by_name_.find({info.project, info.spec.name});
@@ -168,10 +170,25 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   return (*raised)->info();
 }
 
+// What is in the folder before anything in the sandbox can have changed what it sees of it. It goes with the logs.
+Result<std::vector<std::string>> LiveEngine::record_base_of(const Caller& caller, SandboxInfo& info) {
+  Workspace workspace = info.spec.workspace;
+  workspace.caller = caller.connection;
+  change::BaseHead head =
+      COVE_TRY(record_base(*runtime_, workspace, concat(config_.server_folder, "/logs/", info.spec.id, "/base")));
+  info.spec.workspace.device = head.device;
+  info.spec.workspace.inode = head.inode;
+  crash_point("engine.create.base");
+  if (head.uncovered == 0) return std::vector<std::string>();
+  return std::vector<std::string>{concat("paths of the workspace that are not, or not wholly, on record: ", head.uncovered)};
+}
+
 // Builds it, then records it: what is not on record when the server dies was never acknowledged, and is swept away.
 Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo info, const CreateOrder& order,
                                              std::optional<Blank> blank) {
   std::unique_ptr<Sandbox> handle;
+  std::vector<std::string> gaps;
+  if (info.spec.workspace.access == Access::Review) gaps = COVE_TRY(record_base_of(caller, info));
   if (order.start) {
     handle = blank ? std::move(blank->handle) : COVE_TRY(runtime_->create(runtime_spec(info, caller)));
     Result<void> ready = handle->ready();
@@ -182,6 +199,7 @@ Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo i
     crash_point("engine.create.built");
     info.enforced = handle->enforced();
     info.warnings = handle->warnings();
+    info.warnings.insert(info.warnings.end(), gaps.begin(), gaps.end());
     info.state = State::Running;
     info.started_ms = now_ms();
   } else {
@@ -392,7 +410,9 @@ Result<void> LiveEngine::remove(const Caller& caller, const std::string& name) {
   Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Run));
   std::lock_guard lock(sandbox->changing);
   if (sandbox->state() == State::Deleting) return fail(Code::NotFound, concat("there is no sandbox '", name, "'"));
-  return remove_locked(caller, sandbox, "sandbox.deleted");
+  Result<void> removed = remove_locked(caller, sandbox, "sandbox.deleted");
+  pool_.go_on();
+  return removed;
 }
 
 // The record goes first: whatever the server does not know is swept away by the next one.

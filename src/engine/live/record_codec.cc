@@ -17,12 +17,22 @@ const char* access_name(Access access) {
       return "ro";
     case Access::ReadWrite:
       return "rw";
+    case Access::Review:
+      return "review";
   }
   return "none";
 }
 
 Access access_of(const std::string& name) {
-  return name == "ro" ? Access::ReadOnly : name == "rw" ? Access::ReadWrite : Access::None;
+  for (Access access : {Access::ReadOnly, Access::ReadWrite, Access::Review})
+    if (name == access_name(access)) return access;
+  return Access::None;
+}
+
+Json json_of(const Workspace& workspace) {
+  Json json = {{"path", workspace.path}, {"access", access_name(workspace.access)}};
+  if (workspace.inode != 0) json["device"] = workspace.device, json["inode"] = workspace.inode;
+  return json;
 }
 
 template <typename T>
@@ -109,7 +119,7 @@ Json spec_json(const SandboxInfo& info) {
           {"env", json_of(spec.env)},
           {"limits", json_of(spec.limits)},
           {"strict", spec.strictness == Strictness::Strict},
-          {"workspace", {{"path", spec.workspace.path}, {"access", access_name(spec.workspace.access)}}},
+          {"workspace", json_of(spec.workspace)},
           {"nesting", spec.nesting},
           {"lifecycle", json_of(info.lifecycle)},
           {"enforced", enforced},
@@ -127,6 +137,8 @@ void read_spec(const Json& json, SandboxInfo& info) {
   Json workspace = json.value("workspace", Json::object());
   spec.workspace.path = workspace.value("path", "");
   spec.workspace.access = access_of(workspace.value("access", "none"));
+  spec.workspace.device = workspace.value("device", uint64_t{0});
+  spec.workspace.inode = workspace.value("inode", uint64_t{0});
   spec.nesting = json.value("nesting", false);
   spec.lifetime = Lifetime::Long;
   info.lifecycle = lifecycle_of(json.value("lifecycle", Json::object()));
@@ -142,7 +154,7 @@ Json spec_json(const SessionOrder& order) {
           {"labels", spec.labels},
           {"env", json_of(spec.env)},
           {"limits", json_of(spec.limits)},
-          {"workspace", {{"path", spec.workspace.path}, {"access", access_name(spec.workspace.access)}}}};
+          {"workspace", json_of(spec.workspace)}};
 }
 
 void read_spec(const Json& json, SessionOrder& order) {
@@ -156,6 +168,8 @@ void read_spec(const Json& json, SessionOrder& order) {
   Json workspace = json.value("workspace", Json::object());
   spec.workspace.path = workspace.value("path", "");
   spec.workspace.access = access_of(workspace.value("access", "none"));
+  spec.workspace.device = workspace.value("device", uint64_t{0});
+  spec.workspace.inode = workspace.value("inode", uint64_t{0});
 }
 
 Json spec_json(const ExecOrder& order) {

@@ -23,7 +23,7 @@ constexpr size_t kUnasked = 2;             // kept ready as long as nobody asks
 constexpr minutes kForgotten(10);          // a class that nobody asked for is dropped
 constexpr minutes kQuiet(5);               // after which the pool shrinks
 constexpr milliseconds kTurn(250);
-constexpr milliseconds kLeaveAlone(20);    // after somebody took one: his first exec comes now
+constexpr milliseconds kLeaveAlone(20);    // after somebody took one: his first exec comes now, and perhaps the end
 constexpr milliseconds kStartPatience(10'000);
 constexpr double kFading = 0.98;           // of the demand, with each request
 constexpr double kLearning = 0.2;          // how much one use says about the next
@@ -131,6 +131,7 @@ std::optional<Blank> WarmPool::take(const SandboxSpec& spec, const std::string& 
   if (name.empty()) return std::nullopt;
   std::optional<Blank> taken;
   std::vector<Blank> broken;
+  bool hurry = false;
   {
     std::lock_guard lock(mutex_);
     auto [found, is_new] = classes_.try_emplace(name);
@@ -142,6 +143,7 @@ std::optional<Blank> WarmPool::take(const SandboxSpec& spec, const std::string& 
       wanted.wishes[""] = 1;
     }
     last_taken_ = wanted.asked = Clock::now();
+    undisturbed_until_ = last_taken_ + kLeaveAlone;
     asked_ = true;
     for (auto& [other, each] : classes_) each.demand *= kFading;
     wanted.demand += 1;
@@ -153,17 +155,27 @@ std::optional<Blank> WarmPool::take(const SandboxSpec& spec, const std::string& 
     for (const std::string& each : order) {
       std::deque<Blank>& blanks = wanted.ready[each];
       while (!taken && !blanks.empty()) {
-        Blank& oldest = blanks.front();
-        has_news(*oldest.handle) ? broken.push_back(std::move(oldest)) : static_cast<void>(taken = std::move(oldest));
-        blanks.pop_front();
+        // The newest: what it touched last is still in the processor's caches.
+        Blank& newest = blanks.back();
+        has_news(*newest.handle) ? broken.push_back(std::move(newest)) : static_cast<void>(taken = std::move(newest));
+        blanks.pop_back();
       }
       if (taken) break;
     }
     taken ? ++numbers_.taken : ++numbers_.missed;
+    hurry = is_new || !taken || wanted.count() * 2 < share_of(name, wanted, size_now(last_taken_));
   }
-  changed_.notify_all();
+  if (hurry) changed_.notify_all();
   end(std::move(broken));
   return taken;
+}
+
+void WarmPool::go_on() {
+  {
+    std::lock_guard lock(mutex_);
+    undisturbed_until_ = {};
+  }
+  changed_.notify_one();
 }
 
 void WarmPool::count_first_use(const std::string& class_name, const std::string& language) {
@@ -243,7 +255,7 @@ std::optional<WarmPool::Wish> WarmPool::next_wish() {
     }
   }
   // Where enough is there, whoever has just taken one is not disturbed.
-  if (wish && emptiest >= 0.5 && now - last_taken_ < kLeaveAlone) return std::nullopt;
+  if (wish && emptiest >= 0.5 && now < undisturbed_until_) return std::nullopt;
   return wish;
 }
 
@@ -286,7 +298,7 @@ void WarmPool::refill() {
     }
     std::optional<Wish> wish = next_wish();
     if (!wish) {
-      bool soon = Clock::now() - last_taken_ < kLeaveAlone;
+      bool soon = Clock::now() < undisturbed_until_;
       changed_.wait_for(lock, soon ? kLeaveAlone : kTurn);
       continue;
     }

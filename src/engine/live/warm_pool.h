@@ -47,6 +47,8 @@ class WarmPool {
   static std::string class_of(const SandboxSpec& spec);
   // One like this, if there is one. `language`: what it will be used for first, where that is known.
   std::optional<Blank> take(const SandboxSpec& spec, const std::string& language);
+  // A sandbox has ended: nobody is disturbed now by the making of another.
+  void go_on();
   // What a sandbox of the class was used for first; empty: no language of those that can wait.
   void count_first_use(const std::string& class_name, const std::string& language);
 
@@ -96,6 +98,7 @@ class WarmPool {
   std::string usual_;  // the class of a sandbox for which nothing is asked
   std::set<std::pair<std::string, std::string>> cannot_wait_;  // class and language
   Clock::time_point last_taken_;
+  Clock::time_point undisturbed_until_;
   bool asked_ = false;  // ever
   bool short_of_memory_ = false;
   bool stopping_ = false;

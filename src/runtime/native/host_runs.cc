@@ -100,6 +100,18 @@ void arrange(std::vector<int> wanted, int errors) {
   give_up(2, "execute cove-host", kNotRun);
 }
 
+[[noreturn]] void execute_record(int program, int folder, int output, int errors) {
+  int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  if (null < 0) give_up(errors, "open /dev/null", kNotRun);
+  arrange({null, output, errors, folder, program}, errors);
+  ::fcntl(kWorkspaceFd + 1, F_SETFD, FD_CLOEXEC);
+  char name[] = "cove-record";
+  char* const argv[] = {name, nullptr};
+  char* const none[] = {nullptr};
+  ::syscall(SYS_execveat, kWorkspaceFd + 1, "", argv, none, AT_EMPTY_PATH);
+  give_up(2, "execute cove-record", kNotRun);
+}
+
 [[noreturn]] void run_plain(const HostRunOrder& order, const Person& person, int input, int output, int errors) {
   Account account = account_of(person.uid);
   const std::string& folder = !order.cwd.empty() ? order.cwd : !order.workspace.empty() ? order.workspace : account.home;
@@ -146,15 +158,34 @@ Result<Person> peer_of(int connection) {
   return Person{caller.uid, caller.gid};
 }
 
+Result<void> HostRuns::check_room(const std::string& id) const {
+  if (std::ranges::any_of(runs_, [&](const Run& run) { return run.id == id; }))
+    return fail(Code::Exists, concat("there is a run ", id, " already"));
+  if (runs_.size() >= kMostRuns) return fail(Code::Exhausted, concat(kMostRuns, " commands run on the host already"));
+  return {};
+}
+
+Result<void> HostRuns::record(uint64_t token, const std::string& id, const Person& person, int folder,
+                              std::vector<UniqueFd> fds) {
+  COVE_TRY(check_room(id));
+  UniqueFd program = COVE_TRY(sys::open(rules_.programs + "/cove-record", O_RDONLY));
+  const pid_t parent = ::getpid();
+  sys::Child child = COVE_TRY(sys::clone3(0));
+  if (child.pid == 0) {
+    become(person, parent, fds[1].get());
+    execute_record(program.get(), folder, fds[0].get(), fds[1].get());
+  }
+  runs_.push_back({id, token, std::move(child)});
+  return {};
+}
+
 Result<void> HostRuns::start(uint64_t token, const std::string& id, const HostRunOrder& order,
                              std::vector<UniqueFd> fds) {
   if (fds.size() != kFds) return fail(Code::Invalid, "the request lacks a descriptor");
   if (order.fence == HostFence::None && !rules_.allow_off)
     return fail(Error(Code::Denied, "mode 'off' is not allowed on this server")
                     .hint("use mode 'all', or have the administrator set modes.allow_off"));
-  if (std::ranges::any_of(runs_, [&](const Run& run) { return run.id == id; }))
-    return fail(Code::Exists, concat("there is a run ", id, " already"));
-  if (runs_.size() >= kMostRuns) return fail(Code::Exhausted, concat(kMostRuns, " commands run on the host already"));
+  COVE_TRY(check_room(id));
   Person person = COVE_TRY(peer_of(fds[0].get()));
   if (::geteuid() != 0 && person.uid != ::geteuid()) return fail(Code::Denied, "this server is another user's");
   UniqueFd program;

@@ -13,6 +13,14 @@
 
 namespace cove::native {
 
+// Who is at the other end of a Unix socket, and what he is a member of.
+struct Person {
+  uid_t uid = 0;
+  gid_t gid = 0;
+};
+Result<Person> peer_of(int connection);
+std::vector<gid_t> groups_of(uid_t uid, gid_t gid);
+
 // Commands that cove-spawn runs on the host, for callers of this machine. Each has the rights of whoever is at the other
 // end of the connection that came with the request, as the kernel says, and no others.
 //
@@ -30,6 +38,8 @@ class HostRuns {
 
   // fds: the connection, output, errors, and the verdict or the input. Denied, Invalid, Exhausted.
   Result<void> start(uint64_t token, const std::string& id, const HostRunOrder& order, std::vector<UniqueFd> fds);
+  // cove-record on a folder, as this person. fds: output, errors.
+  Result<void> record(uint64_t token, const std::string& id, const Person& person, int folder, std::vector<UniqueFd> fds);
   void kill(const std::string& id);
 
   // Readable when one of them has ended.
@@ -48,16 +58,10 @@ class HostRuns {
     uint64_t token;
     sys::Child child;
   };
+  Result<void> check_room(const std::string& id) const;
+
   Rules rules_;
   std::vector<Run> runs_;
 };
-
-// Who is at the other end of a Unix socket, and what he is a member of.
-struct Person {
-  uid_t uid = 0;
-  gid_t gid = 0;
-};
-Result<Person> peer_of(int connection);
-std::vector<gid_t> groups_of(uid_t uid, gid_t gid);
 
 }  // namespace cove::native

@@ -150,6 +150,8 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
   }
   for (const UniqueFd& fd : joins) fds.push_back(fd.get());
   COVE_TRY_NOTE("ask process 1", send_exec(exec, fds, flags));
+  // What can be done now need not be done when it ends.
+  if (exec.group && (spec.script_follows || spec.command_follows)) exec.group->keep_counters_open();
   // There is no end of it to keep, and process 1 wants one.
   if (spec.whole_input && parts_.spec.lifetime == Lifetime::Long) static_cast<void>(close_input(spec.id));
   execs_.emplace(spec.id, std::move(exec));

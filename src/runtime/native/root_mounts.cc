@@ -23,6 +23,7 @@ using sys::Subtree;
 
 // Where the builder stages what it mounts; only its own mount namespace sees it.
 constexpr const char* kStage = "/tmp";
+constexpr const char* kReviewName = "workspace";
 constexpr uint64_t kSafe = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 // Nobody's id: files of the host that this one may not read are closed to root inside, too.
 constexpr uint32_t kStranger = kIdsPerSandbox - 1;
@@ -153,8 +154,15 @@ Result<void> RootMounts::stage(int user_namespace) {
   COVE_TRY_NOTE("stage the image", stage_lowers(user_namespace));
   if (!workspace_) return {};
   COVE_TRY_NOTE("map the workspace's owner", map_workspace());
-  uint64_t attributes = kSafe | (plan_.workspace.access == Access::ReadOnly ? MOUNT_ATTR_RDONLY : 0);
-  return sys::mount_setattr(workspace_.get(), attributes, Subtree::Recursive);
+  uint64_t attributes = kSafe | (plan_.workspace.access == Access::ReadWrite ? 0 : MOUNT_ATTR_RDONLY);
+  COVE_TRY(sys::mount_setattr(workspace_.get(), attributes, Subtree::Recursive));
+  return plan_.workspace.access == Access::Review ? stage_review() : Result<void>();
+}
+
+Result<void> RootMounts::stage_review() {
+  std::string path = concat(kStage, "/", kReviewName);
+  COVE_TRY(sys::mkdir(path, 0755));
+  return sys::attach_mount(workspace_.get(), AT_FDCWD, path);
 }
 
 Result<void> RootMounts::stage_layer(int user_namespace) {
@@ -177,7 +185,24 @@ Result<void> RootMounts::stage_layer(int user_namespace) {
       if (!made && made.error().code() != Code::Exists) return fail(std::move(made.error()).note("make the layer"));
     }
   }
+  COVE_TRY(make_review_layer());
   return write_hosts();
+}
+
+// What is written to a reviewed folder: it begins as the folder itself is.
+Result<void> RootMounts::make_review_layer() {
+  if (plan_.workspace.access != Access::Review) return {};
+  struct stat info = COVE_TRY(sys::stat(sys::fd_path(workspace_.get())));
+  std::string upper = concat(layer_path_, "/", kReviewName, ".upper");
+  Result<void> made = sys::mkdir(concat(layer_path_, "/", kReviewName, ".work"), 0755);
+  if (made || made.error().code() == Code::Exists) made = sys::mkdir(upper, 0755);
+  if (!made && made.error().code() == Code::Exists) return {};
+  if (!made) return fail(std::move(made.error()).note("make the layer of the workspace"));
+  uint32_t owner = plan_.ids.builder_id(plan_.workspace_owner);
+  COVE_TRY(own_file_rights());
+  bool given = plan_.ids.single_id || ::lchown(upper.c_str(), owner, owner) == 0;
+  if (!given || ::chmod(upper.c_str(), info.st_mode & 0777) < 0) return fail_errno("give the layer of the workspace");
+  return file_rights_of(0);
 }
 
 // A name that the caller chose resolves inside; the default is in the image.
@@ -234,8 +259,8 @@ Result<void> RootMounts::stage_shielded(Part& part, size_t index) {
   return {};
 }
 
-Result<UniqueFd> RootMounts::mount_overlay(const Part& part, const std::string& name) {
-  MountOptions options = {{"lowerdir", lower_paths(part)},
+Result<UniqueFd> RootMounts::mount_overlay(const std::string& lowers, const std::string& name) {
+  MountOptions options = {{"lowerdir", lowers},
                           {"upperdir", concat(layer_path_, "/", name, ".upper")},
                           {"workdir", concat(layer_path_, "/", name, ".work")}};
   if (plan_.ids.rootless)
@@ -254,7 +279,7 @@ Result<UniqueFd> RootMounts::mount_overlay(const Part& part, const std::string& 
 
 Result<void> RootMounts::mount_part(const Part& part) {
   std::string name = part_name(*part.image);
-  UniqueFd mount = COVE_TRY_NOTE(concat("mount ", name), mount_overlay(part, name));
+  UniqueFd mount = COVE_TRY_NOTE(concat("mount ", name), mount_overlay(lower_paths(part), name));
   COVE_TRY(check_writable(mount.get(), name));
   if (!part.image->target.empty()) return sys::attach_mount(mount.get(), root_.get(), part.image->target);
   std::string path = concat(kStage, "/root");
@@ -355,7 +380,11 @@ Result<void> RootMounts::map_workspace() {
 
 Result<void> RootMounts::attach_workspace() {
   if (!workspace_) return {};
-  return sys::attach_mount(workspace_.get(), root_.get(), kWorkspacePath + 1);
+  if (plan_.workspace.access != Access::Review)
+    return sys::attach_mount(workspace_.get(), root_.get(), kWorkspacePath + 1);
+  UniqueFd mount = COVE_TRY_NOTE("put a layer over the workspace", mount_overlay(concat(kStage, "/", kReviewName), kReviewName));
+  COVE_TRY(check_writable(mount.get(), kReviewName));
+  return sys::attach_mount(mount.get(), root_.get(), kWorkspacePath + 1);
 }
 
 Result<void> RootMounts::enter() { return sys::pivot_root(root_.get()); }

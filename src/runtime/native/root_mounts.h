@@ -40,12 +40,14 @@ class RootMounts {
   Result<void> open_devices();
   Result<void> open_workspace();
   Result<void> map_workspace();
+  Result<void> make_review_layer();
+  Result<void> stage_review();
   Result<void> stage_layer(int user_namespace);
   Result<void> stage_lowers(int user_namespace);
   static std::string lower_paths(const Part& part);
   Result<void> stage_shielded(Part& part, size_t index);
   Result<void> mount_part(const Part& part);
-  Result<UniqueFd> mount_overlay(const Part& part, const std::string& name);
+  Result<UniqueFd> mount_overlay(const std::string& lowers, const std::string& name);
   Result<void> mount_dev();
   Result<void> mount_proc(int pid_namespace);
   Result<void> mount_proc_from_inside(int pid_namespace);

@@ -71,6 +71,7 @@ class SpawnClient {
 // The native runtime by way of cove-spawn: what it makes can be used in a process with threads and without privilege.
 std::unique_ptr<Runtime> make_spawned_runtime(std::shared_ptr<SpawnClient> spawn);
 // Commands on the host itself, likewise.
+Result<std::unique_ptr<HostProcess>> spawned_record(std::shared_ptr<SpawnClient> spawn, const Workspace& workspace);
 std::unique_ptr<HostRunner> make_spawned_host_runner(std::shared_ptr<SpawnClient> spawn);
 
 }  // namespace cove::native

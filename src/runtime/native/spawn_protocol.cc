@@ -65,6 +65,7 @@ void encode(Writer& out, const SandboxSpec& spec) {
   encode(out, spec.limits);
   out.number(spec.strictness == Strictness::Strict ? 1 : 0);
   out.text(spec.workspace.path).number(static_cast<uint64_t>(spec.workspace.access));
+  out.number(spec.workspace.device).number(spec.workspace.inode);
   out.number(spec.nesting ? 1 : 0).number(spec.restarted ? 1 : 0);
 }
 
@@ -78,10 +79,12 @@ Result<SandboxSpec> decode_spec(Reader& in) {
   spec.strictness = in.number() != 0 ? Strictness::Strict : Strictness::FallBack;
   spec.workspace.path = in.text();
   uint64_t access = in.number();
+  spec.workspace.device = in.number();
+  spec.workspace.inode = in.number();
   spec.nesting = in.number() != 0;
   spec.restarted = in.number() != 0;
   spec.lifetime = Lifetime::Long;
-  if (!in.done() || access > static_cast<uint64_t>(Access::ReadWrite)) return nonsense("it is malformed");
+  if (!in.done() || access > static_cast<uint64_t>(Access::Review)) return nonsense("it is malformed");
   spec.workspace.access = static_cast<Access>(access);
   if (!is_sandbox_id(spec.id)) return nonsense("the id of the sandbox");
   if (!is_hostname(spec.name)) return nonsense("the name of the sandbox");

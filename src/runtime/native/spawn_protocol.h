@@ -41,6 +41,8 @@ enum class Type : uint32_t {
   RunOnHost = 17,    // id, HostRunOrder; fds: the caller's own connection, output, errors, and the verdict or the input
                      // → how it ended
   KillOnHost = 18,   // id; not answered
+  RecordBase = 19,   // id, path of a workspace; fds: output, errors, and the caller's own connection, where there is one
+                     // → how it ended
 
   // cove-spawn → coved
   Done = 32,    // token, what the operation returns; fds

@@ -195,6 +195,8 @@ Result<void> SpawnServer::answer(Type type, uint64_t token, Reader& in, std::vec
       return {};
     case Type::RunOnHost:
       return run_on_host(token, in, std::move(fds));
+    case Type::RecordBase:
+      return record_base(token, in, std::move(fds));
     case Type::KillOnHost:
       host_runs_.kill(in.text());
       return {};
@@ -210,18 +212,38 @@ Result<LocalHand*> SpawnServer::hand_of(Reader& in) {
   return found->second.get();
 }
 
-Result<UniqueFd> SpawnServer::open_workspace(const SandboxSpec& spec, const std::vector<UniqueFd>& fds) const {
-  const Workspace& workspace = spec.workspace;
+Result<UniqueFd> SpawnServer::open_workspace(const Workspace& workspace, int connection) const {
   if (workspace.access == Access::None) return UniqueFd();
-  if (fds.empty()) return open_folder_below(workspace_roots_, workspace.path);
-  if (::geteuid() != 0) return open_folder_as_myself(workspace.path, workspace.access);
-  return open_folder_as_caller(workspace.path, workspace.access, fds[0].get());
+  UniqueFd folder = COVE_TRY(connection < 0        ? open_folder_below(workspace_roots_, workspace.path)
+                             : ::geteuid() != 0 ? open_folder_as_myself(workspace.path, workspace.access)
+                                                : open_folder_as_caller(workspace.path, workspace.access, connection));
+  struct stat info = COVE_TRY(sys::fstat(folder.get()));
+  if (workspace.inode != 0 && (info.st_ino != workspace.inode || info.st_dev != workspace.device))
+    return fail(Error(Code::Unavailable, concat(workspace.path, " is another folder than the one that was recorded"))
+                    .hint("put the folder back, or begin a new session"));
+  return folder;
+}
+
+// Whoever may have it shown has it read; but root's own rights are not used on what others have made.
+Result<void> SpawnServer::record_base(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
+  std::string id = in.text();
+  Workspace workspace{.path = in.text(), .access = Access::Review};
+  if (!in.done() || !spawn::is_sandbox_id(id) || fds.size() < 2 || fds.size() > 3)
+    return fail(Code::Invalid, "the request makes no sense");
+  int connection = fds.size() == 3 ? fds[2].get() : -1;
+  UniqueFd folder = COVE_TRY_NOTE("record the workspace", open_workspace(workspace, connection));
+  Person person = connection < 0 ? Person{} : COVE_TRY(peer_of(connection));
+  if (person.uid == 0) {
+    struct stat info = COVE_TRY(sys::fstat(folder.get()));
+    person = {info.st_uid, info.st_gid};
+  }
+  return host_runs_.record(token, id, person, folder.get(), std::move(fds));
 }
 
 Result<void> SpawnServer::create(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
   SandboxSpec spec = COVE_TRY(spawn::decode_spec(in));
   if (hands_.contains(spec.id)) return fail(Code::Exists, concat("sandbox ", spec.id, " exists already"));
-  UniqueFd folder = COVE_TRY_NOTE("show the workspace", open_workspace(spec, fds));
+  UniqueFd folder = COVE_TRY_NOTE("show the workspace", open_workspace(spec.workspace, fds.empty() ? -1 : fds[0].get()));
   UniqueFd mount;
   // The folder itself, whatever its path leads to by now. Only root can make a mount of it here.
   if (folder && ::geteuid() == 0) mount = COVE_TRY(sys::open_tree_clone(folder.get(), "", sys::Subtree::One));

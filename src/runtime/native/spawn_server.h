@@ -57,7 +57,9 @@ class SpawnServer {
   Result<void> run_on_host(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
   Result<LocalHand*> hand_of(wire::Reader& in);
   Result<void> raised(uint64_t token, Raised raised);
-  Result<UniqueFd> open_workspace(const SandboxSpec& spec, const std::vector<UniqueFd>& fds) const;
+  // `connection`: of the caller; -1 where he is not on this machine.
+  Result<UniqueFd> open_workspace(const Workspace& workspace, int connection) const;
+  Result<void> record_base(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
   void take_word(const std::string& id);
   Result<void> end_aside(Ending& ending);
   bool finish(Ending& ending);

@@ -62,6 +62,19 @@ class SpawnedHostProcess : public HostProcess {
     return {};
   }
 
+  Result<void> record(const Workspace& workspace) {
+    sys::Pipe output = COVE_TRY(sys::pipe());
+    sys::Pipe errors = COVE_TRY(sys::pipe());
+    std::vector<int> fds = {output.write.get(), errors.write.get()};
+    if (workspace.caller >= 0) fds.push_back(workspace.caller);
+    spawn_->ask(
+        Type::RecordBase, Writer().text(id_).text(workspace.path),
+        [outcome = outcome_](Result<SpawnClient::Answer> answer) { outcome->take(std::move(answer)); }, fds);
+    out = std::move(output.read);
+    err = std::move(errors.read);
+    return {};
+  }
+
   int end_fd() const override { return outcome_->told.get(); }
   Result<HostRunEnd> end() override {
     std::lock_guard lock(outcome_->mutex);
@@ -75,15 +88,19 @@ class SpawnedHostProcess : public HostProcess {
   const std::string id_ = make_id();
 };
 
+Result<std::unique_ptr<SpawnedHostProcess>> make_process(std::shared_ptr<SpawnClient> spawn) {
+  auto outcome = std::make_shared<HostOutcome>();
+  outcome->told.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!outcome->told) return fail_errno("eventfd");
+  return std::make_unique<SpawnedHostProcess>(std::move(spawn), std::move(outcome));
+}
+
 class SpawnedHostRunner : public HostRunner {
  public:
   explicit SpawnedHostRunner(std::shared_ptr<SpawnClient> spawn) : spawn_(std::move(spawn)) {}
 
   Result<std::unique_ptr<HostProcess>> start(const HostRunOrder& order, int connection) override {
-    auto outcome = std::make_shared<HostOutcome>();
-    outcome->told.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-    if (!outcome->told) return fail_errno("eventfd");
-    auto process = std::make_unique<SpawnedHostProcess>(spawn_, std::move(outcome));
+    std::unique_ptr<SpawnedHostProcess> process = COVE_TRY(make_process(spawn_));
     COVE_TRY(process->start(order, connection));
     return process;
   }
@@ -93,6 +110,12 @@ class SpawnedHostRunner : public HostRunner {
 };
 
 }  // namespace
+
+Result<std::unique_ptr<HostProcess>> spawned_record(std::shared_ptr<SpawnClient> spawn, const Workspace& workspace) {
+  std::unique_ptr<SpawnedHostProcess> process = COVE_TRY(make_process(std::move(spawn)));
+  COVE_TRY(process->record(workspace));
+  return process;
+}
 
 std::unique_ptr<HostRunner> make_spawned_host_runner(std::shared_ptr<SpawnClient> spawn) {
   return std::make_unique<SpawnedHostRunner>(std::move(spawn));

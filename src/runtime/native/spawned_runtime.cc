@@ -40,6 +40,10 @@ class SpawnedRuntime : public Runtime {
     return sandbox;
   }
 
+  Result<std::unique_ptr<HostProcess>> record_base(const Workspace& workspace) override {
+    return spawned_record(spawn_, workspace);
+  }
+
   Result<void> remove_files(const SandboxSpec& spec) override {
     COVE_TRY(spawn_->ask(Type::RemoveFiles, Writer().text(spec.id)));
     return {};

@@ -1,0 +1,39 @@
+#include <sys/prctl.h>
+
+#include <cstdio>
+
+#include "change/base_record.h"
+#include "sys/landlock.h"
+
+// cove-record: records what the folder behind descriptor 3 is like, and writes it to standard output as change/ reads it.
+// With the rights of whoever started it, and of these only reading below that folder.
+namespace {
+
+using namespace cove;
+
+constexpr int kFolder = 3;
+constexpr int kOutput = 1;
+constexpr int kFailed = 125;
+
+Result<void> keep_to_folder() {
+  if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return fail_errno("no_new_privs");
+  Result<sys::Landlock> fence = sys::Landlock::create();
+  if (!fence && fence.error().code() == Code::Unsupported) return {};  // reading is all that this program does
+  if (!fence) return std::unexpected(fence.error());
+  COVE_TRY(fence->allow(kFolder, sys::kLandlockRead));
+  return fence->restrict_self();
+}
+
+Result<void> record() {
+  COVE_TRY_NOTE("fence itself in", keep_to_folder());
+  return change::send_base(COVE_TRY(change::record_base(kFolder)), kOutput);
+}
+
+}  // namespace
+
+int main() {
+  Result<void> recorded = record();
+  if (recorded) return 0;
+  std::fprintf(stderr, "%s\n", recorded.error().message().c_str());
+  return kFailed;
+}
