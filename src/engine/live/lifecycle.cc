@@ -178,7 +178,6 @@ Result<std::vector<std::string>> LiveEngine::record_base_of(const Caller& caller
       COVE_TRY(record_base(*runtime_, workspace, concat(config_.server_folder, "/logs/", info.spec.id, "/base")));
   info.spec.workspace.device = head.device;
   info.spec.workspace.inode = head.inode;
-  crash_point("engine.create.base");
   if (head.uncovered == 0) return std::vector<std::string>();
   return std::vector<std::string>{concat("paths of the workspace that are not, or not wholly, on record: ", head.uncovered)};
 }
