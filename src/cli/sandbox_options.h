@@ -65,7 +65,7 @@ inline constexpr Option<T> kImageOption = {
 
 template <typename T>
 inline constexpr Option<T> kWorkspaceOption = {
-    {"workspace", '\0', "PATH[:ro|rw]", "show a folder of yours at /workspace (default: ro)", kFiles},
+    {"workspace", '\0', "PATH[:ro|rw|review]", "show a folder of yours at /workspace (default: ro)", kFiles},
     [](T& order, Text text) { return assign(sandbox_of(order).workspace, parse_workspace(text)); }};
 
 template <typename T>
