@@ -250,11 +250,18 @@ class DirectWriter(io.BufferedWriter):
         self.flush()
 
 
+class KeptFile(io.FileIO):
+    """Cannot be closed either."""
+
+    def close(self):
+        pass
+
+
 class OutputFile(io.TextIOWrapper):
     """Stands as sys.stdout and sys.stderr."""
 
     def __init__(self, descriptor, name):
-        raw = io.FileIO(descriptor, "w", closefd=False)
+        raw = KeptFile(descriptor, "w", closefd=False)
         raw.name = name
         super().__init__(DirectWriter(raw), encoding="utf-8", errors="backslashreplace", write_through=True)
 

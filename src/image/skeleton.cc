@@ -2,9 +2,12 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 
 #include "base/text.h"
+#include "context_kernels.h"
 #include "image/etc.h"
 #include "image/host_image.h"
 #include "image/tree_writer.h"
@@ -77,10 +80,28 @@ Result<void> add_opt(const HostSource& host, const TreeWriter& image) {
   return image.file("opt", shown);
 }
 
+// Where a Python of the host's looks for modules first, whatever it is used with: in an archive beside its library that
+// nobody has. matplotlib finds there what it writes figures with (see model/figures.h), and nothing else is touched.
+Result<void> add_figures_backend(const HostSource& host, const TreeWriter& image) {
+  for (const char* library : {"usr/lib", "usr/lib64", "usr/local/lib", "usr/local/lib64"}) {
+    auto names = sys::list_folder(concat(host.root, "/", std::string_view(library)));
+    if (!names) continue;
+    for (const std::string& name : *names) {
+      constexpr std::string_view kPython = "python3.";
+      if (!name.starts_with(kPython) || !std::ranges::all_of(name.substr(kPython.size()), ::isdigit)) continue;
+      std::string archive = concat("over/", std::string_view(library), "/python3", name.substr(kPython.size()), ".zip");
+      COVE_TRY(image.folder(archive));
+      COVE_TRY(image.file(concat(archive, "/cove_figures.py"), kFiguresProgram));
+    }
+  }
+  return {};
+}
+
 Result<void> add_host_folders(const HostSource& host, const TreeWriter& image) {
   COVE_TRY(add_program_folders(host, image));
   COVE_TRY(add_over(image, "usr"));
   COVE_TRY(add_opt(host, image));
+  COVE_TRY(add_figures_backend(host, image));
   if (host.sudo_program.empty()) return {};
   COVE_TRY(image.folder("over/usr/bin"));
   std::string sudo = COVE_TRY_NOTE("read the sudo client", sys::read_file(host.sudo_program));

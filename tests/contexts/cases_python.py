@@ -173,14 +173,14 @@ OUTPUT = [
             Step("import sys\nsys.stdout = sys.stderr = 5"),
             Step("print('back')", stdout="back\n"),
             Step("sys.stdout = sys.stderr = None\nprint('lost')"),
-            Step("del sys.stdout, sys.stderr"),
             Step("print('back')\nprint('too', file=sys.stderr)", stdout="back\n", stderr="too\n"),
         ],
     ),
+    Case("sys.stdout deleted", [Step("import sys\ndel sys.stdout, sys.stderr"), Step("print('back')\nprint('too', file=sys.stderr)", stdout="back\n", stderr="too\n")], "builtin"),
     Case(
         "sys.stdout replaced by what fails",
         [
-            Step("import sys\nclass Bad:\n    closed = property(lambda self: 1 / 0)\n    def __getattr__(self, name): raise SystemExit(name)\nsys.stdout = Bad()"),
+            Step("import sys\nclass Bad:\n    closed = property(lambda self: 1 / 0)\n    def write(self, text): raise SystemExit(text)\n    flush = write\nsys.stdout = Bad()"),
             Step("print('back')", stdout="back\n"),
         ],
     ),

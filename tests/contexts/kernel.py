@@ -3,6 +3,7 @@
 import atexit
 import gc
 import json
+import multiprocessing.process
 import os
 import select
 import shutil
@@ -23,29 +24,39 @@ class Outcome:
     """What came between a request and its end."""
 
     def __init__(self):
-        self.stdout = ""
-        self.stderr = ""
+        self.texts = {"stdout": [], "stderr": []}
         self.mains = []
         self.displays = []
         self.errors = []
-        self.order = []
+        self.marks = []  # pieces of stdout as lists, and marks of the others
         self.status = ""
         self.count = 0
         self.ended = False
 
+    @property
+    def stdout(self):
+        return "".join(self.texts["stdout"])
+
+    @property
+    def stderr(self):
+        return "".join(self.texts["stderr"])
+
+    @property
+    def order(self):
+        return [mark if isinstance(mark, str) else "".join(mark) for mark in self.marks]
+
     def take(self, message):
         kind = message["type"]
-        if kind == "stdout":
-            self.stdout += message["text"]
-            self._note_output(message["text"])
-        elif kind == "stderr":
-            self.stderr += message["text"]
+        if kind in self.texts:
+            self.texts[kind].append(message["text"])
+            if kind == "stdout":
+                self._note_output(message["text"])
         elif kind == "result":
             (self.mains if message["main"] else self.displays).append(message["formats"])
-            self.order.append("<value>" if message["main"] else "<display>")
+            self.marks.append("<value>" if message["main"] else "<display>")
         elif kind == "error":
             self.errors.append(message)
-            self.order.append("<error>")
+            self.marks.append("<error>")
         elif kind == "done":
             self.status = message["status"]
             self.count = message["count"]
@@ -53,10 +64,10 @@ class Outcome:
             raise AssertionError(f"an unknown message: {message}")
 
     def _note_output(self, text):
-        if self.order and not self.order[-1].startswith("<"):
-            self.order[-1] += text
+        if self.marks and isinstance(self.marks[-1], list):
+            self.marks[-1].append(text)
         else:
-            self.order.append(text)
+            self.marks.append([text])
 
 
 class Lines:
@@ -176,6 +187,7 @@ def become_python_kernel(engine, environment):
     atexit._clear()
     gc.enable()
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    multiprocessing.process.ORIGINAL_DIR = os.getcwd()  # as of when it was loaded
     sys.argv = [PYTHON_KERNEL]
     sys.path[0] = os.path.dirname(PYTHON_KERNEL)
     if engine == "builtin":
