@@ -2,8 +2,6 @@
 
 #include <sys/stat.h>
 
-#include <algorithm>
-#include <cctype>
 #include <cerrno>
 
 #include "base/text.h"
@@ -80,16 +78,29 @@ Result<void> add_opt(const HostSource& host, const TreeWriter& image) {
   return image.file("opt", shown);
 }
 
+// A folder of ours would hide a link that the host has there.
+bool is_folder_itself(const HostSource& host, const std::string& path) {
+  for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    auto info = sys::lstat(concat(host.root, "/", path.substr(0, slash)));
+    if (!info || !S_ISDIR(info->st_mode)) return false;
+  }
+  auto info = sys::lstat(concat(host.root, "/", path));
+  return info && S_ISDIR(info->st_mode);
+}
+
 // Where a Python of the host's looks for modules first, whatever it is used with: in an archive beside its library that
 // nobody has. matplotlib finds there what it writes figures with (see model/figures.h), and nothing else is touched.
 Result<void> add_figures_backend(const HostSource& host, const TreeWriter& image) {
-  for (const char* library : {"usr/lib", "usr/lib64", "usr/local/lib", "usr/local/lib64"}) {
-    auto names = sys::list_folder(concat(host.root, "/", std::string_view(library)));
-    if (!names) continue;
+  constexpr std::string_view kLibrary = "python3.";
+  for (std::string folder : {"usr/lib", "usr/lib64", "usr/local/lib", "usr/local/lib64"}) {
+    auto names = sys::list_folder(concat(host.root, "/", folder));
+    if (!names || !is_folder_itself(host, folder)) continue;
     for (const std::string& name : *names) {
-      constexpr std::string_view kPython = "python3.";
-      if (!name.starts_with(kPython) || !std::ranges::all_of(name.substr(kPython.size()), ::isdigit)) continue;
-      std::string archive = concat("over/", std::string_view(library), "/python3", name.substr(kPython.size()), ".zip");
+      std::string version = name.starts_with(kLibrary) ? name.substr(kLibrary.size()) : "";
+      if (version.empty() || version.find_first_not_of("0123456789") != std::string::npos) continue;
+      std::string archive = concat(folder, "/python3", version, ".zip");
+      if (sys::exists(concat(host.root, "/", archive))) continue;
+      archive.insert(0, "over/");
       COVE_TRY(image.folder(archive));
       COVE_TRY(image.file(concat(archive, "/cove_figures.py"), kFiguresProgram));
     }

@@ -143,23 +143,23 @@ OUTPUT = [
             Step("n = libc.printf(b'no end')", stdout="no end"),
         ],
     ),
-    Case("much output of print", [Step("for i in range(200_000):\n    print('0123456789' * 5)", stdout=Sized(200_000 * 51, "0123456789\n"))]),
+    Case("much output of print", [Step("for i in range(50_000):\n    print('0123456789' * 5)", stdout=Sized(50_000 * 51, "0123456789\n"))]),
     Case(
         "much output of children, on both streams",
         [
             Step(
                 "import subprocess\n"
-                "command = 'head -c 20000000 /dev/zero | tr \"\\\\0\" x'\n"
+                "command = 'head -c 5000000 /dev/zero | tr \"\\\\0\" x'\n"
                 "errors = subprocess.Popen(command + ' >&2', shell=True)\n"
                 "status = subprocess.call(command, shell=True) or errors.wait()\n"
                 "status",
-                stdout=Sized(20_000_000, "x"),
-                stderr=Sized(20_000_000, "x"),
+                stdout=Sized(5_000_000, "x"),
+                stderr=Sized(5_000_000, "x"),
                 value="0",
             )
         ],
     ),
-    Case("one long write", [Step("import sys\nn = sys.stdout.write('y' * 10_000_000)", stdout=Sized(10_000_000, "y"))]),
+    Case("one long write", [Step("import sys\nn = sys.stdout.write('y' * 5_000_000)", stdout=Sized(5_000_000, "y"))]),
     Case(
         "sys.stdout replaced",
         [

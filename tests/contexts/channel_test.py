@@ -13,8 +13,8 @@ PYTHON = {
     "sleep": "import time\ntime.sleep(100)",
     "count": "n = globals().get('n', 0) + 1\nn",
     "at_exit": "import atexit\natexit.register(print, 'bye');",
-    "flood": "for i in range(40_000): print('0123456789' * 50)",
-    "flood_size": 40_000 * 501,
+    "flood": "for i in range(20_000): print('0123456789' * 50)",
+    "flood_size": 20_000 * 501,
     "endless": "while True: print('x' * 1000)",
 }
 JAVASCRIPT = {
@@ -23,8 +23,8 @@ JAVASCRIPT = {
     "sleep": "await new Promise((r) => setTimeout(r, 100000))",
     "count": "var n = (typeof n === 'undefined' ? 0 : n) + 1; n",
     "at_exit": "process.on('exit', () => console.log('bye')), undefined",
-    "flood": "for (let i = 0; i < 40_000; i++) console.log('0123456789'.repeat(50))",
-    "flood_size": 40_000 * 501,
+    "flood": "for (let i = 0; i < 20_000; i++) console.log('0123456789'.repeat(50))",
+    "flood_size": 20_000 * 501,
     "endless": "for (;;) console.log('x'.repeat(1000))",
 }
 
@@ -80,7 +80,7 @@ def takes_any_id(kernel, words):
 
 
 def takes_and_gives_many_megabytes(kernel, words):
-    text = "ä" * 8_000_000
+    text = "ä" * 2_000_000
     outcome = kernel.execute(f"s = '{text}'\ns")
     expect(outcome.mains and outcome.mains[0]["text"] == f"'{text}'", outcome.errors)
 

@@ -227,15 +227,26 @@ def preload():
     import multiprocessing.pool
 
     import IPython.core.interactiveshell
-    import matplotlib.backends.backend_agg
-    import matplotlib.figure
-    import matplotlib.font_manager
+    import matplotlib.style
+    import matplotlib.widgets
     import pandas
     import PIL.Image
     import PIL.PngImagePlugin
 
+    draw_once()
     gc.collect()
     gc.freeze()
+
+
+def draw_once():
+    """The first figure takes long: fonts are found, parsers made."""
+    import io
+
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    figure.subplots().plot([1, 4, 9])
+    figure.savefig(io.BytesIO(), format="png", bbox_inches="tight")
 
 
 def font_cache():
