@@ -24,7 +24,7 @@ class House:
     def __init__(self, build):
         self.programs = copy_programs(build)
         self.cove = os.path.join(os.path.abspath(build), "cove")
-        self.server = Server(self.programs)
+        self.server = Server(self.programs, ["pool.size=2"])
         self.clients = {}
         self.sandboxes = {}
 
@@ -52,6 +52,7 @@ class House:
         """Of this process."""
         if os.getpid() not in self.sandboxes:
             self.sandboxes[os.getpid()] = self.make_sandbox()
+            self.sandboxes[os.getpid()].shell("python3 -c 'import matplotlib.font_manager'")  # it looks for fonts once
         return self.sandboxes[os.getpid()]
 
 
