@@ -183,7 +183,7 @@ def their_sizes_are_bounded(house, painter):
 
 
 def cove(house, words, folder, way):
-    words = [house.cove, "run", *words[:1], *way, *words[1:]]
+    words = [house.cove, "run", *way, *words]
     env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": folder, "COVE_STATE": house.server.state, "COVE_HOST": f"unix:{house.server.socket}"}
     return subprocess.run(words, env=env, cwd=folder, capture_output=True, text=True, timeout=120)
 

@@ -25,12 +25,13 @@ def missing():
 class Worker:
     """A process that takes the numbers of tests from one pipe, and tells of them on another."""
 
-    def __init__(self, tests, numbers):
+    def __init__(self, tests, numbers, writer):
         self.results, results = os.pipe()
         self.pid = os.fork()
         if self.pid == 0:
             status = 1
             try:
+                os.close(writer)  # else the numbers would have no end
                 work(tests, numbers, results)
                 status = 0
             finally:
@@ -68,7 +69,7 @@ def complaints_of(test, painter):
 def run(tests):
     """Returns how many passed and failed."""
     reader, writer = os.pipe()
-    workers = [Worker(tests, reader) for _ in range(WORKERS)]
+    workers = [Worker(tests, reader, writer) for _ in range(WORKERS)]
     os.close(reader)
     if os.fork() == 0:
         for number in range(len(tests)):
