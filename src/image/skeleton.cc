@@ -88,21 +88,23 @@ bool is_folder_itself(const HostSource& host, const std::string& path) {
   return info && S_ISDIR(info->st_mode);
 }
 
-// Where a Python of the host's looks for modules first, whatever it is used with: in an archive beside its library that
-// nobody has. matplotlib finds there what it writes figures with (see model/figures.h), and nothing else is touched.
+bool is_python_library(const std::string& name) {
+  constexpr std::string_view kPython = "python3.";
+  return name.size() > kPython.size() && name.starts_with(kPython) &&
+         name.find_first_not_of("0123456789", kPython.size()) == std::string::npos;
+}
+
+// Into the smallest folder where a Python of the host's looks for modules anyway, whatever it is used with: so that
+// matplotlib finds what it writes figures with (see model/figures.h), and nothing else is different.
 Result<void> add_figures_backend(const HostSource& host, const TreeWriter& image) {
-  constexpr std::string_view kLibrary = "python3.";
-  for (std::string folder : {"usr/lib", "usr/lib64", "usr/local/lib", "usr/local/lib64"}) {
-    auto names = sys::list_folder(concat(host.root, "/", folder));
-    if (!names || !is_folder_itself(host, folder)) continue;
+  for (std::string library : {"usr/lib", "usr/lib64", "usr/local/lib", "usr/local/lib64"}) {
+    auto names = sys::list_folder(concat(host.root, "/", library));
+    if (!names) continue;
     for (const std::string& name : *names) {
-      std::string version = name.starts_with(kLibrary) ? name.substr(kLibrary.size()) : "";
-      if (version.empty() || version.find_first_not_of("0123456789") != std::string::npos) continue;
-      std::string archive = concat(folder, "/python3", version, ".zip");
-      if (sys::exists(concat(host.root, "/", archive))) continue;
-      archive.insert(0, "over/");
-      COVE_TRY(image.folder(archive));
-      COVE_TRY(image.file(concat(archive, "/cove_figures.py"), kFiguresProgram));
+      std::string modules = concat(library, "/", name, "/lib-dynload");
+      if (!is_python_library(name) || !is_folder_itself(host, modules)) continue;
+      COVE_TRY(image.folder("over/" + modules));
+      COVE_TRY(image.file(concat("over/", modules, "/cove_figures.py"), kFiguresProgram));
     }
   }
   return {};
