@@ -5,6 +5,7 @@ import importlib
 import json
 import os
 import shutil
+import signal
 import struct
 import sys
 import time
@@ -31,6 +32,7 @@ class Worker:
         if self.pid == 0:
             status = 1
             try:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
                 os.close(writer)  # else the numbers would have no end
                 work(tests, numbers, results)
                 status = 0
