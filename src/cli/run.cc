@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "base/encoding.h"
+#include "base/text.h"
 #include "cli/exec_result.h"
 #include "cli/exit_code.h"
 #include "cli/run_order.h"
@@ -11,6 +13,7 @@
 #include "cli/verbs.h"
 #include "client/server.h"
 #include "engine/maxima.h"
+#include "model/figures.h"
 #include "model/json.h"
 #include "sys/file.h"
 
@@ -55,6 +58,7 @@ std::string run_help() {
          "  cove run -it -- bash\n"
          "  cove run --workspace .:rw -m 512m --timeout 60s -- make test\n"
          "  cove run --copy-in plot.py --copy-in data.csv --copy-out '*.png:plots' -- python3 plot.py\n"
+         "  cove run --lang python --results plots plot.py\n"
          "  cove run --json -- ls | jq .usage\n";
 }
 
@@ -70,11 +74,33 @@ void explain_result(const ExecResult& result) {
   if (at_limit || !result.started) tell(result.why);
 }
 
+// In order, as figure-01.png and on; what was there before is replaced.
+Result<void> keep_figures(const std::string& folder, const std::vector<std::string>& figures) {
+  if (folder.empty()) return {};
+  COVE_TRY(sys::make_folders(folder));
+  for (size_t i = 0; i < figures.size(); ++i) COVE_TRY(sys::write_file(concat(folder, "/", figure_name(i + 1)), figures[i]));
+  return {};
+}
+
+std::vector<std::string> figures_of(const Json& result) {
+  std::vector<std::string> figures;
+  for (const Json& each : client::field(result, "results"))
+    if (auto png = from_base64(client::text_of(client::field(each, "formats"), "png")); png && !png->empty())
+      figures.push_back(std::move(*png));
+  return figures;
+}
+
+// The program has run; that its figures could not be written does not take its result away.
+void keep_or_tell(const std::string& folder, const std::vector<std::string>& figures) {
+  if (auto kept = keep_figures(folder, figures); !kept) tell(concat("--results: ", kept.error().message()));
+}
+
 int unwritable() { return complain(Error(Code::Unavailable, "the result cannot be written to standard output")); }
 
 int run_direct(const RunOrder& order) {
   auto result = run_once(order.request, [](const std::string& line) { tell(line); });
   if (!result) return complain(result.error());
+  keep_or_tell(order.results, result->figures);
   if (order.output == Output::Plain)
     explain_result(*result);
   else if (!print_result(*result))
@@ -87,6 +113,7 @@ int run_through_server(const RunOrder& order, Api& api) {
     return complain(Error(Code::Invalid, "a word of the command or the environment is not UTF-8").hint("use --direct"));
   Result<Json> result = run_remote(api, order.request, [](const std::string& line) { tell(line); });
   if (!result) return complain(result.error());
+  keep_or_tell(order.results, figures_of(*result));
   if (order.output == Output::Plain)
     explain(*result);
   else if (!print_json(*result))

@@ -33,6 +33,13 @@ constexpr Option<RunOrder> kOptions[] = {
     {{"copy-out", '\0', "GLOB[:DIR]", "copy files that match out afterwards", kFiles},
      [](RunOrder& order, Text text) { return append(order.request.copy_out, parse_copy_out(text)); }},
 
+    {{"results", '\0', "DIR", "write the figures that Python code draws with\nmatplotlib there (with --lang python)", kFiles},
+     [](RunOrder& order, Text text) -> Result<void> {
+       if (text.empty()) return fail(Code::Invalid, "the folder has no name");
+       order.results = text;
+       return {};
+     }},
+
     kTimeoutOption<RunOrder>,
     kMemoryOption<RunOrder>,
     kCpusOption<RunOrder>,

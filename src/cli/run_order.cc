@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/run_values.h"
+#include "model/figures.h"
 #include "model/language.h"
 #include "sys/file.h"
 
@@ -95,6 +96,18 @@ void merge_environment(RunOrder& order) {
   order.file_environment.clear();
 }
 
+// Figures are drawn into the result only where somebody will look at it: else the code runs as it does anywhere.
+Result<void> take_results(RunOrder& order) {
+  bool draws = order.language && *order.language == kPython;
+  if (!order.results.empty() && !draws)
+    return fail(Error(Code::Invalid, "--results goes with --lang python").hint("--copy-out brings out any files"));
+  if (!draws || (order.results.empty() && order.output != Output::AsJson)) return {};
+  Environment known = order.request.sandbox.env;
+  want_figures(known);
+  if (known.size() > order.request.sandbox.env.size()) order.request.exec.env.push_back(known.back());
+  return {};
+}
+
 Result<void> check_output(const RunOrder& order) {
   if (order.output == Output::AsJson && order.request.exec.pty)
     return fail(Error(Code::Invalid, "--json and --tty exclude each other").hint("a terminal's output is not kept"));
@@ -109,6 +122,7 @@ Result<RunOrder> parse_run(const std::vector<std::string>& args, Maxima (*maxima
   if (order.help) return order;
   merge_environment(order);
   COVE_TRY(take_command(order, words));
+  COVE_TRY(take_results(order));
   COVE_TRY(check_output(order));
   COVE_TRY(check_limits(order.request.sandbox.limits, maxima));
   COVE_TRY(check_size(order.request));

@@ -24,6 +24,7 @@ struct RunOrder {
   bool help = false;
   std::optional<std::string> language;  // of --lang
   Environment file_environment;         // of --env-file; --env goes before it
+  std::string results;                  // the folder of --results, or empty
   // Inside: where the code goes that comes on standard input ("cove run --lang python -"); empty: none does.
   std::string code_from_stdin;
 };

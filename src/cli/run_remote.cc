@@ -45,6 +45,7 @@ bool passes_input(const RunRequest& request) {
 Json exec_body(const RunRequest& request) {
   Json body = {{"argv", request.exec.argv}, {"on_disconnect", "kill"}};
   if (!request.exec.cwd.empty()) body["cwd"] = request.exec.cwd;
+  if (!request.exec.env.empty()) body["env"] = environment_body(request.exec.env);
   if (Json limits = exec_limits_body(request.sandbox.limits); !limits.empty()) body["limits"] = std::move(limits);
   if (request.exec.pty) body["pty"] = {{"rows", request.exec.pty->rows}, {"cols", request.exec.pty->columns}};
   if (!passes_input(request)) body["stdin"] = nullptr;

@@ -60,6 +60,18 @@ TEST(Run, TakesTheCommandWithAndWithoutDashes) {
   EXPECT_THAT(parse({"-m", "1g", "ls", "--", "-m"}).request.exec.argv, ElementsAre("ls", "--", "-m"));
 }
 
+TEST_F(RunFiles, FiguresAreDrawnOnlyWhereTheyAreLookedAt) {
+  std::string code = file("plot.py");
+  auto wanted = Pair("MPLBACKEND", "module://cove_figures");
+  EXPECT_THAT(parse({"--lang", "python", "--json", code}).request.exec.env, ElementsAre(wanted));
+  EXPECT_THAT(parse({"--lang", "python", "--results", "plots", code}).request.exec.env, ElementsAre(wanted));
+  EXPECT_EQ(parse({"--lang", "python", "--results", "plots", code}).results, "plots");
+  EXPECT_THAT(parse({"--lang", "python", code}).request.exec.env, ElementsAre());
+  EXPECT_THAT(parse({"--lang", "python", "--json", "-e", "MPLBACKEND=svg", code}).request.exec.env, ElementsAre());
+  EXPECT_THAT(parse({"--lang", "bash", "--json", code}).request.exec.env, ElementsAre());
+  EXPECT_THAT(refusal_with({"--results", "plots"}), HasSubstr("--lang python"));
+}
+
 TEST(Run, WantsACommand) {
   EXPECT_THAT(refusal({}), HasSubstr("no command"));
   EXPECT_THAT(refusal({"--"}), HasSubstr("no command"));

@@ -188,7 +188,21 @@ class Supervisor {
   }
 
   send(message) {
-    write_fully(1, json_line(message));
+    try {
+      write_fully(1, json_line(message));
+    } catch {
+      this.end_unheard();
+    }
+  }
+
+  // Nobody listens any more, and there is nobody to complain to.
+  end_unheard() {
+    try {
+      process.kill(-this.child.pid, 'SIGKILL');
+    } catch {
+      // it has ended before
+    }
+    process.exit(1);
   }
 
   order(order) {
@@ -286,12 +300,18 @@ const FORMATS = new Map([
 ]);
 const FORMAT_NAMES = new Set(FORMATS.values());
 
-function text_of(value) {
+// What is asked of a value of the user's may throw anything: a getter, a method, every access to a proxy.
+function attempt(ask, otherwise) {
   try {
-    return inspect(value, { maxStringLength: null, maxArrayLength: 1000 });
-  } catch (error) {
-    return `[${typeof value}, which cannot be shown: ${error?.message}]`;
+    return ask();
+  } catch {
+    return otherwise;
   }
+}
+
+function text_of(value) {
+  const text = attempt(() => inspect(value, { maxStringLength: null, maxArrayLength: 1000 }), undefined);
+  return typeof text === 'string' ? text : `[${typeof value} that cannot be shown]`;
 }
 
 function is_plain(value) {
@@ -324,16 +344,21 @@ function formats_of_bundle(bundle) {
   return formats;
 }
 
-function formats_of(value) {
+// Only what can be sent.
+function own_formats_of(value) {
   const method = value?.[Symbol.for('Jupyter.display')];
-  if (typeof method === 'function') return { text: text_of(value), ...formats_of_bundle(method.call(value)) };
+  return typeof method === 'function' ? JSON.parse(JSON.stringify(formats_of_bundle(method.call(value)))) : undefined;
+}
+
+function formats_of(value) {
+  const own = attempt(() => own_formats_of(value), undefined);
+  if (own) return { text: text_of(value), ...own };
   const json = json_of(value);
   return json === undefined ? { text: text_of(value) } : { text: text_of(value), json };
 }
 
 function is_bundle(value) {
-  if (!is_plain(value) || Array.isArray(value)) return false;
-  const names = Object.keys(value);
+  const names = attempt(() => (is_plain(value) && !Array.isArray(value) ? Object.keys(value) : []), []);
   return names.length > 0 && names.every((name) => FORMAT_NAMES.has(name) || FORMATS.has(name));
 }
 
@@ -363,12 +388,10 @@ const is_noise = (frame) => file_of(frame).startsWith('node:internal/');
 
 // As Node writes it: Error [ERR_CODE]: message.
 function head_of(error) {
-  try {
+  return attempt(() => {
     const head = Error.prototype.toString.call(error);
     return /^ERR_/.test(error.code) ? head.replace(/^\w+/, (name) => `${name} [${error.code}]`) : head;
-  } catch {
-    return 'Error';
-  }
+  }, 'Error');
 }
 
 // In place of V8's own: stacks end with the cell.
@@ -379,8 +402,8 @@ function format_stack(error, frames) {
 }
 
 // The line of a cell that an error comes from: of its stack, or of the compiler's word.
-function place_of(error, place) {
-  const found = /<cell (\d+)>:(\d+):(\d+)/.exec(String(error?.stack ?? ''));
+function place_of(stack, place) {
+  const found = /<cell (\d+)>:(\d+):(\d+)/.exec(stack);
   if (found) return { count: Number(found[1]), line: Number(found[2]), column: Number(found[3]) };
   return place;
 }
@@ -393,13 +416,14 @@ function source_lines({ count, line, column }) {
 }
 
 function describe_error(error, place) {
-  if (!(error instanceof Error) && typeof error?.stack !== 'string') {
-    return { name: 'Uncaught', value: text_of(error), traceback: `Uncaught ${text_of(error)}\n` };
-  }
-  const found = place_of(error, place);
+  const stack = attempt(() => (typeof error?.stack === 'string' ? error.stack : undefined), undefined);
+  if (stack === undefined) return { name: 'Uncaught', value: text_of(error), traceback: `Uncaught ${text_of(error)}\n` };
+  const found = place_of(stack, place);
   const head = found ? source_lines(found) : '';
-  const text = error.stack.includes('\n    at ') ? text_of(error) : error.stack;
-  return { name: String(error.name), value: tidy(String(error.message)), traceback: tidy(`${head}${text}\n`) };
+  const text = stack.includes('\n    at ') ? text_of(error) : stack;
+  const name = attempt(() => String(error.name), 'Error');
+  const value = attempt(() => String(error.message), '');
+  return { name, value: tidy(value), traceback: tidy(`${head}${text}\n`) };
 }
 
 // The loader takes us for the one who imports.
@@ -535,6 +559,8 @@ class Evaluator {
     define(global, secret, (...words) => this.settle(...words));
     this.controller = new Worker(OWN_FILE, { workerData: { secret, acknowledged: this.acknowledged }, execArgv: [] });
     this.controller.on('message', (order) => this[order.type](order));
+    this.controller.on('error', (error) => process.stderr.write(`the context's controller failed: ${text_of(error)}\n`));
+    this.controller.on('exit', () => this.exit(1)); // without it nothing can be run any more
     this.forget_secret = () => delete global[secret];
   }
 

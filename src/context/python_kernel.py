@@ -142,6 +142,11 @@ def wait_readable(descriptor, milliseconds):
     return bool(poll.poll(milliseconds))
 
 
+def end_unheard():
+    """Nobody listens any more, and there is nobody to complain to."""
+    os._exit(1)
+
+
 class Channel:
     """Requests come and answers go here, one JSON object per line."""
 
@@ -176,10 +181,16 @@ class Channel:
                 return line
             searched = len(self._unread)
             self._wait()
-            data = os.read(self.requests, READ_BYTES)
+            data = self._read()
             if not data:
                 return None
             self._unread += data
+
+    def _read(self):
+        try:
+            return os.read(self.requests, READ_BYTES)
+        except OSError:  # the user's code has closed it
+            return b""
 
     def _wait(self):
         """Apart from reading: what has been read cannot be found any more by an interrupt that is meant for it."""
@@ -207,7 +218,16 @@ class Channel:
         with self._lock:
             rest = memoryview(line)
             while rest:
-                rest = rest[os.write(self.answers, rest) :]
+                rest = rest[self._write_some(rest) :]
+
+    def _write_some(self, data):
+        try:
+            return os.write(self.answers, data)
+        except BlockingIOError:  # somebody has made the pipe so
+            os.set_blocking(self.answers, True)
+            return 0
+        except OSError:
+            end_unheard()
 
     def close(self):
         os.close(self.requests)
@@ -225,12 +245,23 @@ class DirectWriter(io.BufferedWriter):
         self.flush()
         return count
 
+    def close(self):
+        """Not by the user's code, nor by the end of something that it has wrapped around this."""
+        self.flush()
+
+
+class KeptFile(io.FileIO):
+    """Cannot be closed either."""
+
+    def close(self):
+        pass
+
 
 class OutputFile(io.TextIOWrapper):
     """Stands as sys.stdout and sys.stderr."""
 
     def __init__(self, descriptor, name):
-        raw = io.FileIO(descriptor, "w", closefd=False)
+        raw = KeptFile(descriptor, "w", closefd=False)
         raw.name = name
         super().__init__(DirectWriter(raw), encoding="utf-8", errors="backslashreplace", write_through=True)
 
@@ -273,25 +304,32 @@ class CapturedStream:
             self.capacity = READ_BYTES
 
     def _put_file(self):
-        file = OutputFile(self.descriptor, "<%s>" % self.name)
-        setattr(sys, self.name, file)
-        setattr(sys, "__%s__" % self.name, file)
+        self.file = OutputFile(self.descriptor, "<%s>" % self.name)
+        self._show_file()
+
+    def _show_file(self):
+        setattr(sys, self.name, self.file)
+        setattr(sys, "__%s__" % self.name, self.file)
 
     def flush(self):
         """Of whatever stands as sys.stdout."""
         try:
             getattr(sys, self.name).flush()
-        except Exception:  # it is the user's object
+        except BaseException:  # it is the user's object
             pass
 
     def repair(self):
-        """After the user's code has closed or replaced the descriptor, or closed the file."""
+        """After the user's code has closed or replaced the descriptor, or detached or replaced the file."""
         if not self._is_ours():
             os.dup2(self.writer, self.descriptor)
         os.set_blocking(self.writer, True)
-        file = getattr(sys, self.name, None)
-        if getattr(file, "closed", False) or file is None:
-            self._put_file()
+        self._put_file() if self._is_detached() else self._show_file()
+
+    def _is_detached(self):
+        try:
+            return self.file.closed
+        except ValueError:
+            return True
 
     def _is_ours(self):
         try:
@@ -341,7 +379,11 @@ class Output:
             poll.register(stream.reader, select.POLLIN)
         while True:
             poll.poll()
-            if self.forward() < READ_BYTES:
+            try:
+                count = self.forward()
+            except OSError:  # the user's code has closed the pipes
+                end_unheard()
+            if count < READ_BYTES:
                 time.sleep(OUTPUT_PAUSE)
 
     def forward(self):
@@ -528,7 +570,12 @@ class Figures:
         from importlib.util import find_spec
 
         sys.meta_path.remove(self)
-        spec = find_spec(name)
+        try:
+            spec = find_spec(name)
+        finally:
+            sys.meta_path.insert(0, self)  # it may be loaded again
+        if spec is None:
+            return None
         load = spec.loader.exec_module
 
         def load_and_take_over(module):
@@ -698,6 +745,20 @@ def wants_running_loop(tree):
     return bool(calls & {"create_task", "ensure_future", "get_running_loop"})
 
 
+def ends_with_semicolon(code):
+    """Whether the last sign is one; a comment may follow it."""
+    import tokenize
+
+    last = ""
+    passed_over = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
+    try:
+        for token in tokenize.generate_tokens(io.StringIO(code).readline):
+            last = last if token.type in passed_over else token.string
+    except (tokenize.TokenError, SyntaxError):  # code that was run, but ends in a way of its own
+        return code.rstrip().endswith(";")
+    return last == ";"
+
+
 # --- the engine without IPython -----------------------------------------------------------------------------------
 
 
@@ -723,7 +784,7 @@ class BuiltinEngine:
                 raise error
         else:
             value = self._evaluate(parts)
-        if value is not None and not code.rstrip().endswith(";"):
+        if value is not None and not ends_with_semicolon(code):
             self._give(value)
 
     def _flags(self):

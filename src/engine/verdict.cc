@@ -39,6 +39,7 @@ void explain(ExecResult& result, const ExecEnded& end, Cause cause, const Limits
 }  // namespace
 
 void judge(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& limits) {
+  result.figures = end.figures;
   result.usage = end.usage;
   if (WIFSIGNALED(end.wait_status))
     result.signal = WTERMSIG(end.wait_status);

@@ -91,6 +91,19 @@ TEST_F(HostImage, PutsTheSudoClientIntoUsr) {
   EXPECT_EQ(mode(sudo), 0755u);
 }
 
+TEST_F(HostImage, HasWhatFiguresAreWrittenWith) {
+  ImageRoot made = image();
+  auto found = sys::list_folder("/usr/lib");
+  ASSERT_TRUE(found);
+  for (const std::string& name : *found) {
+    if (!name.starts_with("python3.")) continue;
+    std::string folder = concat("/usr/lib/", name, "/lib-dynload");
+    if (!sys::exists(folder)) continue;
+    folder = concat(made.folder, "/over", folder);
+    EXPECT_THAT(*sys::list_folder(folder), ::testing::ElementsAre("cove_figures.py"));
+  }
+}
+
 TEST_F(HostImage, HasNoSudoWithoutAClient) {
   auto made = host_image(cache_, "");
   ASSERT_TRUE(made);

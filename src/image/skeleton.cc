@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "base/text.h"
+#include "context_kernels.h"
 #include "image/etc.h"
 #include "image/host_image.h"
 #include "image/tree_writer.h"
@@ -77,10 +78,43 @@ Result<void> add_opt(const HostSource& host, const TreeWriter& image) {
   return image.file("opt", shown);
 }
 
+// A folder of ours would hide a link that the host has there.
+bool is_folder_itself(const HostSource& host, const std::string& path) {
+  for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
+    auto info = sys::lstat(concat(host.root, "/", path.substr(0, slash)));
+    if (!info || !S_ISDIR(info->st_mode)) return false;
+  }
+  auto info = sys::lstat(concat(host.root, "/", path));
+  return info && S_ISDIR(info->st_mode);
+}
+
+bool is_python_library(const std::string& name) {
+  constexpr std::string_view kPython = "python3.";
+  return name.size() > kPython.size() && name.starts_with(kPython) &&
+         name.find_first_not_of("0123456789", kPython.size()) == std::string::npos;
+}
+
+// Into the smallest folder where a Python of the host's looks for modules anyway, whatever it is used with: so that
+// matplotlib finds what it writes figures with (see model/figures.h), and nothing else is different.
+Result<void> add_figures_backend(const HostSource& host, const TreeWriter& image) {
+  for (std::string library : {"usr/lib", "usr/lib64", "usr/local/lib", "usr/local/lib64"}) {
+    auto names = sys::list_folder(concat(host.root, "/", library));
+    if (!names) continue;
+    for (const std::string& name : *names) {
+      std::string modules = concat(library, "/", name, "/lib-dynload");
+      if (!is_python_library(name) || !is_folder_itself(host, modules)) continue;
+      COVE_TRY(image.folder("over/" + modules));
+      COVE_TRY(image.file(concat("over/", modules, "/cove_figures.py"), kFiguresProgram));
+    }
+  }
+  return {};
+}
+
 Result<void> add_host_folders(const HostSource& host, const TreeWriter& image) {
   COVE_TRY(add_program_folders(host, image));
   COVE_TRY(add_over(image, "usr"));
   COVE_TRY(add_opt(host, image));
+  COVE_TRY(add_figures_backend(host, image));
   if (host.sudo_program.empty()) return {};
   COVE_TRY(image.folder("over/usr/bin"));
   std::string sudo = COVE_TRY_NOTE("read the sudo client", sys::read_file(host.sudo_program));

@@ -14,6 +14,7 @@ namespace cove::wire {
 inline constexpr size_t kMaxMessage = 60 * 1024;        // larger exec requests travel in a memfd
 inline constexpr size_t kMaxRequest = 6 * 1024 * 1024;  // the most that process 1 reads from such a memfd
 inline constexpr size_t kMaxList = 1 << 20;
+inline constexpr size_t kMaxFigures = 32;  // that are taken from one program
 
 enum class Type : uint32_t {
   // Cove → process 1
@@ -35,7 +36,8 @@ enum class Type : uint32_t {
   // process 1 → Cove
   Started = 32,  // id, pid inside; fds: the terminal's master. Only with a pty: nobody waits for the others
   Failed = 33,   // id, Stage, errno
-  Exited = 34,   // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer, disk bytes read, written
+  Exited = 34,   // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer, disk bytes read, written;
+                 // fds: figures that it drew, plain files
   Dialed = 35,   // token, errno; fds: the connection
   Table = 36,    // last (0: more follow), count, then per exec: id, group, flags. Then Exited or Failed of each that has ended
   Attached = 37,  // id, flags; fds: the terminal, or [stdin] stdout stderr

@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "init/channel.h"
+#include "init/figures.h"
 #include "init/request.h"
 #include "init/view.h"
 
@@ -78,6 +79,12 @@ uint64_t layer_bytes() {
   struct statfs info;
   if (::statfs("/", &info) < 0) return 0;
   return (info.f_blocks - info.f_bfree) * static_cast<uint64_t>(info.f_bsize);
+}
+
+std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
+  std::vector<int> list;
+  for (const UniqueFd& fd : fds) list.push_back(fd.get());
+  return list;
 }
 
 }  // namespace
@@ -375,7 +382,7 @@ void Supervisor::tell_of_ended() {
   untold_ = false;
   for (const auto& program : programs_) {
     if (!program->ended || program->told) continue;
-    program->told = control_ && sys::send_message(control_.get(), program->last_word, {}, MSG_DONTWAIT);
+    program->told = control_ && sys::send_message(control_.get(), program->last_word, numbers(program->figures), MSG_DONTWAIT);
     if (control_ && !program->told) untold_ = true;
   }
 }
@@ -408,6 +415,7 @@ void Supervisor::program_ended(Program& program, int status, const struct rusage
   if (::read(program.report.get(), &failure, sizeof failure) == sizeof failure) {
     end_with(program, failure_of(program.id, failure.stage, failure.errnum));
   } else {
+    program.figures = take_figures(program.pid);
     end_with(program, Writer(Type::Exited)
                           .text(program.id)
                           .number(static_cast<uint64_t>(status))
@@ -424,7 +432,7 @@ void Supervisor::program_ended(Program& program, int status, const struct rusage
 void Supervisor::end_with(Program& program, const Writer& word) {
   program.ended = true;
   program.last_word = word.data();
-  program.told = control_ && send(control_.get(), word);
+  program.told = control_ && send(control_.get(), word, numbers(program.figures));
   untold_ = untold_ || (control_ && !program.told);
   program.report.reset();
   program.join_fds.clear();

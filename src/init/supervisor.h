@@ -47,6 +47,7 @@ class Supervisor {
     std::vector<wire::Rlimit> rlimits;
     bool ended = false;
     std::string last_word;  // how it ended
+    std::vector<UniqueFd> figures;  // that it left
     bool told = false;      // to the present server
     std::string script;     // the path of a script that is still to come
     User owner;             // of it

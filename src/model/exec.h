@@ -85,6 +85,7 @@ struct ExecResult {
   std::string why;      // of the status, in words
   bool started = true;  // false: the program could not be executed, and `why` tells the cause
   std::vector<OutputFile> files;
+  std::vector<std::string> figures;  // PNG
   std::vector<Denial> denials;
 };
 

@@ -88,6 +88,12 @@ Json files_json(const std::vector<OutputFile>& files) {
   return json;
 }
 
+Json results_json(const std::vector<std::string>& figures) {
+  Json json = Json::array();
+  for (const std::string& figure : figures) json.push_back({{"main", false}, {"formats", {{"png", base64(figure)}}}});
+  return json;
+}
+
 Json denials_json(const std::vector<Denial>& denials) {
   Json json = Json::array();
   for (const Denial& denial : denials) json.push_back({{"what", denial.what}, {"why", denial.why}});
@@ -134,7 +140,7 @@ std::string to_json(const ExecResult& result, JsonLayout layout) {
                {"where", result.where},
                {"why", result.why},
                {"files", files_json(result.files)},
-               {"results", Json::array()},
+               {"results", results_json(result.figures)},
                {"denials", denials_json(result.denials)}};
   return dump(json, layout);
 }

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "model/figures.h"
+
 namespace cove {
 namespace {
 
@@ -15,6 +17,30 @@ Json stream_of(const std::string& data) {
   ExecResult result;
   result.out = {data, data.size(), false};
   return as_json(result)["stdout"];
+}
+
+TEST(ResultJson, FiguresAreResults) {
+  ExecResult result;
+  result.figures = {"png"};
+  EXPECT_EQ(as_json(result)["results"], Json::parse(R"([{"main": false, "formats": {"png": "cG5n"}}])"));
+}
+
+TEST(Figures, AreAskedForUnlessTheVariableIsSet) {
+  Environment env = {{"A", "1"}};
+  want_figures(env);
+  EXPECT_EQ(env.size(), 2u);
+  EXPECT_EQ(env.back().second, "module://cove_figures");
+  Environment own = {{"MPLBACKEND", ""}};
+  want_figures(own);
+  EXPECT_EQ(own.size(), 1u);
+}
+
+TEST(Figures, HaveNamesAndABeginning) {
+  EXPECT_EQ(figure_name(1), "figure-01.png");
+  EXPECT_EQ(figure_name(32), "figure-32.png");
+  EXPECT_TRUE(is_png("\x89PNG\r\n\x1a\n..."));
+  EXPECT_FALSE(is_png("\x89PNG"));
+  EXPECT_FALSE(is_png("GIF89a"));
 }
 
 TEST(ResultJson, HasEveryFieldOfTheContract) {

@@ -6,7 +6,7 @@ namespace cove {
 
 const std::vector<Language>& languages() {
   static const std::vector<Language> kLanguages = {
-      {"python", {"python3"}, ".py"},
+      {kPython, {"python3"}, ".py"},
       {"javascript", {"node"}, ".js"},
       {"bash", {"bash"}, ".sh"},
   };

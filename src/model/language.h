@@ -15,6 +15,7 @@ struct Language {
 };
 
 const std::vector<Language>& languages();
+inline constexpr const char* kPython = "python";
 
 // NotFound, with the closest one as a hint.
 Result<Language> find_language(const std::string& name);

@@ -44,6 +44,7 @@ struct ExecEnded {
   Usage usage;
   uint64_t oom_kills = 0;
   uint64_t refused_forks = 0;
+  std::vector<std::string> figures;  // PNG, as the program left them: bounded, else anything
 };
 // The program could not be started: the user's mistake (`exit_code` 126 or 127), or ours.
 struct ExecFailed {

@@ -100,9 +100,9 @@ OUTPUT = [
     ),
     Case("a child has only its three descriptors", [Step("require('child_process').execSync('ls /proc/self/fd', {stdio: 'inherit'}), undefined", stdout="0\n1\n2\n3\n")]),
     Case("what is no UTF-8 is replaced, and pieces are joined", [Step("process.stdout.write(Buffer.from([0x61, 0xff, 0x62])); for (const b of Buffer.from('€')) { require('fs').writeSync(1, Buffer.from([b])); await new Promise((r) => setTimeout(r, 20)); }", stdout="a�b€")]),
-    Case("much output", [Step("for (let i = 0; i < 100000; i++) console.log('0123456789'.repeat(5))", stdout=Sized(100_000 * 51, "0123456789\n"))]),
-    Case("one long write", [Step("process.stdout.write('y'.repeat(10_000_000)), undefined", stdout=Sized(10_000_000, "y"))]),
-    Case("much output of children, on both streams", [Step("const c = 'head -c 10000000 /dev/zero | tr \"\\\\0\" x'; require('child_process').execSync(`(${c}) & (${c}) >&2; wait`, {stdio: 'inherit'}), undefined", stdout=Sized(10_000_000, "x"), stderr=Sized(10_000_000, "x"))]),
+    Case("much output", [Step("for (let i = 0; i < 50000; i++) console.log('0123456789'.repeat(5))", stdout=Sized(50_000 * 51, "0123456789\n"))]),
+    Case("one long write", [Step("process.stdout.write('y'.repeat(5_000_000)), undefined", stdout=Sized(5_000_000, "y"))]),
+    Case("much output of children, on both streams", [Step("const c = 'head -c 5000000 /dev/zero | tr \"\\\\0\" x'; require('child_process').execSync(`(${c}) & (${c}) >&2; wait`, {stdio: 'inherit'}), undefined", stdout=Sized(5_000_000, "x"), stderr=Sized(5_000_000, "x"))]),
     Case("a timer prints after the execution", [Step("setTimeout(() => console.log('late'), 300), undefined", late_stdout="late\n"), Step("1", value="1")]),
     Case("descriptors closed", [Step("require('fs').closeSync(1); require('fs').closeSync(2)"), Step("console.log('again')", stdout="again\n")]),
     Case("process.stdout ended", [Step("process.stdout.end('x'), undefined", stdout="x"), Step("console.log('again')", stdout="again\n")]),
@@ -139,6 +139,78 @@ ERRORS = [
     Case("causes are told", [Step("throw new Error('outer', {cause: new Error('inner')})", error=Error("Error", "outer", Like("outer", r"\[cause\]: Error: inner")))]),
     Case("an error of the user's own class", [Step("class Mine extends Error { name = 'Mine'; code = 7 }\nthrow new Mine('oh')", error=Error("Mine", "oh", Like("Mine: oh", "code: 7")))]),
     Case("what is no error is thrown", [Step("throw {a: 1}", error=Error("Uncaught", "{ a: 1 }")), Step("throw null", error=Error("Uncaught", "null"))]),
+    Case(
+        "whatever is thrown",
+        [
+            Step("throw undefined", error=Error("Uncaught", "undefined")),
+            Step("throw Symbol('s')", error=Error("Uncaught", "Symbol(s)")),
+            Step("throw 10n", error=Error("Uncaught", "10n")),
+            Step("throw { get stack() { throw 1; }, toString() { throw 2; } }", error=Error("Uncaught", Like("."))),
+            Step("throw { get [Symbol.toStringTag]() { throw 1; } }", error=Error("Uncaught", Like("."))),
+            Step("throw { [require('util').inspect.custom]() { throw new Error('no'); } }", error=Error("Uncaught", "[object that cannot be shown]")),
+            Step("throw Object.create(null)", error=Error("Uncaught", "[Object: null prototype] {}")),
+            Step("await Promise.reject(null)", error=Error("Uncaught", "null")),
+            Step("'alive'", value="'alive'"),
+        ],
+    ),
+    Case(
+        "proxies are thrown and given",
+        [
+            Step("const trap = () => { throw new Error('trapped'); };\nconst names = Object.getOwnPropertyNames(Reflect);\nconst evil = new Proxy(function () {}, Object.fromEntries(names.map((n) => [n, trap])));\nundefined"),
+            Step("throw evil", error=Error("Uncaught", Like("."))),
+            Step("evil", value=Like(".")),
+            Step("Promise.reject(evil); undefined", error=Error("Uncaught", Like("."))),
+            Step("display(evil)", displays=[{"text": Like(".")}]),
+            Step("throw new Proxy(new Error('behind'), {})", error=Error("Error", "behind")),
+            Step("'alive'", value="'alive'"),
+        ],
+    ),
+    Case(
+        "errors that are not what they seem",
+        [
+            Step("const e = new Error('x'); e.stack = 5; throw e", error=Error("Uncaught", "[5]")),
+            Step("const f = new Error('x'); Object.defineProperty(f, 'name', { get() { throw 1; } }); throw f", error=Error("Error", "x")),
+            Step("const g = new Error('x'); g.message = { toString() { throw 1; } }; throw g", error=Error("Error", "")),
+            Step("const h = new Error('x'); Object.defineProperty(h, 'stack', { get() { throw 1; } }); throw h", error=Error("Uncaught", Like("."))),
+            Step("class T extends Error { get name() { return null; } }\nthrow new T('x')", error=Error("null", "x")),
+            Step("Error.prepareStackTrace = () => { throw new Error('prepare'); }; throw new Error('y')", error=Error(Like("Uncaught|Error"), Like("."))),
+            Step("'alive'", value="'alive'"),
+        ],
+    ),
+    Case(
+        "values whose inspection fails",
+        [
+            Step("({ [require('util').inspect.custom]() { throw new Error('no'); } })", value="[object that cannot be shown]"),
+            Step("({ [Symbol.for('Jupyter.display')]() { throw new Error('no'); } })", value=Like("Jupyter.display")),
+            Step("({ [Symbol.for('Jupyter.display')]() { return {'application/json': 10n}; } })", value=Like("Jupyter.display")),
+            Step("({ toJSON() { throw new Error('no'); }, a: 1 })", value=Like("a: 1"), no_formats=("json",)),
+            Step("display({html: 10n})", error=Error("TypeError", Like("BigInt"))),
+            Step("'alive'", value="'alive'"),
+        ],
+    ),
+    Case(
+        "rejections that nobody handles",
+        [
+            Step("Promise.reject(undefined); undefined", error=Error("Uncaught", "undefined")),
+            Step("(async () => { throw new TypeError('async'); })(); 5", value="5", error=Error("TypeError", "async")),
+            Step("Promise.reject(1); Promise.reject(2); await new Promise((r) => setTimeout(r, 50))", stderr=Like(r"\A(Uncaught 2\n)?\Z"), error=Error("Uncaught", "1")),
+            Step("const p = Promise.reject(new Error('handled')); p.catch(() => {}); 'alive'", value="'alive'"),
+        ],
+    ),
+    Case(
+        "the controller fails",
+        [
+            Step(
+                "const { Worker } = require('worker_threads'); const { emit } = require('events').prototype;\n"
+                "Worker.prototype.emit = function (name, ...words) { return name === 'message' ? this.postMessage(null) : emit.call(this, name, ...words); };\n"
+                "console.log('go'); await new Promise(() => {})",
+                stdout="go\n",
+                stderr=Like("the context's controller failed: TypeError"),
+                interrupt_after="go\n",
+                ends=True,
+            )
+        ],
+    ),
     Case("a system error", [Step("require('fs').readFileSync('/missing')", error=Error("Error", Like("ENOENT"), Like("ENOENT", "<cell 1>:1", "code: 'ENOENT'")))]),
     Case("a rejected promise that nobody handles", [Step("Promise.reject(new Error('lonely')); await new Promise((r) => setTimeout(r, 1000))", error=Error("Error", "lonely")), Step("1", value="1")]),
     Case("an error in a timer", [Step("setTimeout(() => { throw new Error('in a timer'); }, 10); await new Promise(() => {})", error=Error("Error", "in a timer", Like("<cell 1>:1"))), Step("1", value="1")]),

@@ -5,14 +5,17 @@ import os
 import signal
 import time
 
+import runner
+
 PYTHON = {
     "language": "python",
     "print": "print('x')",
     "sleep": "import time\ntime.sleep(100)",
     "count": "n = globals().get('n', 0) + 1\nn",
     "at_exit": "import atexit\natexit.register(print, 'bye');",
-    "flood": "for i in range(300_000): print('0123456789' * 10)",
-    "flood_size": 300_000 * 101,
+    "flood": "for i in range(20_000): print('0123456789' * 50)",
+    "flood_size": 20_000 * 501,
+    "endless": "while True: print('x' * 1000)",
 }
 JAVASCRIPT = {
     "language": "javascript",
@@ -20,8 +23,9 @@ JAVASCRIPT = {
     "sleep": "await new Promise((r) => setTimeout(r, 100000))",
     "count": "var n = (typeof n === 'undefined' ? 0 : n) + 1; n",
     "at_exit": "process.on('exit', () => console.log('bye')), undefined",
-    "flood": "for (let i = 0; i < 300_000; i++) console.log('0123456789'.repeat(10))",
-    "flood_size": 300_000 * 101,
+    "flood": "for (let i = 0; i < 20_000; i++) console.log('0123456789'.repeat(50))",
+    "flood_size": 20_000 * 501,
+    "endless": "for (;;) console.log('x'.repeat(1000))",
 }
 
 
@@ -76,7 +80,7 @@ def takes_any_id(kernel, words):
 
 
 def takes_and_gives_many_megabytes(kernel, words):
-    text = "ä" * 8_000_000
+    text = "ä" * 2_000_000
     outcome = kernel.execute(f"s = '{text}'\ns")
     expect(outcome.mains and outcome.mains[0]["text"] == f"'{text}'", outcome.errors)
 
@@ -164,6 +168,22 @@ def memory_of(process):
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+def ends_when_nobody_listens(kernel, words):
+    """While it is idle, and with the next request; without a word on its stderr, which close() looks at."""
+    kernel.execute(words["print"])
+    kernel.process.stdout.close()
+    kernel.request(words["print"])
+    expect(kernel.process.wait() == 1, kernel.process.returncode)
+
+
+def ends_when_nobody_listens_to_a_flood(kernel, words):
+    kernel.wait_ready()
+    kernel.request(words["endless"])
+    kernel.read()
+    kernel.process.stdout.close()
+    expect(kernel.process.wait() == 1, kernel.process.returncode)
+
+
 def loses_nothing_of_a_flood(kernel, words):
     outcome = kernel.execute(words["flood"])
     expect(len(outcome.stdout) == words["flood_size"], len(outcome.stdout))
@@ -185,5 +205,14 @@ TESTS = [
     only_the_running_one_is_interrupted,
     an_interrupt_of_the_group_is_one,
     waits_for_a_slow_reader,
+    ends_when_nobody_listens,
+    ends_when_nobody_listens_to_a_flood,
     loses_nothing_of_a_flood,
 ]
+
+
+def tests(title, words, make):
+    return [
+        (f"{title}, channel: {runner.name_of(test)}", runner.with_subject(make, lambda subject, _painter, test=test: test(subject, words)))
+        for test in TESTS
+    ]

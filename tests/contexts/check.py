@@ -1,12 +1,10 @@
 """Compares what came with what a step expects; every difference is a line of text."""
 
-import base64
-import io
-
+import painter as painting
 from cases import Picture, shortened
 
 
-def differences(step, outcome):
+def differences(step, outcome, painter):
     found = []
     found += text_differs("stdout", step.stdout, outcome.stdout)
     found += text_differs("stderr", step.stderr, outcome.stderr)
@@ -15,8 +13,8 @@ def differences(step, outcome):
         return found if outcome.ended else found + ["the kernel did not end"]
     if outcome.ended:
         return found + ["the kernel ended"]
-    found += main_differs(step, outcome.mains)
-    found += displays_differ(step.displays, outcome.displays)
+    found += main_differs(step, outcome.mains, painter)
+    found += displays_differ(step.displays, outcome.displays, painter)
     if outcome.status != step.expected_status():
         found.append(f"status {outcome.status}, not {step.expected_status()}")
     if step.order is not None and outcome.order != step.order:
@@ -45,64 +43,33 @@ def error_differs(expected, errors):
     return found
 
 
-def main_differs(step, mains):
+def main_differs(step, mains, painter):
     if step.value is None:
         return [f"a value: {shortened(main)}" for main in mains]
     if len(mains) != 1:
         return [f"{len(mains)} values"]
-    found = formats_differ("value", {"text": step.value, **step.formats}, mains[0])
+    found = formats_differ("value", {"text": step.value, **step.formats}, mains[0], painter)
     return found + [f"the value has {name}" for name in step.no_formats if name in mains[0]]
 
 
-def displays_differ(expected, displays):
+def displays_differ(expected, displays, painter):
     if expected is None:
         return []
     if len(expected) != len(displays):
         return [f"{len(displays)} displays, not {len(expected)}: {shortened(displays)}"]
     found = []
     for number, (one, display) in enumerate(zip(expected, displays), 1):
-        found += formats_differ(f"display {number}", one, display)
+        found += formats_differ(f"display {number}", one, display, painter)
     return found
 
 
-def formats_differ(what, expected, formats):
+def formats_differ(what, expected, formats, painter):
     found = []
     for name, value in expected.items():
         if name not in formats:
             found.append(f"{what} has no {name}, but {sorted(formats)}")
         elif isinstance(value, Picture):
-            found += [f"{what}, {name}: {text}" for text in picture_differs(value, formats[name])]
+            found += [f"{what}, {name}: {text}" for text in painting.differences(painter, value.code, formats[name])]
         else:
             found += text_differs(f"{what}, {name}", value, formats[name])
     return found
-
-
-def picture_differs(picture, data):
-    import numpy
-    from PIL import Image
-
-    got = numpy.asarray(Image.open(io.BytesIO(base64.b64decode(data, validate=True))).convert("RGBA"), dtype=int)
-    expected = numpy.asarray(drawn(picture.code).convert("RGBA"), dtype=int)
-    if got.shape != expected.shape:
-        return [f"{got.shape} pixels, not {expected.shape}"]
-    distance = numpy.abs(got - expected)
-    return [f"{(distance > 2).sum()} values of pixels differ"] if distance.max() > 2 else []
-
-
-def drawn(code):
-    """The image that the code makes here."""
-    import matplotlib
-    from PIL import Image
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    names = {"plt": pyplot}
-    exec(code, names)
-    if "image" in names:
-        return names["image"]
-    figure = names.get("figure") or pyplot.gcf()
-    file = io.BytesIO()
-    figure.savefig(file, format="png", bbox_inches="tight")
-    pyplot.close("all")
-    return Image.open(file)

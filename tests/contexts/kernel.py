@@ -1,43 +1,62 @@
 """A kernel as a child process, spoken to over its channel."""
 
+import atexit
+import gc
 import json
+import multiprocessing.process
 import os
+import select
+import shutil
 import signal
-import subprocess
+import sys
 import tempfile
-import threading
 
-PATIENCE = 300  # seconds until a kernel that does not answer is ended
+from process import Process
+
+PATIENCE = 60  # seconds of silence until a kernel counts as stuck
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "context")
+PYTHON_KERNEL = os.path.realpath(os.path.join(SOURCES, "python_kernel.py"))
+JAVASCRIPT_KERNEL = os.path.realpath(os.path.join(SOURCES, "javascript_kernel.mjs"))
+IPYTHON = ("IPython", "ipykernel", "traitlets", "jedi", "parso", "prompt_toolkit", "matplotlib_inline")
 
 
 class Outcome:
     """What came between a request and its end."""
 
     def __init__(self):
-        self.stdout = ""
-        self.stderr = ""
+        self.texts = {"stdout": [], "stderr": []}
         self.mains = []
         self.displays = []
         self.errors = []
-        self.order = []
+        self.marks = []  # pieces of stdout as lists, and marks of the others
         self.status = ""
         self.count = 0
         self.ended = False
 
+    @property
+    def stdout(self):
+        return "".join(self.texts["stdout"])
+
+    @property
+    def stderr(self):
+        return "".join(self.texts["stderr"])
+
+    @property
+    def order(self):
+        return [mark if isinstance(mark, str) else "".join(mark) for mark in self.marks]
+
     def take(self, message):
         kind = message["type"]
-        if kind == "stdout":
-            self.stdout += message["text"]
-            self._note_output(message["text"])
-        elif kind == "stderr":
-            self.stderr += message["text"]
+        if kind in self.texts:
+            self.texts[kind].append(message["text"])
+            if kind == "stdout":
+                self._note_output(message["text"])
         elif kind == "result":
             (self.mains if message["main"] else self.displays).append(message["formats"])
-            self.order.append("<value>" if message["main"] else "<display>")
+            self.marks.append("<value>" if message["main"] else "<display>")
         elif kind == "error":
             self.errors.append(message)
-            self.order.append("<error>")
+            self.marks.append("<error>")
         elif kind == "done":
             self.status = message["status"]
             self.count = message["count"]
@@ -45,41 +64,58 @@ class Outcome:
             raise AssertionError(f"an unknown message: {message}")
 
     def _note_output(self, text):
-        if self.order and not self.order[-1].startswith("<"):
-            self.order[-1] += text
+        if self.marks and isinstance(self.marks[-1], list):
+            self.marks[-1].append(text)
         else:
-            self.order.append(text)
+            self.marks.append([text])
+
+
+class Lines:
+    """Of a pipe; gives up when nothing comes for long."""
+
+    def __init__(self, file):
+        self.file = file
+        self.pieces = []
+        self.lines = []
+
+    def next(self):
+        """b"" at the end."""
+        while not self.lines:
+            if not select.select([self.file], [], [], PATIENCE)[0]:
+                raise AssertionError(f"nothing came for {PATIENCE} s")
+            data = os.read(self.file.fileno(), 1 << 20)
+            if not data:
+                return b""
+            first, *more = data.split(b"\n")
+            self.pieces.append(first)
+            if more:
+                self.lines = [b"".join(self.pieces), *more[:-1]]
+                self.lines.reverse()
+                self.pieces = [more[-1]]
+        return self.lines.pop()
 
 
 class Kernel:
     """Of one language and engine, with a folder of its own as its current one and its home."""
 
-    def __init__(self, argv, environment):
-        self.folder = tempfile.TemporaryDirectory(prefix="cove-context-")
-        self.process = subprocess.Popen(
-            argv,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=self.folder.name,
-            env={"PATH": os.environ["PATH"], "HOME": self.folder.name, "LANG": "C.UTF-8", **environment},
-            start_new_session=True,
-        )
+    def __init__(self, run, environment):
+        """`run` is called in the child with its environment, and becomes the kernel."""
+        self.folder = tempfile.mkdtemp(prefix="cove-context-")
+        environment = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": self.folder, "LANG": "C.UTF-8", **environment}
+        self.process = Process(lambda: run(environment), self.folder)
+        self.lines = Lines(self.process.stdout)
         self.requests = 0
-        self.watchdog = threading.Timer(PATIENCE, self.process.kill)
-        self.watchdog.daemon = True
         self.ready = None
 
     def wait_ready(self):
-        if not self.ready:
-            self.watchdog.start()
-            self.ready = self.read()
+        self.ready = self.ready or self.read()
         if not self.ready or self.ready.get("type") != "ready":
-            raise AssertionError(f"not ready: {self.ready}")
+            raise AssertionError(f"not ready: {self.ready} {self.process.complaints()}")
         return self.ready
 
     def read(self):
         """The next message; None at the end."""
-        line = self.process.stdout.readline()
+        line = self.lines.next()
         return json.loads(line) if line else None
 
     def send(self, data):
@@ -124,33 +160,93 @@ class Kernel:
         return got
 
     def close(self):
-        """Ends it as the server would; what it does not end by itself is killed."""
-        self.watchdog.cancel()
-        try:
-            self.process.stdin.close()
-            return self.process.wait(10)
-        except (BrokenPipeError, subprocess.TimeoutExpired):
-            return None
-        finally:
-            self._kill_session()
-            self.process.stdout.close()
-            self.folder.cleanup()
+        self.process.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
-    def _kill_session(self):
-        try:
-            os.killpg(self.process.pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
-        self.process.wait()
+    def complaints(self):
+        return self.process.complaints()
 
 
-def python_kernel(engine, interpreter="/usr/bin/python3"):
+# --- the kernels --------------------------------------------------------------------------------------------------
+
+
+def spawned_python(engine):
+    """The program as it is started in a sandbox."""
     environment = {"COVE_CONTEXT_ENGINE": engine, "MPLCONFIGDIR": font_cache()}
-    return Kernel([interpreter, os.path.join(SOURCES, "python_kernel.py")], environment)
+    return Kernel(lambda env: os.execve("/usr/bin/python3", ["python3", PYTHON_KERNEL], env), environment)
 
 
-def javascript_kernel(program="node"):
-    return Kernel([program, os.path.join(SOURCES, "javascript_kernel.mjs")], {})
+def forked_python(engine):
+    """The same in a fork of this process, which has loaded the slow libraries; without IPython: as if there were none."""
+    return Kernel(lambda env: become_python_kernel(engine, env), {"MPLCONFIGDIR": font_cache()})
+
+
+def become_python_kernel(engine, environment):
+    os.environ.clear()
+    os.environ.update(environment)
+    atexit._clear()
+    gc.enable()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    multiprocessing.process.ORIGINAL_DIR = os.getcwd()  # as of when it was loaded
+    sys.argv = [PYTHON_KERNEL]
+    sys.path[0] = os.path.dirname(PYTHON_KERNEL)
+    if engine == "builtin":
+        hide_ipython()
+    with open(PYTHON_KERNEL) as file:
+        code = compile(file.read(), PYTHON_KERNEL, "exec")
+    module = type(sys)("__main__")
+    module.__file__ = PYTHON_KERNEL
+    sys.modules["__main__"] = module
+    exec(code, module.__dict__)
+
+
+class Hidden:
+    """A finder that finds none of these modules."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in IPYTHON:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return None
+
+
+def hide_ipython():
+    for name in list(sys.modules):
+        if name.partition(".")[0] in IPYTHON:
+            del sys.modules[name]
+    sys.meta_path.insert(0, Hidden())
+
+
+def javascript_kernel():
+    return Kernel(lambda env: os.execvpe("node", ["node", JAVASCRIPT_KERNEL], env), {"PATH": os.environ["PATH"]})
+
+
+def preload():
+    """What takes long to load. Not pyplot, which the kernel looks at when it is loaded."""
+    import asyncio
+    import concurrent.futures
+    import multiprocessing.pool
+
+    import IPython.core.interactiveshell
+    import matplotlib.style
+    import matplotlib.widgets
+    import pandas
+    import PIL.Image
+    import PIL.PngImagePlugin
+
+    draw_once()
+    gc.collect()
+    gc.freeze()
+
+
+def draw_once():
+    """The first figure takes long: fonts are found, parsers made."""
+    import io
+
+    from matplotlib.figure import Figure
+
+    figure = Figure()
+    figure.subplots().plot([1, 4, 9])
+    figure.savefig(io.BytesIO(), format="png", bbox_inches="tight")
 
 
 def font_cache():

@@ -1,11 +1,16 @@
-"""Runs all cases with all kernels, and counts."""
+"""Runs tests in two worker processes, and counts. A test is a name and a function of a painter that returns, or raises,
+its complaints."""
 
 import importlib
+import json
+import os
 import shutil
-import tempfile
+import signal
+import struct
+import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 
+WORKERS = 2
 MODULES = {"IPython": "python3-ipython", "matplotlib": "python3-matplotlib", "pandas": "python3-pandas", "PIL": "python3-pil"}
 
 
@@ -13,48 +18,102 @@ def missing():
     """Packages without which nothing is tested; this is a failure, not a reason to leave tests out."""
     packages = []
     for module, package in MODULES.items():
-        try:
-            importlib.import_module(module)
-        except ImportError:
+        if importlib.util.find_spec(module) is None:
             packages.append(package)
     return packages + ([] if shutil.which("node") else ["nodejs"])
 
 
-class Tally:
-    def __init__(self):
-        self.passed = 0
-        self.failed = 0
+class Worker:
+    """A process that takes the numbers of tests from one pipe, and tells of them on another."""
 
-    def run(self, name, what):
-        """One test, which returns or raises its complaints."""
+    def __init__(self, tests, numbers, writer):
+        self.results, results = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            status = 1
+            try:
+                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                os.close(writer)  # else the numbers would have no end
+                work(tests, numbers, results)
+                status = 0
+            finally:
+                sys.stdout.flush()
+                os._exit(status)
+        os.close(results)
+        self.results = os.fdopen(self.results)
+
+
+def work(tests, numbers, results):
+    import kernel
+    import painter
+    import process
+
+    process.adopt_orphans()
+    kernel.preload()
+    painter = painter.Painter()
+    while number := os.read(numbers, 4):
+        name, test = tests[struct.unpack("i", number)[0]]
         start = time.monotonic()
-        try:
-            wrong = what() or []
-        except Exception as error:  # whatever it was, it is the finding
-            wrong = [f"{type(error).__name__}: {error}"]
-        self.count(name, wrong, time.monotonic() - start)
-
-    def count(self, name, wrong, seconds):
-        if wrong:
-            self.failed += 1
-        else:
-            self.passed += 1
-        print(f"  {'FAIL' if wrong else 'ok  '}  {name} ({seconds:.1f} s)", flush=True)
-        for line in wrong[:12]:
-            print("        " + line.replace("\n", "\n        "), flush=True)
-
-    def end(self):
-        print(f"{self.passed} passed, {self.failed} failed", flush=True)
-        return 1 if self.failed else 0
+        wrong = complaints_of(test, painter)
+        process.end_children(spared=(painter.pid,))
+        result = {"name": name, "wrong": wrong, "seconds": time.monotonic() - start}
+        os.write(results, json.dumps(result).encode() + b"\n")
+    painter.close()
 
 
-def run_steps(steps, subject):
+def complaints_of(test, painter):
+    try:
+        return [str(text)[:2000] for text in (test(painter) or [])[:12]]
+    except Exception as error:  # whatever it was, it is the finding
+        return [f"{type(error).__name__}: {error}"[:2000]]
+
+
+def run(tests):
+    """Returns how many passed and failed."""
+    reader, writer = os.pipe()
+    workers = [Worker(tests, reader, writer) for _ in range(WORKERS)]
+    os.close(reader)
+    if os.fork() == 0:
+        for number in range(len(tests)):
+            os.write(writer, struct.pack("i", number))
+        os._exit(0)
+    os.close(writer)
+    return count_results(workers, len(tests))
+
+
+def count_results(workers, number):
+    import select
+
+    passed = failed = 0
+    files = {worker.results.fileno(): worker.results for worker in workers}
+    while files:
+        for descriptor in select.select(list(files), [], [])[0]:
+            line = files[descriptor].readline()
+            if not line:
+                del files[descriptor]
+                continue
+            result = json.loads(line)
+            show(result)
+            passed, failed = (passed, failed + 1) if result["wrong"] else (passed + 1, failed)
+    return passed, failed + number - passed - failed  # what no worker told of has failed
+
+
+def show(result):
+    print(f"  {'FAIL' if result['wrong'] else 'ok  '}  {result['name']} ({result['seconds']:.1f} s)", flush=True)
+    for text in result["wrong"]:
+        print("        " + text.replace("\n", "\n        "), flush=True)
+
+
+# --- tests of steps ---------------------------------------------------------------------------------------------------
+
+
+def run_steps(steps, subject, painter):
     import check
 
     wrong = []
     for number, step in enumerate(steps, 1):
         outcome = subject.execute(step.code, step.interrupt_after)
-        wrong += [f"step {number}: {text}" for text in check.differences(step, outcome)]
+        wrong += [f"step {number}: {text}" for text in check.differences(step, outcome, painter)]
         for kind, text in (("stdout", step.late_stdout), ("stderr", step.late_stderr)):
             if text is not None:
                 wrong += check.text_differs(f"step {number}: late {kind}", text, subject.read_late(kind, text))
@@ -63,69 +122,28 @@ def run_steps(steps, subject):
     return wrong
 
 
-def closing(what, subject):
-    try:
-        return what(subject)
-    finally:
-        subject.close()
+def with_subject(make, what):
+    """`what` is called with a subject, which is closed afterwards and may have no complaints of its own."""
+
+    def test(painter):
+        subject = make()
+        try:
+            wrong = what(subject, painter) or []
+        finally:
+            subject.close()
+        complaints = subject.complaints()
+        return wrong + ([f"it wrote to its own stderr: {complaints}"] if complaints else [])
+
+    return test
 
 
-def run_with_kernels(tally, title, tests, make_kernel):
-    """Tests are names with functions of a kernel. The next kernel starts while a test is run."""
-    print(f"== {title}", flush=True)
-    with ThreadPoolExecutor(1) as starter:
-        following = starter.submit(make_kernel) if tests else None
-        for number, (name, what) in enumerate(tests, 1):
-            subject = following.result()
-            following = starter.submit(make_kernel) if number < len(tests) else None
-            tally.run(name, lambda: closing(what, subject))
-
-
-def run_with_folders(tally, title, tests):
-    print(f"== {title}", flush=True)
-    for name, what in tests:
-        with tempfile.TemporaryDirectory(prefix="cove-results-") as folder:
-            tally.run(name, lambda: what(folder))
-
-
-def tests_of_cases(cases, engine=""):
-    return [(case.name, lambda subject, case=case: run_steps(case.steps, subject)) for case in cases if case.engine in ("", engine)]
-
-
-def tests_of_channel(channel, words):
-    return [(f"channel: {name_of(test)}", lambda subject, test=test: test(subject, words)) for test in channel.TESTS]
+def tests_of_cases(title, cases, make, engine=""):
+    return [
+        (f"{title}: {case.name}", with_subject(make, lambda subject, painter, case=case: run_steps(case.steps, subject, painter)))
+        for case in cases
+        if case.engine in ("", engine)
+    ]
 
 
 def name_of(function):
     return function.__name__.replace("_", " ")
-
-
-def chosen(tests, text):
-    return [test for test in tests if text in test[0]]
-
-
-def run_all(tally, text):
-    import backend_test
-    import cases_javascript
-    import cases_python
-    import channel_test
-    import kernel
-
-    for engine in ("ipython", "builtin"):
-        tests = tests_of_cases(cases_python.CASES, engine) + tests_of_channel(channel_test, channel_test.PYTHON)
-        run_with_kernels(tally, f"Python, {engine}", chosen(tests, text), lambda: kernel.python_kernel(engine))
-    tests = tests_of_cases(cases_javascript.CASES) + tests_of_channel(channel_test, channel_test.JAVASCRIPT)
-    run_with_kernels(tally, "JavaScript", chosen(tests, text), kernel.javascript_kernel)
-    tests = [(f"backend: {name_of(test)}", test) for test in backend_test.TESTS]
-    run_with_folders(tally, "matplotlib backend for scripts", chosen(tests, text))
-
-
-def main(arguments):
-    packages = missing()
-    if packages:
-        print(f"tests/contexts: these Debian packages are needed: {' '.join(packages)}")
-        print("0 passed, 1 failed")
-        return 1
-    tally = Tally()
-    run_all(tally, arguments[0] if arguments else "")
-    return tally.end()

@@ -12,6 +12,7 @@ from outcome import Outcome, masked, status_of
 USER = 65534
 HOME = "/home/user"
 PATIENCE = 200  # seconds
+OF_LANGUAGE = {".py": {"MPLBACKEND": "module://cove_figures"}}  # so that figures come back
 
 # Its folders are its own, so that paths are those of a sandbox and cases do not meet. All of it becomes the program.
 PRELUDE = f"""
@@ -65,7 +66,8 @@ class Bare:
             file.write(case.code.encode())
         os.chmod(staged, 0o644)
         path = f"/tmp/cove-{id}{case.extension}"
-        variables = [f"{name}={value}" for name, value in (self.env | case.sandbox.get("env", {}) | case.env).items()]
+        env = self.env | OF_LANGUAGE.get(case.extension, {}) | case.sandbox.get("env", {}) | case.env
+        variables = [f"{name}={value}" for name, value in env.items()]
         words = ["unshare", "--mount", "sh", "-c", PRELUDE, "sh", staged, path, before_of(case), case.order.get("cwd", HOME),
                  self.env["PATH"], *variables, case.interpreter, path]
         given = {"input": case.stdin} if case.stdin is not None else {"stdin": subprocess.DEVNULL}

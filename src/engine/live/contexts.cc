@@ -35,8 +35,8 @@ struct Kernel {
 
 const std::vector<Kernel>& kernels() {
   static const std::vector<Kernel> kKernels = {
-      {"python", {"python3"}, ".py", kPythonKernel},
-      {"javascript", {"node"}, ".mjs", kJavascriptKernel},
+      {"python", {"python3"}, ".py", kPythonProgram},
+      {"javascript", {"node"}, ".mjs", kJavascriptProgram},
   };
   return kKernels;
 }
@@ -71,6 +71,46 @@ std::unexpected<Error> no_context(const std::string& context) {
 
 std::unexpected<Error> ended() {
   return fail(Error(Code::Conflict, "the context's interpreter has ended").hint("restart the context, or make another"));
+}
+
+constexpr int kDeepest = 100;  // that a message may be nested
+
+bool nests_too_deep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char sign = text[i];
+    if (in_string) {
+      if (sign == '\\') ++i;
+      if (sign == '"') in_string = false;
+      continue;
+    }
+    if (sign == '"') in_string = true;
+    if ((sign == '{' || sign == '[') && ++depth > kDeepest) return true;
+    if (sign == '}' || sign == ']') --depth;
+  }
+  return false;
+}
+
+// The fields that a message has, if it has them, are of the kind that they are taken for.
+bool well_formed(const Json& message) {
+  constexpr const char* kTexts[] = {"type", "id", "text", "name", "value", "traceback", "status"};
+  auto is_kind = [&](const char* name, bool (*kind)(const Json&)) {
+    auto found = message.find(name);
+    return found == message.end() || kind(*found);
+  };
+  return message.is_object() && message.contains("type") &&
+         std::ranges::all_of(kTexts, [&](const char* name) { return is_kind(name, [](const Json& value) { return value.is_string(); }); }) &&
+         is_kind("main", [](const Json& value) { return value.is_boolean(); }) &&
+         is_kind("formats", [](const Json& value) { return value.is_object(); });
+}
+
+// The user's code can write to the channel, too: what is no message is passed over.
+std::optional<Json> parse_message(std::string_view line) {
+  if (nests_too_deep(line)) return std::nullopt;
+  Json message = Json::parse(line, nullptr, false);
+  if (!well_formed(message)) return std::nullopt;
+  return message;
 }
 
 Result<void> write_kernel(View& view, const std::string& path, std::string_view program) {
@@ -157,8 +197,7 @@ class Contexts::Channel {
   void take_lines(std::vector<Json>& messages) {
     size_t from = 0;
     for (size_t end; (end = line_.find('\n', from)) != std::string::npos; from = end + 1) {
-      Json message = Json::parse(std::string_view(line_).substr(from, end - from), nullptr, false);
-      if (message.is_object()) messages.push_back(std::move(message));
+      if (auto message = parse_message(std::string_view(line_).substr(from, end - from))) messages.push_back(std::move(*message));
     }
     line_.erase(0, from);
   }

@@ -12,6 +12,7 @@
 #include "engine/live/ended_exec.h"
 #include "engine/live/live_engine.h"
 #include "engine/live/record_codec.h"
+#include "model/figures.h"
 #include "model/language.h"
 #include "sys/file.h"
 
@@ -44,6 +45,7 @@ EnforcedLimits enforced_for(const SandboxInfo& sandbox, const Limits& limits) {
 Environment whole_environment(const SandboxInfo& sandbox, const ExecOrder& order) {
   Environment env = safe_environment();
   for (const Environment* more : {&sandbox.spec.env, &order.spec.env}) env.insert(env.end(), more->begin(), more->end());
+  if (order.language == kPython) want_figures(env);
   return env;
 }
 

@@ -5,6 +5,7 @@
 #include "base/crash_point.h"
 #include "base/text.h"
 #include "engine/live/clock.h"
+#include "model/language.h"
 #include "sys/file.h"
 
 namespace cove::live {
@@ -139,7 +140,7 @@ bool fits(const ExecOrder& order, const LiveSandbox::Waiting& waiting, const San
   if (waiting.language.empty()) return true;
   return order.language == waiting.language && order.code.size() <= kLongestScript && spec.argv.size() == 2 &&
          spec.env.empty() && sandbox.env.empty() && !spec.input &&
-         !(order.language == "python" && names_encoding(order.code));
+         !(order.language == kPython && names_encoding(order.code));
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "engine/environment.h"
 #include "engine/live/admission.h"
+#include "model/figures.h"
 #include "model/language.h"
 
 namespace cove::live {
@@ -340,6 +341,7 @@ Result<void> WarmPool::start_waiting(Blank& blank, const std::string& language) 
     spec.argv = known.interpreter;
     spec.argv.push_back(script_path(spec.id, known.extension));
     spec.env = safe_environment();
+    if (language == kPython) want_figures(spec.env);
     spec.input = false;
     spec.script_follows = true;
   }

@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "base/text.h"
 #include "runtime/native/exec_failure.h"
+#include "runtime/native/figures.h"
 #include "runtime/native/native_sandbox.h"
 #include "sys/file.h"
 #include "sys/socket.h"
@@ -204,7 +205,7 @@ uint64_t NativeSandbox::layer_usage(uint64_t measured_inside) const {
   return parts_.hand->layer_usage().value_or(measured_inside);
 }
 
-Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in) {
+Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::vector<UniqueFd>& figures) {
   ExecEnded end;
   end.exec_id = in.text();
   end.wait_status = static_cast<int>(in.number());
@@ -216,6 +217,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in) {
   uint64_t disk_written = in.number();
   auto found = execs_.find(end.exec_id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
+  end.figures = read_figures(figures);
   if (parts_.spec.ends_with_exec) wait_for_close(parts_.control.get());
   if (found->second.group) {
     sys::CgroupUsage counted = COVE_TRY(found->second.group->usage());

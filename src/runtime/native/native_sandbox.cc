@@ -119,7 +119,7 @@ Result<std::optional<Event>> NativeSandbox::event_of(Reply reply) {
   Reader in(reply.body);
   switch (reply.type) {
     case Type::Exited:
-      return exec_ended(in);
+      return exec_ended(in, reply.fds);
     case Type::Failed:
       return exec_failed(in);
     case Type::Waiting:

@@ -71,7 +71,7 @@ class NativeSandbox : public Sandbox {
   Result<Reply> wait_for_reply(wire::Type type, const std::string& key);
   Result<std::optional<Reply>> read_reply();
   Result<std::optional<Event>> event_of(Reply reply);
-  Result<std::optional<Event>> exec_ended(wire::Reader& in);
+  Result<std::optional<Event>> exec_ended(wire::Reader& in, const std::vector<UniqueFd>& figures);
   Result<std::optional<Event>> exec_failed(wire::Reader& in);
   Result<std::optional<Event>> sandbox_ended();
   void take_over_exec(wire::Reader& in);

@@ -1,8 +1,8 @@
-"""A matplotlib backend for plain scripts: figures become files.
+"""A matplotlib backend for plain scripts in a sandbox: figures become files.
 
-With MPLBACKEND=module://results_backend, every figure that pyplot.show() would show, and every one that is open when
-the interpreter ends, is written as PNG into the folder $COVE_RESULTS: figure-01.png and on. Without that folder nothing
-happens. pyplot.show() does not wait, and closes what it has given.
+With MPLBACKEND=module://cove_figures, every figure that pyplot.show() would show, and every one that is open when the
+interpreter ends, is written as PNG into a folder whose name has the number of the session: figure-01.png and on. Process
+1 finds it there when the program has ended. pyplot.show() does not wait, and closes what it has given.
 """
 
 import atexit
@@ -13,6 +13,7 @@ from matplotlib._pylab_helpers import Gcf
 from matplotlib.backend_bases import FigureManagerBase
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
+FOLDER = "/tmp/.cove-figures-%d" % os.getsid(0)
 MOST_FIGURES = 32
 MOST_BYTES = 8 << 20
 
@@ -49,31 +50,29 @@ def show(*_arguments, **_named):
 def give(manager):
     """Writes the figure and closes it; what goes wrong is no concern of the script."""
     Gcf.destroy(manager.num)
-    folder = os.environ.get("COVE_RESULTS", "")
-    if not os.path.isdir(folder):
-        return
     try:
-        write(folder, manager.canvas.figure)
+        write(manager.canvas.figure)
     except Exception:
         pass
 
 
-def write(folder, figure):
+def write(figure):
     """Under the next free number, unless there are enough. Other processes write into the same folder."""
-    if os.path.exists(path_of(folder, MOST_FIGURES)):
+    if os.path.exists(path_of(MOST_FIGURES)):
         return
     data = bounded_png(figure)
+    os.makedirs(FOLDER, mode=0o700, exist_ok=True)
     for number in range(1, MOST_FIGURES + 1):
         try:
-            with open(path_of(folder, number), "xb") as file:
+            with open(path_of(number), "xb") as file:
                 file.write(data)
             return
         except FileExistsError:
             continue
 
 
-def path_of(folder, number):
-    return os.path.join(folder, "figure-%02d.png" % number)
+def path_of(number):
+    return os.path.join(FOLDER, "figure-%02d.png" % number)
 
 
 def bounded_png(figure):
