@@ -34,6 +34,9 @@ class House:
 
     def close(self):
         try:
+            if not self.server.running():
+                print(f"the server ended by itself: {self.server.process.returncode}")
+                print(read(self.server.log).decode(errors="replace")[-3000:], flush=True)
             self.server.stop()
         finally:
             self.server.remove()
