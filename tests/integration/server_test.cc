@@ -337,6 +337,20 @@ TEST_F(Server, SignalsResizesAndKills) {
   EXPECT_EQ(call("DELETE", killed).json(), result);
 }
 
+TEST_F(Server, WaitsForAnEndForAWhile) {
+  std::string sandbox = make();
+  HttpResponse ended = post(sandbox + "/execs?wait=1m", {{"shell", "echo out; exit 3"}});
+  EXPECT_EQ(ended.status, 200) << ended.body;
+  EXPECT_EQ(ended.json()["exit_code"], 3);
+  EXPECT_EQ(ended.json()["stdout"]["text"], "out\n");
+  HttpResponse running = post(sandbox + "/execs?wait=20ms", {{"shell", "sleep 60"}});
+  EXPECT_EQ(running.status, 201) << running.body;
+  EXPECT_EQ(running.json()["state"], "running");
+  EXPECT_EQ(call("DELETE", sandbox + "/execs/" + running.json()["id"].get<std::string>()).status, 200);
+  for (const char* wrong : {"soon", "-1s", "6m", "20mss"})
+    EXPECT_EQ(post(sandbox + "/execs?wait=" + wrong, {{"shell", "true"}}).status, 400) << wrong;
+}
+
 TEST_F(Server, KillsWhatItsCallerNoLongerWaitsFor) {
   std::string sandbox = make();
   auto count_running = [&] {
