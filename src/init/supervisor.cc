@@ -56,6 +56,9 @@ struct DiskTraffic {
   unsigned long long read = 0;
   unsigned long long written = 0;
 };
+// Process 1 has no power to look at the processes of others.
+bool is_own(const User& user) { return user.uid == ::getuid(); }
+
 DiskTraffic disk_traffic(pid_t pid) {
   char path[32];
   std::snprintf(path, sizeof path, "/proc/%d/io", pid);
@@ -236,9 +239,9 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   program->id = plan.request.id;
   program->group = plan.request.group;
   program->rlimits = plan.request.rlimits;
+  program->owner = plan.user;
   if (flags & wire::kExecWaits) {
     program->script = plan.request.argv.back();
-    program->owner = plan.user;
     if (!put_pipe_for_script(*program)) return failed(program->id, Stage::Request, errno);
     arming_ = true;
   }
@@ -397,7 +400,7 @@ void Supervisor::reap() {
     pid_t pid = std::exchange(ended.si_pid, 0);
     auto program = std::find_if(programs_.begin(), programs_.end(),
                                 [&](const auto& candidate) { return candidate->pid == pid && !candidate->ended; });
-    DiskTraffic traffic = program != programs_.end() ? disk_traffic(pid) : DiskTraffic{};
+    DiskTraffic traffic = program != programs_.end() && is_own((*program)->owner) ? disk_traffic(pid) : DiskTraffic{};
     int status = 0;
     struct rusage usage = {};
     ::wait4(pid, &status, 0, &usage);

@@ -50,7 +50,7 @@ class Supervisor {
     std::vector<UniqueFd> figures;  // that it left
     bool told = false;      // to the present server
     std::string script;     // the path of a script that is still to come
-    User owner;             // of it
+    User owner;
     UniqueFd code;          // where it is written to, once the program waits for it
     UniqueFd food;          // its input, whole, as long as not all of it is in the pipe
     UniqueFd mouth;         // that pipe

@@ -4,7 +4,11 @@
 #include <linux/btrfs_tree.h>
 #include <sys/ioctl.h>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
 #include <cstring>
 
@@ -134,10 +138,26 @@ std::string quota_folder(const std::string& uuid, uint64_t subvolume) {
   return concat(groups_folder(uuid), "/0_", subvolume);
 }
 
-Result<uint64_t> quota_used(const std::string& folder) {
+Result<uint64_t> quota_used(const std::string& folder) { return COVE_TRY(QuotaGauge::open(folder)).read(); }
+
+// What is accounted at the last commit, and what has been promised to writers since.
+Result<QuotaGauge> QuotaGauge::open(const std::string& folder) {
+  QuotaGauge gauge;
+  gauge.referenced_ = COVE_TRY(sys::open(folder + "/referenced", O_RDONLY));
+  gauge.promised_ = COVE_TRY(sys::open(folder + "/rsv_data", O_RDONLY));
+  return gauge;
+}
+
+Result<uint64_t> QuotaGauge::read() const {
   uint64_t used = 0;
-  // What is accounted at the last commit, and what has been promised to writers since.
-  for (const char* part : {"/referenced", "/rsv_data"}) used += COVE_TRY(read_number(folder + part));
+  for (const UniqueFd* part : {&referenced_, &promised_}) {
+    char text[32];
+    ssize_t size = ::pread(part->get(), text, sizeof text, 0);
+    if (size < 0) return fail_errno("read a quota group");
+    uint64_t number = 0;
+    std::from_chars(text, text + size, number);
+    used += number;
+  }
   return used;
 }
 

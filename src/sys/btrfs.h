@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 // The ioctls of btrfs. `file_system` is any descriptor on it; needs root.
 namespace cove::sys::btrfs {
@@ -36,6 +37,17 @@ Result<QuotaGroup> quota_group(const std::string& uuid, uint64_t subvolume);
 // Where anybody can read of a quota group what is used, and how much that is.
 std::string quota_folder(const std::string& uuid, uint64_t subvolume);
 Result<uint64_t> quota_used(const std::string& folder);
+
+// The same for somebody who asks again and again.
+class QuotaGauge {
+ public:
+  static Result<QuotaGauge> open(const std::string& folder);
+  Result<uint64_t> read() const;
+
+ private:
+  UniqueFd referenced_;
+  UniqueFd promised_;
+};
 // Kernels before 6.11 keep the groups of destroyed subvolumes: removes these.
 void remove_stale_quota_groups(int file_system, const std::string& uuid);
 

@@ -48,6 +48,22 @@ uint64_t meminfo(const std::string& text, const char* name) {
 
 }  // namespace
 
+MachineRoom RoomGauge::read() {
+  constexpr std::chrono::milliseconds kFresh(250);
+  {
+    std::lock_guard lock(mutex_);
+    if (std::chrono::steady_clock::now() - measured_ < kFresh && room_.memory > 0) return room_;
+  }
+  return measure();
+}
+
+MachineRoom RoomGauge::measure() {
+  MachineRoom room = measure_room(state_);
+  std::lock_guard lock(mutex_);
+  measured_ = std::chrono::steady_clock::now();
+  return room_ = room;
+}
+
 MachineRoom measure_room(const std::string& state) {
   MachineRoom room;
   std::string text = sys::read_file("/proc/meminfo").value_or("");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -19,6 +20,20 @@ struct MachineRoom {
   uint64_t disk_free = 0;
 };
 MachineRoom measure_room(const std::string& state);
+
+// The same, measured a moment ago if it was. Thread-safe.
+class RoomGauge {
+ public:
+  explicit RoomGauge(std::string state) : state_(std::move(state)) {}
+  MachineRoom read();
+  MachineRoom measure();
+
+ private:
+  const std::string state_;
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point measured_;
+  MachineRoom room_;
+};
 
 // Decides whether one more sandbox may run. Sums of limits are held against what the administrator configured, for the
 // server and for each project; where he configured nothing, what the machine really has left decides, because a limit

@@ -140,7 +140,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   info.binding = order.binding;
   info.created_ms = info.last_used_ms = now_ms();
   Config::Quotas quotas = COVE_TRY(quotas_of(caller.project));
-  Result<void> entered = admission_.enter(caller.project, quotas, info.spec.limits, measure_room(config_.server_folder));
+  Result<void> entered = admission_.enter(caller.project, quotas, info.spec.limits, room_.read());
   if (!entered) {
     note(caller, "request.refused", "", "", nlohmann::json({{"why", entered.error().message()}}).dump());
     return std::unexpected(entered.error());

@@ -56,7 +56,8 @@ LiveEngine::LiveEngine(const Config& config, std::unique_ptr<Store> store, std::
       store_(std::move(store)),
       runtime_(std::move(runtime)),
       pump_(std::move(pump)),
-      pool_(config_, *runtime_),
+      room_(config_.server_folder),
+      pool_(config_, *runtime_, room_),
       admission_(config_),
       tools_{*store_, *pump_, errands_, [this](const ExecInfo&, double seconds) { exec_seconds_.add(seconds); }} {
   store_->on_events([this] {

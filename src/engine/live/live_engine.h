@@ -113,6 +113,7 @@ class LiveEngine : public Engine {
   std::unique_ptr<Store> store_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Pump> pump_;
+  RoomGauge room_;
   WarmPool pool_;
   Errands errands_;
   Admission admission_;

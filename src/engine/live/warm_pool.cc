@@ -40,8 +40,7 @@ void add_limit(std::string& text, const Limit<T>& limit) {
   if (limit.named) text += '!';
 }
 
-bool memory_is_tight(const Config& config) {
-  MachineRoom room = measure_room(config.server_folder);
+bool is_tight(const MachineRoom& room) {
   return room.memory > 0 && room.memory_available * 100 < room.memory * kTightMemory;
 }
 
@@ -86,7 +85,8 @@ size_t WarmPool::Class::count() const {
   return sum;
 }
 
-WarmPool::WarmPool(const Config& config, Runtime& runtime) : config_(config), runtime_(runtime) {}
+WarmPool::WarmPool(const Config& config, Runtime& runtime, RoomGauge& room)
+    : config_(config), runtime_(runtime), room_(room) {}
 
 std::string WarmPool::class_of(const SandboxSpec& spec) {
   const bool plain = spec.name.empty() && spec.workspace.access == Access::None && !spec.nesting;
@@ -289,7 +289,7 @@ void WarmPool::refill() {
     if (Clock::now() - looked > seconds(1)) {
       looked = Clock::now();
       lock.unlock();
-      bool tight = memory_is_tight(config_);
+      bool tight = is_tight(room_.measure());
       lock.lock();
       short_of_memory_ = tight;
       std::vector<Blank> superfluous = take_superfluous();
@@ -306,6 +306,7 @@ void WarmPool::refill() {
     ++classes_[wish->class_name].making[wish->language];
     lock.unlock();
     Result<Blank> blank = make(*wish);
+    static_cast<void>(room_.measure());  // for whoever takes the next one
     lock.lock();
     Class& made_for = classes_[wish->class_name];
     --made_for.making[wish->language];

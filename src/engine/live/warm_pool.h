@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "engine/live/admission.h"
 #include "engine/live/config.h"
 #include "runtime/runtime.h"
 
@@ -36,7 +37,7 @@ struct Blank {
 // Nothing of it is on record: what a killed server leaves, the next one sweeps away.
 class WarmPool {
  public:
-  WarmPool(const Config& config, Runtime& runtime);
+  WarmPool(const Config& config, Runtime& runtime, RoomGauge& room);
   ~WarmPool() { stop(); }
 
   void start();
@@ -91,6 +92,7 @@ class WarmPool {
 
   const Config& config_;
   Runtime& runtime_;
+  RoomGauge& room_;
 
   mutable std::mutex mutex_;  // of all below
   std::condition_variable changed_;

@@ -152,7 +152,10 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
   for (const UniqueFd& fd : joins) fds.push_back(fd.get());
   COVE_TRY_NOTE("ask process 1", send_exec(exec, fds, flags));
   // What can be done now need not be done when it ends.
-  if (exec.group && (spec.script_follows || spec.command_follows)) exec.group->keep_counters_open();
+  if (exec.group && (spec.script_follows || spec.command_follows)) {
+    exec.group->keep_counters_open();
+    parts_.hand->keep_counters_open();
+  }
   // There is no end of it to keep, and process 1 wants one.
   if (spec.whole_input && parts_.spec.lifetime == Lifetime::Long) static_cast<void>(close_input(spec.id));
   execs_.emplace(spec.id, std::move(exec));
@@ -198,7 +201,13 @@ Result<void> NativeSandbox::give_command(const ExecSpec& spec) {
   return send(Writer(Type::Code).text(spec.id).text(command));
 }
 
-void NativeSandbox::forget(const std::string& exec_id) { static_cast<void>(send(Writer(Type::Forget).text(exec_id))); }
+void NativeSandbox::forget(const std::string& exec_id) {
+  static_cast<void>(send(Writer(Type::Forget).text(exec_id)));
+  auto ended = ended_groups_.find(exec_id);
+  if (ended == ended_groups_.end()) return;
+  parts_.hand->retire_exec_group(ended->second);
+  ended_groups_.erase(ended);
+}
 
 // Inside, only a layer in memory shows as a file system of its own.
 uint64_t NativeSandbox::layer_usage(uint64_t measured_inside) const {
@@ -236,7 +245,11 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   // A group counts what all of its processes moved, if it counts at all.
   end.usage.io_read_bytes = std::max(end.usage.io_read_bytes, disk_read);
   end.usage.io_write_bytes = std::max(end.usage.io_write_bytes, disk_written);
-  parts_.hand->retire_exec_group(found->second.group_name);
+  // Later, where somebody comes back to it: whoever waits for the end is told first.
+  if (parts_.spec.lifetime == Lifetime::Long)
+    ended_groups_[end.exec_id] = found->second.group_name;
+  else
+    parts_.hand->retire_exec_group(found->second.group_name);
   execs_.erase(found);
   return Event(std::move(end));
 }

@@ -80,6 +80,7 @@ class NativeSandbox : public Sandbox {
   Parts parts_;
   UniqueFd poll_;
   std::map<std::string, RunningExec> execs_;
+  std::map<std::string, std::string> ended_groups_;  // by exec: of those that were not forgotten yet
   std::vector<std::string> adopted_;
   std::deque<Event> pending_;
   uint64_t next_token_ = 1;

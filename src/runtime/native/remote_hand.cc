@@ -161,9 +161,16 @@ Result<sys::CgroupUsage> RemoteHand::usage() {
 
 // Asked for at the end of every exec, by the thread that moves everybody's output: not in cove-spawn's queue, if possible.
 Result<uint64_t> RemoteHand::layer_usage() {
+  if (usage_) return usage_->read();
   if (!usage_folder_.empty()) return sys::btrfs::quota_used(usage_folder_);
   SpawnClient::Answer answer = COVE_TRY(spawn_->ask(Type::LayerUsage, about()));
   return Reader(answer.body).number();
+}
+
+void RemoteHand::keep_counters_open() {
+  if (usage_ || usage_folder_.empty()) return;
+  Result<sys::btrfs::QuotaGauge> gauge = sys::btrfs::QuotaGauge::open(usage_folder_);
+  if (gauge) usage_ = std::move(*gauge);
 }
 
 void RemoteHand::kill() { spawn_->tell(Type::Kill, about()); }

@@ -8,6 +8,7 @@
 
 #include "runtime/native/hand.h"
 #include "runtime/native/spawn_client.h"
+#include "sys/btrfs.h"
 
 namespace cove::native {
 
@@ -36,6 +37,7 @@ class RemoteHand : public Hand {
   Result<void> set_limits(const Limits& limits) override;
   Result<sys::CgroupUsage> usage() override;
   Result<uint64_t> layer_usage() override;
+  void keep_counters_open() override;
   void kill() override;
   Result<void> destroy(Files files) override;
   Result<void> let_go(Files files) override;
@@ -63,6 +65,7 @@ class RemoteHand : public Hand {
   bool holds_ = false;
   bool has_groups_ = false;
   std::string usage_folder_;
+  std::optional<sys::btrfs::QuotaGauge> usage_;
   std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();
 };
 
