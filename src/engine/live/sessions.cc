@@ -130,11 +130,18 @@ Result<SessionInfo> Sessions::use(const Caller& caller, const std::string& id) {
 Result<void> Sessions::end(const Caller& caller, const std::string& id) {
   COVE_TRY(require(caller, Scope::Run));
   SessionInfo session = COVE_TRY(find(caller, id));
-  if (session.state == SessionState::Ended) return {};
+  if (session.state == SessionState::Ended) return finish_end(caller, session);
   Result<void> ended = end_now(caller, session, {concat("it was ended by ", caller.actor), now_ms()});
   // Somebody else was faster.
   if (!ended && ended.error().code() == Code::NotFound) return {};
   return ended;
+}
+
+// Whoever ended it may not have come to its sandbox, or is about to.
+Result<void> Sessions::finish_end(const Caller& caller, const SessionInfo& session) {
+  if (session.order.scope != SessionScope::Session) return {};
+  Turns::Turn turn = turns_.take(turn_of(session.project, binding_of(session.order, session.id)));
+  return clear_up(caller, session);
 }
 
 // The record goes first: what is left over when the server is killed in between is removed by the next one.
@@ -238,6 +245,7 @@ Result<SandboxInfo> Sessions::passing_sandbox(const Caller& caller, const Sessio
                                               const std::string& language) {
   CreateOrder create = create_order(order);
   create.language = language;
+  create.binding = concat(kCallBinding, make_id());
   create.lifecycle = {kPassing, std::chrono::milliseconds(0), OnExpire::Delete, false};
   return engine_.create(caller, std::move(create));
 }

@@ -40,7 +40,8 @@ class Sessions {
   Result<SandboxInfo> sandbox_for(const Caller& caller, const SessionInfo& session);
   // The sandbox of an agent or of the whole project, for somebody without a session.
   Result<SandboxInfo> sandbox_for(const Caller& caller, const SessionOrder& order);
-  // One that serves nobody else, to be removed after its one use; should the server be killed before that, it goes soon.
+  // One that serves nobody else, to be removed after its one use; should the server be killed before that, the next one
+  // removes it, with whatever runs there: nobody waits for it any more.
   // `language`: what it will be used for, if it is for code.
   Result<SandboxInfo> passing_sandbox(const Caller& caller, const SessionOrder& order, const std::string& language);
   // Not in the caller's time, unless there is much to do already.
@@ -63,6 +64,7 @@ class Sessions {
   Result<SandboxInfo> make(const Caller& caller, const SessionOrder& order, const std::string& session_id);
   Result<void> bind(const Caller& caller, const SessionInfo& session, const std::string& sandbox_id);
   Result<void> end_now(const Caller& caller, const SessionInfo& session, const Store::SessionEnd& end);
+  Result<void> finish_end(const Caller& caller, const SessionInfo& session);
   Result<void> clear_up(const Caller& caller, const SessionInfo& session);
   Result<void> end_execs(const Caller& caller, const SessionInfo& session);
   bool still_there(const Caller& caller, const std::string& sandbox_id);
@@ -71,13 +73,16 @@ class Sessions {
   void expire();
   void expire(const SessionRecord& record);
   bool used_since(const SessionInfo& session);
+  void remove_calls();
   void remove_orphans();
+  void remove_bound(const SandboxRecord& record);
 
   Engine& engine_;
   Store& store_;
   Turns turns_;  // by project and binding: to make the sandbox of it, or to end it
   Errands errands_;
   std::atomic<int> removals_ = 0;
+  std::vector<SandboxRecord> calls_;  // sandboxes for calls to a server that was killed
 
   std::mutex house_mutex_;
   std::condition_variable house_wake_;
