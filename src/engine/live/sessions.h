@@ -44,11 +44,16 @@ class Sessions {
   // removes it, with whatever runs there: nobody waits for it any more.
   // `language`: what it will be used for, if it is for code.
   Result<SandboxInfo> passing_sandbox(const Caller& caller, const SessionOrder& order, const std::string& language);
+  // Whether what failed with this code did so because somebody was about to stop or delete the sandbox.
+  bool worth_another_try(const Caller& caller, const std::string& sandbox_id, Code code);
   // Not in the caller's time, unless there is much to do already.
   void remove_soon(const Caller& caller, const std::string& sandbox_id);
 
   // `order.placed` is the caller's; session and environment are added.
   Result<std::shared_ptr<Exec>> exec(const Caller& caller, const SessionInfo& session, const ExecOrder& order);
+  // The same in the sandbox that was just found for it.
+  Result<std::shared_ptr<Exec>> exec_in(const Caller& caller, const SessionInfo& session, const std::string& sandbox_id,
+                                        const ExecOrder& order);
   // Those of this session in the sandbox that it has now.
   Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& id, Engine::ExecFilter filter,
                                     const std::string& after, size_t limit);
@@ -67,7 +72,6 @@ class Sessions {
   Result<void> finish_end(const Caller& caller, const SessionInfo& session);
   Result<void> clear_up(const Caller& caller, const SessionInfo& session);
   Result<void> end_execs(const Caller& caller, const SessionInfo& session);
-  bool still_there(const Caller& caller, const std::string& sandbox_id);
 
   void keep_house();
   void expire();
