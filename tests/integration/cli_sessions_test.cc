@@ -1,6 +1,5 @@
 // `cove session` and `cove execute`, for root and for an ordinary user.
-#include <fcntl.h>
-#include <sys/file.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -16,13 +15,12 @@ namespace {
 using testing::HasSubstr;
 using Words = std::vector<std::string>;
 
-// Each test has a state folder of its own, and so a server of its own, which its first command starts and which ends
-// with its last sandbox.
+// Each test has a state folder of its own, and so a server of its own, which its first command starts.
 class CliSessions : public ForEverybody {
  protected:
   CliSessions() : state_(folder()), options_(GetParam().options) {
     EXPECT_EQ(::chmod(state_.c_str(), 0711), 0);
-    for (const char* name : {"COVE_HOST=", "COVE_API_KEY=", "COVE_PROJECT=", "COVE_DIRECT=", "COVE_IDLE_EXIT=1s"})
+    for (const char* name : {"COVE_HOST=", "COVE_API_KEY=", "COVE_PROJECT=", "COVE_DIRECT="})
       options_.env.push_back(name);
     options_.env.push_back("COVE_STATE=" + state_);
   }
@@ -31,15 +29,20 @@ class CliSessions : public ForEverybody {
     std::istringstream left(cove({"ls", "-aq"}).out);
     for (std::string id; left >> id;) words.push_back(id);
     if (words.size() > 2) cove(words);
-    EXPECT_TRUE(comes_true([&] { return lock_is_free(); })) << "the server does not end";
+    end_server();
     ForEverybody::TearDown();
   }
-  // A server holds it as long as it lives.
-  bool lock_is_free() const {
-    int fd = ::open((state_ + "/server/lock").c_str(), O_RDONLY | O_CLOEXEC);
-    bool free = fd < 0 || ::flock(fd, LOCK_EX | LOCK_NB) == 0;
-    ::close(fd);
-    return free;
+  // As an administrator ends it; cove-spawn, which started it, goes last.
+  void end_server() const {
+    pid_t server = 0, spawn = 0;
+    std::ifstream(state_ + "/server/lock") >> server;
+    if (server <= 0) return;
+    std::ifstream status("/proc/" + std::to_string(server) + "/status");
+    for (std::string word; status >> word && spawn == 0;)
+      if (word == "PPid:") status >> spawn;
+    if (spawn <= 1) return;
+    ::kill(server, SIGTERM);
+    EXPECT_TRUE(comes_true([&] { return ::access(("/proc/" + std::to_string(spawn) + "/exe").c_str(), F_OK) != 0; }));
   }
   Outcome cove(const Words& args, const std::string& input = {}) const {
     ChildOptions options = options_;

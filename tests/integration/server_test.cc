@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
 #include <thread>
 
@@ -379,6 +381,32 @@ TEST_F(Server, KillsWhatHasJustBeenStarted) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(call("DELETE", hog).status, 200);
   EXPECT_EQ(run(sandbox, {{"shell", "pgrep -x sleep | wc -l"}})["stdout"]["text"], "0\n");
+}
+
+// The same for certain: process 1 has the kill before it has started the program.
+TEST_F(Server, KillsWhatProcess1HasNotStartedYet) {
+  COVE_NEEDS_ROOT();
+  std::string sandbox = make();
+  start(sandbox, {{"argv", {"sleep", "98761"}}});
+  auto parent_of_sleep = [] {
+    std::string pid = test::run({"pgrep", "-fx", "sleep 98761"}).out;
+    return pid.empty() ? 0
+                       : std::atoi(test::run({"ps", "-o", "ppid=", "-p", pid.substr(0, pid.find('\n'))}).out.c_str());
+  };
+  pid_t process_1 = 0;
+  for (int i = 0; i < 500 && process_1 <= 1; ++i) process_1 = parent_of_sleep();
+  ASSERT_GT(process_1, 1);
+  ASSERT_EQ(::kill(process_1, SIGSTOP), 0);
+  std::string exec = start(sandbox, {{"shell", "sleep 98762 & setsid sleep 98763 & sleep 98764"}});
+  std::thread later([&] {
+    ::usleep(200'000);
+    ::kill(process_1, SIGCONT);
+  });
+  HttpResponse killed = call("DELETE", exec);
+  later.join();
+  EXPECT_EQ(killed.status, 200) << killed.body;
+  EXPECT_EQ(killed.json().value("status", ""), "killed") << killed.body;
+  EXPECT_EQ(run(sandbox, {{"shell", "pgrep -x sleep | wc -l"}})["stdout"]["text"], "1\n");
 }
 
 TEST_F(Server, KillsWhatItsCallerNoLongerWaitsFor) {
