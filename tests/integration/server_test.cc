@@ -370,6 +370,7 @@ TEST_F(Server, KillsWhatHasJustBeenStarted) {
     threads.emplace_back([&, i] {
       for (int j = 0; j < kTimes; ++j) {
         json body = {{"shell", "sleep 1001 & setsid sleep 1002 & sleep 1003"}};
+        if (j % 2 == 0) body = {{"argv", {"sleep", "1004"}}};
         if ((i + j) % 4 == 0) body["pty"] = {{"rows", 24}, {"cols", 80}};
         std::string exec = start(sandbox, body);
         ::usleep(static_cast<unsigned>(i * j) * 2000);
@@ -397,7 +398,7 @@ TEST_F(Server, KillsWhatProcess1HasNotStartedYet) {
   for (int i = 0; i < 500 && process_1 <= 1; ++i) process_1 = parent_of_sleep();
   ASSERT_GT(process_1, 1);
   ASSERT_EQ(::kill(process_1, SIGSTOP), 0);
-  std::string exec = start(sandbox, {{"shell", "sleep 98762 & setsid sleep 98763 & sleep 98764"}});
+  std::string exec = start(sandbox, {{"argv", {"sleep", "98762"}}});
   std::thread later([&] {
     ::usleep(200'000);
     ::kill(process_1, SIGCONT);
