@@ -38,7 +38,11 @@ class Execution {
     }
     request_.order.placed = placement.why;
     auto exec = COVE_TRY(start());
-    if (COVE_TRY(wait_for_end(call_, *exec, live::OnDisconnect::Kill)) == Waited::Left) return {};
+    Checked<Waited> waited = wait_for_end(call_, *exec, live::OnDisconnect::Kill);
+    // The server stops, and a sandbox for this call alone goes with it.
+    if (!waited && request_.passing)
+      return refuse(503, "unavailable", "the server stops, and what ran for this call ends");
+    if (COVE_TRY(std::move(waited)) == Waited::Left) return {};
     return call_.respond(200, COVE_TRY(result_with_files(*exec)));
   }
 
@@ -72,14 +76,17 @@ class Execution {
     for (int i = 0;; ++i) {
       COVE_TRY(find_sandbox());
       Checked<std::shared_ptr<live::Exec>> exec = start_there();
-      bool gone = !exec && !call_.engine().find(call_.caller, sandbox_.spec.id);
-      if (!gone || request_.passing || i == kTries) return exec;
+      if (exec || request_.passing || i == kTries) return exec;
+      Code code = exec.error().status == 409 ? Code::Conflict : Code::Internal;
+      if (!call_.api.sessions->worth_another_try(call_.caller, sandbox_.spec.id, code)) return exec;
     }
   }
 
   Checked<std::shared_ptr<live::Exec>> start_there() {
     COVE_TRY(prepare());
-    return COVE_TRY(call_.engine().exec(call_.caller, sandbox_.spec.id, order()));
+    if (session_)
+      return COVE_TRY(call_.api.sessions->exec_in(call_.caller, *session_, sandbox_.spec.id, request_.order));
+    return COVE_TRY(call_.engine().exec(call_.caller, sandbox_.spec.id, request_.order));
   }
 
   Outcome find_sandbox() {
@@ -101,7 +108,8 @@ class Execution {
   // Files go in; then a look at what there is, to know afterwards what is new.
   Outcome prepare() {
     if (request_.files.empty() && !wants_files()) return {};
-    if (is_blank() && request_.files.empty() && wants_changes() && call_.api.homes.find(home_key(), folder_, before_)) return {};
+    if (is_blank() && request_.files.empty() && wants_changes() && call_.api.homes.find(home_key(), folder_, before_))
+      return {};
     Lease lease = COVE_TRY(call_.engine().files(call_.caller, sandbox_.spec.id, "", Scope::Run));
     folder_ = working_folder(*lease.view);
     for (const InputFile& file : request_.files) COVE_TRY(put(lease, file));
@@ -152,8 +160,8 @@ class Execution {
     Produced produced = wants_changes() ? collect_changed(*lease->view, folder_, before_)
                                         : collect_matching(*lease->view, folder_, *request_.outputs);
     for (const Document& file : produced.files)
-      note_file(call_, *lease, "file.read", {{"path", concat(folder_, "/", file["path"].get<std::string>())},
-                                             {"bytes", file["size"]}});
+      note_file(call_, *lease, "file.read",
+                {{"path", concat(folder_, "/", file["path"].get<std::string>())}, {"bytes", file["size"]}});
     return produced;
   }
 

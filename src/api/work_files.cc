@@ -147,6 +147,9 @@ void collect_match(View& view, const std::string& folder, const FileEntry& match
     return collection.leave_out(path, S_ISLNK(mode) ? "it is a link" : "it is neither a file nor a folder");
   Walk walk(view, Walk::Private::Taken);
   walk.through(below(folder, path), path, [&](const std::string& each, const FileEntry&) { collection.add(each); });
+  if (!walk.whole())
+    collection.leave_out(concat("all of ", path), concat("it has more than ", kMostEntries,
+                                                         " entries, or is deeper than ", kDeepest, " folders"));
 }
 
 }  // namespace
@@ -176,8 +179,8 @@ Produced collect_changed(View& view, const std::string& folder, const Surroundin
   if (before.whole && after.whole)
     for (const std::string& path : changed_paths(before, after)) collection.add(path);
   else
-    collection.leave_out("what has changed",
-                         concat("the working folder has more than ", kMostEntries, " entries: name files as 'outputs'"));
+    collection.leave_out("what has changed", concat("the working folder has more than ", kMostEntries,
+                                                    " entries: name files as 'outputs'"));
   return collection.finish();
 }
 

@@ -14,10 +14,10 @@
 // cove-host --judge … --shell TEXT                      a command by its name, where it is harmless
 // cove-host [--names] [--in FOLDER] PROGRAM ARGUMENT…   a program by its full path, behind the same fence; --names: it
 //                                                       may read the names of users
-// What the judgement was is written to FD, as "yes WHY" or "no WHY". PATH is absolute, as the host or the sandbox sees it;
-// the sandbox has the workspace at --seen-at.
-// Descriptor 3 is the workspace; FOLDER is below it. Exits as the program does; with 125, and a line on standard error,
-// where nothing was run.
+// "--" may stand before the command or the program.
+// What the judgement was is written to FD, as "yes WHY" or "no WHY". PATH is absolute, as the host or the sandbox sees
+// it; the sandbox has the workspace at --seen-at. Descriptor 3 is the workspace; FOLDER is below it. Exits as the
+// program does; with 125, and a line on standard error, where nothing was run.
 namespace {
 
 using namespace cove;
@@ -51,6 +51,7 @@ Words parse(int argc, char** argv) {
   value("--seen-at", [&](const char* text) { words.seen_at = text; });
   value("--in", [&](const char* text) { words.folder = text; });
   value("--shell", [&](const char* text) { words.shell = text; });
+  if (next < argc && std::strcmp(argv[next], "--") == 0) ++next;
   words.command.assign(argv + next, argv + argc);
   return words;
 }

@@ -5,7 +5,7 @@ import random
 import threading
 import time
 
-from model import Sandbox, make_exec
+from model import Sandbox, Session, make_exec
 from server import ServerGone, UnixConnection
 
 MOST_EXECS = 12  # of one sandbox at a time, that were not looked at yet
@@ -22,7 +22,8 @@ class Load:
         self.ending = threading.Event()
         self.broken = []      # answers with 5xx: right only where the server dies
         self.wrong = []       # answers that are never right
-        workers = [self.lives, self.lives, self.execs, self.files, self.cycles, self.administration]
+        workers = [self.lives, self.lives, self.execs, self.files, self.cycles, self.administration,
+                   self.sessions, self.sessions, self.calls]
         self.threads = [threading.Thread(target=self.guard, args=(worker, i), daemon=True) for i, worker in enumerate(workers)]
 
     def start(self):
@@ -79,10 +80,11 @@ class Load:
         self.model.note("deleted", sandbox=sandbox.id)
         self.model.expect_event("sandbox.deleted", sandbox.id)
 
-    def run(self, client, sandbox, wait):
+    def run(self, client, sandbox, wait, session=None):
         exec = make_exec(f"t{self.model.number()}")
+        exec.session = session
         sandbox.execs.append(exec)
-        path = f"/v1/sandboxes/{sandbox.id}/execs"
+        path = f"/v1/sessions/{session.id}/execs" if session else f"/v1/sandboxes/{sandbox.id}/execs"
         if not wait:
             answer = self.call(client, (201,), "POST", path, exec.body()).json()
             exec.id = answer["id"]
@@ -95,8 +97,38 @@ class Load:
             if not right and not exec.may_die:
                 raise AssertionError(f"exec {exec.tag}: {answer['status']} {answer['exit_code']}, {answer['stdout']['bytes']} bytes")
         exec.acknowledged = True
+        if session and self.model.saw_bound(session, answer["sandbox_id"]) != answer["sandbox_id"]:
+            raise AssertionError(f"session {session.name} ran in {answer['sandbox_id']}; {sandbox.name} is {sandbox.id}")
         self.model.note("executed", sandbox=sandbox.id, exec=exec.id, tag=exec.tag, waited=wait)
         self.model.expect_event("exec.started", sandbox.id, exec.id)
+
+    # --- of sessions ---
+
+    def start_session(self, client, name):
+        scope = random.choice(["session", "session", "agent", "shared"])
+        agent = name if scope == "session" else f"agent{random.randrange(2)}"
+        session = self.model.add_session(Session(name, scope, agent))
+        session.id = self.call(client, (201,), "POST", "/v1/sessions", session.body).json()["id"]
+        session.fate = "there"
+        self.model.expect_session_event("session.started", session)
+        self.model.note("session", session=session.id, name=name, scope=scope, agent=agent)
+        return session
+
+    def end_session(self, client, session):
+        sandbox = self.model.sandboxes.get("of " + session.binding)
+        own = sandbox and session.scope == "session"
+        for exec in sandbox.execs if sandbox else ():
+            exec.may_die |= own or exec.session is session
+        session.fate = "going"
+        if own:
+            sandbox.fate = "ending"
+        self.call(client, (204,), "DELETE", f"/v1/sessions/{session.id}")
+        session.fate = "gone"
+        self.model.expect_session_event("session.ended", session)
+        if own:
+            sandbox.fate = "gone"
+            self.model.expect_event("sandbox.deleted", sandbox.id)
+        self.model.note("session ended", session=session.id)
 
     def write(self, client, sandbox, path):
         content = random.randbytes(random.choice([0, 1, 100, 5000, 70000, 300000]))
@@ -172,6 +204,29 @@ class Load:
             else:
                 self.change(client, sandbox, "start", "running")
             self.ending.wait(0.01)
+
+    def sessions(self, client, number):
+        while not self.ending.is_set():
+            mine = [s for s in self.model.all_sessions() if s.name.startswith(f"s{number}-") and s.fate == "there"]
+            if len(mine) < 4:
+                mine.append(self.start_session(client, f"s{number}-{self.model.number()}"))
+            session = random.choice(mine)
+            sandbox = self.model.sandbox_of(session)
+            if len(sandbox.execs) < MOST_EXECS:
+                self.run(client, sandbox, wait=random.random() < 0.4, session=session)
+            if random.random() < 0.5:
+                self.end_session(client, random.choice(mine))
+
+    def calls(self, client, number):
+        """Each in a sandbox of its own, that is gone afterwards."""
+        while not self.ending.is_set():
+            word = f"c{self.model.number()}"
+            body = {"argv": ["sh", "-c", f"sleep 0.0{random.randrange(3)}; echo {word}; echo {word} > {word}"]}
+            answer = self.call(client, (200,), "POST", "/v1/execute", body).json()
+            if answer["stdout"]["text"] != word + "\n" or [file["path"] for file in answer["files"]] != [word]:
+                raise AssertionError(f"execute of {word}: {answer}")
+            self.model.note("called", word=word, sandbox=answer["sandbox_id"])
+            self.model.expect_event("sandbox.created", answer["sandbox_id"])
 
     def administration(self, client, number):
         while not self.ending.is_set():

@@ -12,6 +12,7 @@ import time
 from server import ServerGone
 
 LIMITS = {"memory": "64m", "disk": "64m", "processes": 64}
+CALL_PATIENCE = 20
 END_PATIENCE = 90  # seconds for programs that were left to run
 
 
@@ -26,7 +27,8 @@ class Exec:
         self.terminal = terminal  # what a server that is killed had just read from one is lost
         self.id = None
         self.acknowledged = False
-        self.may_die = False  # somebody asked for the end of its sandbox
+        self.session = None   # that it runs in
+        self.may_die = False  # somebody asked for the end of its sandbox, or of its session
         self.done = False     # its end was seen, and was right
 
     def body(self):
@@ -72,16 +74,45 @@ class Sandbox:
         self.execs = []
 
 
+class Session:
+    """Knows itself again by a label: its start has no key."""
+
+    def __init__(self, name, scope, agent):
+        self.name = name
+        self.scope = scope
+        self.binding = {"session": f"session {name}", "agent": f"agent {agent}", "shared": "shared"}[scope]
+        self.body = {"scope": scope, "agent": agent, "labels": {"crash": name}, "limits": LIMITS}
+        self.id = None
+        self.fate = "wanted"  # wanted, there, going, gone
+        self.bound = False    # its sandbox was seen
+
+
+class BoundSandbox(Sandbox):
+    """One that nobody created: the first use of a scope makes it."""
+
+    def __init__(self, session):
+        super().__init__("of " + session.binding)
+        self.binding = session.binding
+        self.labels = {"cove.scope": session.scope}
+        if session.scope != "shared":
+            self.labels["cove.agent"] = session.body["agent"]
+        if session.scope == "session":
+            self.labels |= {"cove.session": session.id, **session.body["labels"]}
+        self.body = {"name": None, "labels": self.labels}
+
+
 class Model:
     """Safe for threads: each sandbox has one thread that changes it, besides execs and files of the common ones."""
 
     def __init__(self, folder):
         self.lock = threading.Lock()
         self.sandboxes = {}
+        self.sessions = {}
         self.gone = set()   # ids of those that were deleted, and seen to be
         self.keys = {}      # id: whether it was revoked ("no", "maybe", "yes")
         self.projects = {}  # id: the quotas that it may have; None where it may be missing
         self.events = []    # (kind, sandbox, exec) that must be on the stream
+        self.session_events = []  # (kind, session), too
         self.journal_path = os.path.join(folder, "journal")
         self.journal = os.open(self.journal_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         self.counter = 0
@@ -105,10 +136,45 @@ class Model:
         with self.lock:
             self.events.append((kind, sandbox, exec))
 
+    def expect_session_event(self, kind, session):
+        with self.lock:
+            self.session_events.append((kind, session.id))
+
+    def saw_bound(self, session, id):
+        """The sandbox that serves it is this one. Others may be told at the same time; all must be told the same."""
+        sandbox = self.sandbox_of(session)
+        with self.lock:
+            is_new = sandbox.id is None
+            if is_new:
+                sandbox.id, sandbox.fate = id, "there"
+        if is_new:
+            self.expect_event("sandbox.created", id)
+        if not session.bound:
+            self.expect_session_event("session.bound", session)
+        session.bound = True
+        return sandbox.id
+
     def add(self, sandbox):
         with self.lock:
             self.sandboxes[sandbox.name] = sandbox
         return sandbox
+
+    def add_session(self, session):
+        with self.lock:
+            self.sessions[session.name] = session
+        return session
+
+    def all_sessions(self):
+        with self.lock:
+            return list(self.sessions.values())
+
+    def sandbox_of(self, session):
+        """The one that serves it, whether it is there yet or not."""
+        with self.lock:
+            name = "of " + session.binding
+            if name not in self.sandboxes:
+                self.sandboxes[name] = BoundSandbox(session)
+            return self.sandboxes[name]
 
     def let_go(self, sandbox):
         with self.lock:
@@ -136,6 +202,8 @@ class Verifier:
         self.wrong.append(text)
 
     def verify(self):
+        self.wait_for_calls()
+        self.resolve_sessions()
         self.resolve_creates()
         self.look_at_sandboxes()
         for sandbox in self.model.there():
@@ -165,11 +233,11 @@ class Verifier:
         """What a client does that got no answer: it asks again, with the same key."""
         by_name = {}
         for sandbox in self.list().values():
-            if sandbox["name"] in by_name:
+            if sandbox["name"] and sandbox["name"] in by_name:
                 self.complain(f"there are two sandboxes {sandbox['name']}")
             by_name[sandbox["name"]] = sandbox["id"]
         for sandbox in self.model.all():
-            if sandbox.fate not in ("wanted", "there"):
+            if sandbox.fate not in ("wanted", "there") or isinstance(sandbox, BoundSandbox):
                 continue
             answer = self.client.call("POST", "/v1/sandboxes", sandbox.body, {"Idempotency-Key": sandbox.key})
             if answer.status not in (200, 201):
@@ -184,6 +252,87 @@ class Verifier:
             sandbox.id = made
             sandbox.fate = "there"
 
+    # --- sessions ---
+
+    def wait_for_calls(self):
+        """Sandboxes of calls that a killed server did not answer: they go by themselves."""
+        until = time.monotonic() + CALL_PATIENCE
+        while left := [id for id, there in self.list().items() if not there["name"] and not there["labels"]]:
+            if time.monotonic() > until:
+                return self.complain(f"sandboxes of calls that nobody waits for are left: {left}")
+            time.sleep(0.02)
+        return None
+
+    def list_sessions(self):
+        found, after = {}, ""
+        while True:
+            page = self.client.expect(200, "GET", f"/v1/sessions?state=active&limit=1000{after}").json()
+            for session in page["sessions"]:
+                if session["labels"]["crash"] in found:
+                    self.complain(f"session {session['labels']['crash']} is listed twice")
+                found[session["labels"]["crash"]] = session
+            if not page["next"]:
+                return found
+            after = "&after=" + page["next"]
+
+    def resolve_sessions(self):
+        found = self.list_sessions()
+        for session in self.model.all_sessions():
+            there = found.pop(session.name, None)
+            if session.fate == "wanted" and there:
+                session.id, session.fate = there["id"], "there"
+                self.model.expect_session_event("session.started", session)
+            if session.fate == "there":
+                self.look_at_session(session, there)
+            elif session.fate == "going":
+                self.finish_session(session)
+            elif there:
+                self.complain(f"session {session.name} {session.id} was ended, and is active")
+            if session.fate in ("wanted", "gone"):
+                del self.model.sessions[session.name]
+        for there in found.values():
+            self.complain(f"session {there['id']} was ended or never asked for, and is active")
+
+    def look_at_session(self, session, there):
+        """It goes on in the sandbox that it had, or gets the one that was about to be made."""
+        if not there or there["id"] != session.id or there["scope"] != session.scope:
+            return self.complain(f"session {session.name} {session.id} was acknowledged, and is {there}")
+        sandbox = self.model.sandboxes.get("of " + session.binding)
+        if not sandbox:
+            if session.scope == "session" and there["sandbox_id"]:
+                self.complain(f"session {session.name} was not used, and has sandbox {there['sandbox_id']}")
+            return None
+        made = [id for id, one in self.list().items() if one["labels"] == sandbox.labels]
+        body = {"argv": ["true"], "stdin": None}
+        answer = self.client.call("POST", f"/v1/sessions/{session.id}/execs?wait=true", body)
+        if answer.status != 200 or answer.json()["exit_code"] != 0:
+            return self.complain(f"true in session {session.name} ({session.scope}): {answer}")
+        used = answer.json()["sandbox_id"]
+        if self.model.saw_bound(session, used) != used or made and made != [used]:
+            self.complain(f"session {session.name} uses {used}; {sandbox.name} was {sandbox.id}, there were {made}")
+        return None
+
+    def finish_session(self, session):
+        """Its end was asked for, and not acknowledged: asked for again."""
+        answer = self.client.call("DELETE", f"/v1/sessions/{session.id}")
+        if answer.status != 204:
+            self.complain(f"end of session {session.name}, repeated: {answer}")
+        self.look_at_end(session)
+
+    def look_at_end(self, session):
+        session.fate = "gone"
+        self.model.expect_session_event("session.ended", session)
+        there = self.client.expect(200, "GET", f"/v1/sessions/{session.id}").json()
+        if there["state"] != "ended":
+            self.complain(f"session {session.name} was ended, and is {there}")
+        if self.client.call("POST", f"/v1/sessions/{session.id}/execs", {"argv": ["true"]}).status != 409:
+            self.complain(f"session {session.name} was ended, and can be used")
+        sandbox = self.model.sandboxes.get("of " + session.binding)
+        if session.scope == "session" and sandbox:
+            sandbox.fate = "gone" if sandbox.id else "never"
+            if sandbox.id:
+                self.model.expect_event("sandbox.deleted", sandbox.id)
+
     def look_at_sandboxes(self):
         found = self.list()
         for sandbox in self.model.all():
@@ -194,8 +343,8 @@ class Verifier:
                 self.finish_delete(sandbox, there)
             elif there:
                 self.complain(f"sandbox {sandbox.name} {sandbox.id} was deleted, and is there")
-            if sandbox.fate == "gone":
-                if self.client.call("GET", f"/v1/sandboxes/{sandbox.name}").status != 404:
+            if sandbox.fate in ("gone", "never"):
+                if sandbox.body["name"] and self.client.call("GET", f"/v1/sandboxes/{sandbox.name}").status != 404:
                     self.complain(f"sandbox {sandbox.name} was deleted, and is found")
                 self.model.let_go(sandbox)
         for there in found.values():
@@ -207,7 +356,7 @@ class Verifier:
             self.complain(f"sandbox {sandbox.name} {sandbox.id} was acknowledged, and is missing")
             sandbox.fate = "gone"
             return
-        if there["name"] != sandbox.name or there["labels"] != sandbox.body["labels"]:
+        if there["name"] != sandbox.body["name"] or there["labels"] != sandbox.body["labels"]:
             self.complain(f"sandbox {sandbox.name} became {there}")
         if there["state"] not in sandbox.states:
             self.complain(f"sandbox {sandbox.name} {sandbox.id} is {there['state']} ({there['reason']}), not {sandbox.states}")
@@ -349,10 +498,15 @@ class Verifier:
                 time.sleep(0.02 if sandbox.execs else 0)
             for exec in sandbox.execs:
                 self.complain(f"exec {exec.id} ({exec.tag}) of {sandbox.name} does not end")
+        for session in self.model.all_sessions():
+            self.client.expect(204, "DELETE", f"/v1/sessions/{session.id}")
+            self.look_at_end(session)
         for sandbox in self.model.there():
             self.client.expect(204, "DELETE", f"/v1/sandboxes/{sandbox.id}")
             sandbox.fate = "gone"
             self.model.expect_event("sandbox.deleted", sandbox.id)
+        if left := self.list():
+            self.complain(f"sandboxes are left: {left}")
         self.look_at_traces()
         self.client.close()
         return self.wrong
@@ -390,9 +544,13 @@ class Database:
         if count and (least != 1 or most != count):
             wrong.append(f"events {least} to {most} are {count}")
         there = set(self.connection.execute("SELECT kind, sandbox_id, exec_id FROM events"))
+        of_sessions = set(self.connection.execute("SELECT kind, json_extract(data, '$.session') FROM events "
+                                                  "WHERE kind LIKE 'session.%'"))
         with model.lock:
             wrong += [f"event {event} is missing" for event in model.events if event not in there]
             model.events = []
+            wrong += [f"event {event} is missing" for event in model.session_events if event not in of_sessions]
+            model.session_events = []
         return wrong
 
     def events_of_default(self):

@@ -1,12 +1,16 @@
 // The server's API as its callers meet it: every endpoint, and what goes wrong at each.
+#include "support/server.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <thread>
 
 #include "base/encoding.h"
 #include "support/child.h"
-#include "support/server.h"
 
 namespace cove::test {
 namespace {
@@ -88,7 +92,8 @@ void expect_problem(const HttpResponse& response, int status, const std::string&
 // --- sessions --------------------------------------------------------------------------------------------------------
 
 TEST_F(Server, SessionsHaveASandboxOfTheirOwn) {
-  json first = post("/v1/sessions", {{"agent", "one"}}).json(), second = post("/v1/sessions", {{"agent", "two"}}).json();
+  json first = post("/v1/sessions", {{"agent", "one"}}).json(),
+       second = post("/v1/sessions", {{"agent", "two"}}).json();
   ASSERT_EQ(first["state"], "active");
   EXPECT_TRUE(first["sandbox_id"].is_null());
   auto in = [&](const json& session, const std::string& shell) {
@@ -126,9 +131,10 @@ TEST_F(Server, AgentsAndAllShareTheirSandboxes) {
 }
 
 TEST_F(Server, ExecutesInOneCall) {
-  HttpResponse response = post("/v1/execute", {{"language", "python"},
-                                               {"code", "print(open('in.txt').read()); open('out.txt', 'w').write('made')"},
-                                               {"files", {{{"path", "in.txt"}, {"text", "given"}}}}});
+  HttpResponse response =
+      post("/v1/execute", {{"language", "python"},
+                           {"code", "print(open('in.txt').read()); open('out.txt', 'w').write('made')"},
+                           {"files", {{{"path", "in.txt"}, {"text", "given"}}}}});
   ASSERT_EQ(response.status, 200) << response.body;
   json result = response.json();
   EXPECT_EQ(result["stdout"]["text"], "given\n");
@@ -261,7 +267,9 @@ TEST_F(Server, RunsCommandsAndCode) {
 
 TEST_F(Server, StreamsOutputWithNumbers) {
   std::string sandbox = make();
-  HttpStream stream(socket(), {"POST", sandbox + "/execs", {{"accept", "text/event-stream"}},
+  HttpStream stream(socket(), {"POST",
+                               sandbox + "/execs",
+                               {{"accept", "text/event-stream"}},
                                R"({"shell":"echo out; echo err >&2; exit 2","stdin":null})"});
   EXPECT_EQ(stream.status(), 200);
   std::map<std::string, std::string> text;
@@ -351,16 +359,67 @@ TEST_F(Server, WaitsForAnEndForAWhile) {
     EXPECT_EQ(post(sandbox + "/execs?wait=" + wrong, {{"shell", "true"}}).status, 400) << wrong;
 }
 
+// A kill that comes before the program has joined its control group, which takes long where others use up the
+// processor; and all that it may have started meanwhile.
+TEST_F(Server, KillsWhatHasJustBeenStarted) {
+  constexpr int kThreads = 3, kTimes = 8;
+  std::string sandbox = make({{"limits", {{"cpus", 0.2}, {"processes", 500}}}});
+  std::string hog = start(sandbox, {{"shell", "while :; do :; done & while :; do :; done"}});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i)
+    threads.emplace_back([&, i] {
+      for (int j = 0; j < kTimes; ++j) {
+        json body = {{"shell", "sleep 1001 & setsid sleep 1002 & sleep 1003"}};
+        if (j % 2 == 0) body = {{"argv", {"sleep", "1004"}}};
+        if ((i + j) % 4 == 0) body["pty"] = {{"rows", 24}, {"cols", 80}};
+        std::string exec = start(sandbox, body);
+        ::usleep(static_cast<unsigned>(i * j) * 2000);
+        HttpResponse killed = call("DELETE", exec);
+        EXPECT_EQ(killed.status, 200) << killed.body;
+        EXPECT_EQ(killed.json().value("status", ""), "killed") << killed.body;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(call("DELETE", hog).status, 200);
+  EXPECT_EQ(run(sandbox, {{"shell", "pgrep -x sleep | wc -l"}})["stdout"]["text"], "0\n");
+}
+
+// The same for certain: process 1 has the kill before it has started the program.
+TEST_F(Server, KillsWhatProcess1HasNotStartedYet) {
+  COVE_NEEDS_ROOT();
+  std::string sandbox = make();
+  start(sandbox, {{"argv", {"sleep", "98761"}}});
+  auto parent_of_sleep = [] {
+    std::string pid = test::run({"pgrep", "-fx", "sleep 98761"}).out;
+    return pid.empty() ? 0
+                       : std::atoi(test::run({"ps", "-o", "ppid=", "-p", pid.substr(0, pid.find('\n'))}).out.c_str());
+  };
+  pid_t process_1 = 0;
+  for (int i = 0; i < 500 && process_1 <= 1; ++i) process_1 = parent_of_sleep();
+  ASSERT_GT(process_1, 1);
+  ASSERT_EQ(::kill(process_1, SIGSTOP), 0);
+  std::string exec = start(sandbox, {{"argv", {"sleep", "98762"}}});
+  std::thread later([&] {
+    ::usleep(200'000);
+    ::kill(process_1, SIGCONT);
+  });
+  HttpResponse killed = call("DELETE", exec);
+  later.join();
+  EXPECT_EQ(killed.status, 200) << killed.body;
+  EXPECT_EQ(killed.json().value("status", ""), "killed") << killed.body;
+  EXPECT_EQ(run(sandbox, {{"shell", "pgrep -x sleep | wc -l"}})["stdout"]["text"], "1\n");
+}
+
 TEST_F(Server, KillsWhatItsCallerNoLongerWaitsFor) {
   std::string sandbox = make();
-  auto count_running = [&] {
-    return call("GET", sandbox + "/execs?state=running").json()["execs"].size();
-  };
-  HttpStream kept(socket(), {"POST", sandbox + "/execs", {{"accept", "text/event-stream"}},
-                             R"({"shell":"echo go; sleep 60"})"});
+  auto count_running = [&] { return call("GET", sandbox + "/execs?state=running").json()["execs"].size(); };
+  HttpStream kept(socket(),
+                  {"POST", sandbox + "/execs", {{"accept", "text/event-stream"}}, R"({"shell":"echo go; sleep 60"})"});
   EXPECT_TRUE(kept.next_event());
   kept.close();
-  HttpStream killed(socket(), {"POST", sandbox + "/execs", {{"accept", "text/event-stream"}},
+  HttpStream killed(socket(), {"POST",
+                               sandbox + "/execs",
+                               {{"accept", "text/event-stream"}},
                                R"({"shell":"echo go; sleep 60","on_disconnect":"kill"})"});
   EXPECT_TRUE(killed.next_event());
   killed.close();
@@ -512,8 +571,9 @@ TEST_F(Server, ListsAndChangesEntries) {
 
 TEST_F(Server, PacksAndUnpacksFolders) {
   std::string sandbox = make();
-  run(sandbox, {{"shell", "mkdir -p t/d; echo one > t/f; echo three > t/d/g; chmod 755 t/f; ln -s f t/l; echo x > t/ü; "
-                          "head -c 300000 /dev/urandom > t/big; touch $(printf 't/%0200d' 7)"}});
+  run(sandbox, {{"shell",
+                 "mkdir -p t/d; echo one > t/f; echo three > t/d/g; chmod 755 t/f; ln -s f t/l; echo x > t/ü; "
+                 "head -c 300000 /dev/urandom > t/big; touch $(printf 't/%0200d' 7)"}});
   HttpResponse tar = call("GET", sandbox + "/archive?path=t");
   EXPECT_EQ(tar.status, 200);
   EXPECT_TRUE(tar.whole);
@@ -530,10 +590,11 @@ TEST_F(Server, PacksAndUnpacksFolders) {
 TEST_F(Server, UnpacksWhatOthersPack) {
   std::string sandbox = make();
   for (const char* format : {"gnu", "pax", "ustar"}) {
-    Outcome tar = cove::test::run({"sh", "-c",
-                                   std::string("rm -rf T && mkdir -p T/d && echo 1 > T/d/ü && ln T/d/ü T/hard && tar -c --format=") +
-                                       format + " -C T ."},
-                                  {.cwd = server_->folder()});
+    Outcome tar = cove::test::run(
+        {"sh", "-c",
+         std::string("rm -rf T && mkdir -p T/d && echo 1 > T/d/ü && ln T/d/ü T/hard && tar -c --format=") + format +
+             " -C T ."},
+        {.cwd = server_->folder()});
     HttpResponse unpacked = call("PUT", sandbox + "/archive?path=" + format, tar.out);
     EXPECT_EQ(unpacked.status, 200) << unpacked.body;
     EXPECT_EQ(run(sandbox, {{"shell", std::string("cat ") + format + "/d/ü " + format + "/hard"}})["stdout"]["text"],
@@ -550,7 +611,8 @@ TEST_F(Server, UnpacksNothingOutsideOfTheFolder) {
       "def link(n,to):\n  i=tarfile.TarInfo(n);i.type=tarfile.SYMTYPE;i.linkname=to;t.addfile(i)\n"
       "def file(n):\n  i=tarfile.TarInfo(n);i.size=1;t.addfile(i,io.BytesIO(b'x'))\n"
       "exec(sys.argv[1])\nt.close()\n";
-  for (const char* content : {"file('../outside')", "file('a/../../outside')", "link('l','/home/user'); file('l/outside')"}) {
+  for (const char* content :
+       {"file('../outside')", "file('a/../../outside')", "link('l','/home/user'); file('l/outside')"}) {
     Outcome tar = cove::test::run({"python3", "-c", script, content});
     expect_problem(call("PUT", sandbox + "/archive?path=in", tar.out), 400, "invalid");
   }
@@ -677,7 +739,8 @@ TEST_F(Server, TellsWhatHappened) {
     before = call("GET", "/v1/events?limit=1000&after=" + std::to_string(after)).json();
     after = before["next"];
   }
-  HttpStream stream(socket(), {"GET", "/v1/events?after=" + std::to_string(after), {{"accept", "text/event-stream"}}, ""});
+  HttpStream stream(socket(),
+                    {"GET", "/v1/events?after=" + std::to_string(after), {{"accept", "text/event-stream"}}, ""});
   std::string sandbox = make();
   run(sandbox, {{"argv", {"true"}}});
   call("PUT", sandbox + "/files?path=f", "x");

@@ -11,7 +11,7 @@
 namespace cove::test {
 namespace {
 
-constexpr int kPatienceSeconds = 30;  // without any progress; then the test fails for want of an answer
+constexpr int kPatienceSeconds = 120;  // without any progress; then the test fails for want of an answer
 
 std::string small(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -79,6 +79,10 @@ HttpStream::HttpStream(const Endpoint& endpoint, const HttpRequest& request) : s
   chunked_ = headers_.contains("transfer-encoding");
   if (headers_.contains("content-length")) left_ = std::stoull(headers_["content-length"]);
   if (request.method == "HEAD" || status_ == 204) left_ = 0;
+}
+
+PendingRequest::PendingRequest(const Endpoint& endpoint, const HttpRequest& request) : socket_(connect_to(endpoint)) {
+  if (socket_) send_all(socket_.get(), head_of(request) + request.body);
 }
 
 bool HttpStream::fill() {

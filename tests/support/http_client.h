@@ -31,7 +31,7 @@ struct HttpResponse {
   int status = 0;  // 0: there was no answer
   HeaderMap headers;
   std::string body;
-  bool whole = false;  // it came to its end
+  bool whole = false;           // it came to its end
   nlohmann::json json() const;  // discarded where the body is none
 };
 
@@ -78,6 +78,16 @@ class HttpStream {
   size_t chunk_left_ = 0;
   bool whole_ = false;
   std::string events_;  // text that was read and not yet taken
+};
+
+// A request whose answer is not waited for.
+class PendingRequest {
+ public:
+  PendingRequest(const Endpoint& endpoint, const HttpRequest& request);
+  void hang_up() { socket_.reset(); }
+
+ private:
+  UniqueFd socket_;
 };
 
 HttpResponse fetch(const Endpoint& endpoint, const HttpRequest& request);

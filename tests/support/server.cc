@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "support/child.h"
 
@@ -22,23 +23,29 @@ ServerUnderTest::ServerUnderTest(std::vector<std::string> args) {
   char folder[] = "/tmp/cove-server-XXXXXX";
   if (::mkdtemp(folder) == nullptr) return;
   folder_ = folder;
-  std::vector<std::string> words = {build_folder() + "/cove", "serve",
-                                    "--state",  folder_ + "/state",
-                                    "--listen", "unix:" + folder_ + "/api.sock",
-                                    "--listen", "tcp:127.0.0.1:0"};
-  words.insert(words.end(), args.begin(), args.end());
-  start(words);
+  words_ = {build_folder() + "/cove",        "serve",    "--state",        folder_ + "/state", "--listen",
+            "unix:" + folder_ + "/api.sock", "--listen", "tcp:127.0.0.1:0"};
+  words_.insert(words_.end(), args.begin(), args.end());
+  start_again();
+}
+
+void ServerUnderTest::start_again(const std::string& crash_at) {
+  said_.clear();
+  socket_ = {};
+  tcp_ = {};
+  start(crash_at);
   read_addresses();
 }
 
-void ServerUnderTest::start(const std::vector<std::string>& words) {
+void ServerUnderTest::start(const std::string& crash_at) {
   int pipe[2];
   if (::pipe2(pipe, O_CLOEXEC) < 0) return;
   pid_ = ::fork();
   if (pid_ == 0) {
     ::dup2(pipe[1], STDERR_FILENO);
     std::vector<char*> argv;
-    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+    if (!crash_at.empty()) ::setenv("COVE_CRASH_AT", crash_at.c_str(), 1);
+    for (const std::string& word : words_) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     ::execv(argv[0], argv.data());
     ::_exit(99);
@@ -71,6 +78,24 @@ void ServerUnderTest::delete_sandboxes() {
   if (!list.is_object() || !list.contains("sandboxes")) return;
   for (const auto& sandbox : list["sandboxes"])
     fetch(socket_, {"DELETE", "/v1/sandboxes/" + sandbox["id"].get<std::string>(), {}, ""});
+}
+
+void ServerUnderTest::wait() {
+  if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+// coved is a child of the process that was started; it would end with it, but not at once.
+void ServerUnderTest::kill() {
+  if (pid_ < 0) return;
+  std::ifstream children("/proc/" + std::to_string(pid_) + "/task/" + std::to_string(pid_) + "/children");
+  std::vector<pid_t> pids = {pid_};
+  for (pid_t child; children >> child;) {
+    std::string name;
+    if (std::ifstream("/proc/" + std::to_string(child) + "/comm") >> name; name == "coved") pids.push_back(child);
+  }
+  for (pid_t pid : pids) ::kill(pid, SIGKILL);
+  wait();
 }
 
 int ServerUnderTest::stop() {

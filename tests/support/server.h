@@ -27,13 +27,20 @@ class ServerUnderTest {
 
   // SIGTERM, and its exit code.
   int stop();
+  // SIGKILL to all of it; its sandboxes go on.
+  void kill();
+  // Until it ends by itself.
+  void wait();
+  // Again, with the state that it has; `crash_at` as in base/crash_point.h.
+  void start_again(const std::string& crash_at = "");
 
  private:
-  void start(const std::vector<std::string>& args);
+  void start(const std::string& crash_at);
   void read_addresses();
   void delete_sandboxes();
 
   std::string folder_;
+  std::vector<std::string> words_;
   pid_t pid_ = -1;
   UniqueFd errors_;
   std::string said_;

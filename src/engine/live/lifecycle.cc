@@ -118,7 +118,7 @@ Result<SandboxInfo> LiveEngine::create(const Caller& caller, CreateOrder order) 
     making_.insert(key);
   }
   Result<std::optional<SandboxInfo>> earlier = earlier_answer(order, caller.project);
-  Result<SandboxInfo> made = !earlier  ? std::unexpected(earlier.error())
+  Result<SandboxInfo> made = !earlier   ? std::unexpected(earlier.error())
                              : *earlier ? Result<SandboxInfo>(std::move(**earlier))
                                         : make(caller, std::move(order));
   {
@@ -291,7 +291,8 @@ Result<void> LiveEngine::stop_locked(const Caller& caller, LiveSandbox& sandbox,
   if (grace.count() > 0 && sandbox.state() == State::Running && sandbox.running_execs() > 0) {
     sandbox.signal_all(SIGTERM);
     Clock::time_point until = Clock::now() + grace;
-    while (sandbox.running_execs() > 0 && Clock::now() < until) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    while (sandbox.running_execs() > 0 && Clock::now() < until)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   crash_point("engine.stop.recorded");
   std::unique_ptr<Sandbox> handle = sandbox.give_handle("its sandbox was stopped");
@@ -426,7 +427,7 @@ Result<void> LiveEngine::remove_locked(const Caller& caller, const Shared& sandb
   drop(sandbox);
   sandbox->set_info(info);
   admission_.leave(info.project, info.spec.limits, running ? Admission::Memory::Used : Admission::Memory::Unused);
-  Result<void> gone = handle ? handle->destroy(Files::Remove)
+  Result<void> gone = handle                ? handle->destroy(Files::Remove)
                       : info.started_ms > 0 ? runtime_->remove_files(info.spec)
                                             : Result<void>();
   // Whoever was to end it may have been killed on the way.
@@ -454,9 +455,11 @@ void LiveEngine::on_gone(const Shared& sandbox, const SandboxEnded& end) {
 
 Result<std::shared_ptr<void>> LiveEngine::begin_use(const Caller& caller, const Shared& sandbox) {
   std::shared_ptr<void> use = sandbox->begin_use();
-  if (sandbox->state() == State::Running) return use;
+  // Without its handle it is about to stop or to go: what comes of that is waited for.
+  if (sandbox->state() == State::Running && sandbox->has_handle()) return use;
   std::lock_guard lock(sandbox->changing);
   SandboxInfo info = sandbox->info();
+  if (info.state == State::Deleting) return fail(Code::NotFound, concat("there is no sandbox '", sandbox->id(), "'"));
   if (info.state == State::Paused && info.lifecycle.auto_resume) {
     COVE_TRY(resume_locked(caller, *sandbox));
   } else if (info.state == State::Stopped && info.lifecycle.auto_resume) {

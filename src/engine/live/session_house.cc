@@ -23,6 +23,10 @@ Caller server_in(const std::string& project) {
 
 std::unique_ptr<Sessions> Sessions::open(Engine& engine) {
   std::unique_ptr<Sessions> sessions(new Sessions(engine));
+  // Before there is anybody who could call.
+  if (Result<std::vector<SandboxRecord>> all = engine.store().all_sandboxes())
+    for (SandboxRecord& record : *all)
+      if (record.binding.starts_with(kCallBinding)) sessions->calls_.push_back(std::move(record));
   sessions->house_ = std::thread([raw = sessions.get()] { raw->keep_house(); });
   return sessions;
 }
@@ -40,6 +44,7 @@ void Sessions::stop() {
 }
 
 void Sessions::keep_house() {
+  remove_calls();
   std::unique_lock lock(house_mutex_);
   for (int turn = 0; !stopping_; ++turn) {
     lock.unlock();
@@ -83,13 +88,24 @@ bool Sessions::used_since(const SessionInfo& session) {
   return true;
 }
 
+void Sessions::remove_calls() {
+  for (const SandboxRecord& record : std::exchange(calls_, {})) remove_bound(record);
+}
+
 void Sessions::remove_orphans() {
   Result<std::vector<SandboxRecord>> orphans = store_.orphaned_sandboxes();
   if (!orphans) return;
   for (const SandboxRecord& record : *orphans) {
     Turns::Turn turn = turns_.take(concat(record.project, "/", record.binding));
-    static_cast<void>(engine_.remove(server_in(record.project), record.id));
+    remove_bound(record);
   }
+}
+
+void Sessions::remove_bound(const SandboxRecord& record) {
+  Result<void> removed = engine_.remove(server_in(record.project), record.id);
+  if (!removed && removed.error().code() != Code::NotFound)
+    log::warning("a sandbox that nobody needs could not be removed",
+                 {{"sandbox", record.id}, {"why", removed.error().message()}});
 }
 
 }  // namespace cove::live

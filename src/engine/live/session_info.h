@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "model/sandbox.h"
 
@@ -56,6 +57,8 @@ struct SessionFilter {
 
 // By what the one sandbox is found that serves a scope: "session:ID", "agent:NAME", "shared".
 std::string binding_of(const SessionOrder& order, const std::string& session_id);
+// What a sandbox for one call alone is bound to begins so.
+inline constexpr std::string_view kCallBinding = "call:";
 
 // Where what is asked for is not what the sandbox that serves the scope has, in words; empty where it is. What was not
 // asked for by name may be anything.

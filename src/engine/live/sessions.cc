@@ -13,8 +13,8 @@
 namespace cove::live {
 namespace {
 
-constexpr int kTries = 5;                  // for a sandbox that others keep deleting
-constexpr int kMostRemovals = 4;           // that are left for later at once
+constexpr int kTries = 5;                     // for a sandbox that others keep deleting
+constexpr int kMostRemovals = 4;              // that are left for later at once
 constexpr std::chrono::seconds kPassing{30};  // a passing sandbox may be without use
 
 Result<void> require(const Caller& caller, Scope scope) {
@@ -23,16 +23,17 @@ Result<void> require(const Caller& caller, Scope scope) {
 }
 
 std::unexpected<Error> has_ended(const SessionInfo& session) {
-  return fail(Error(Code::Conflict, concat("session ", session.id, " has ended: ", session.reason))
-                  .hint("start another one"));
+  return fail(
+      Error(Code::Conflict, concat("session ", session.id, " has ended: ", session.reason)).hint("start another one"));
 }
 
 std::string turn_of(const std::string& project, const std::string& binding) { return concat(project, "/", binding); }
 
 EventDraft event_of(const Caller& caller, const SessionInfo& session, const std::string& kind, nlohmann::json data) {
   data["session"] = session.id;
-  return {kind, session.project, session.sandbox_id, "", caller.actor,
-          data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), 0};
+  return {kind, session.project, session.sandbox_id,
+          "",   caller.actor,    data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+          0};
 }
 
 // How people find out what a sandbox is for.
@@ -88,7 +89,8 @@ Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
   session.order = std::move(order);
   session.created_ms = session.last_used_ms = now_ms();
   EventDraft event = event_of(caller, session, "session.started",
-                              {{"scope", scope_name(session.order.scope)}, {"mode", mode_name(session.order.mode)},
+                              {{"scope", scope_name(session.order.scope)},
+                               {"mode", mode_name(session.order.mode)},
                                {"agent", session.order.agent}});
   COVE_TRY(store_.insert_session(record_of(session), {&event, 1}));
   return session;
@@ -130,11 +132,18 @@ Result<SessionInfo> Sessions::use(const Caller& caller, const std::string& id) {
 Result<void> Sessions::end(const Caller& caller, const std::string& id) {
   COVE_TRY(require(caller, Scope::Run));
   SessionInfo session = COVE_TRY(find(caller, id));
-  if (session.state == SessionState::Ended) return {};
+  if (session.state == SessionState::Ended) return finish_end(caller, session);
   Result<void> ended = end_now(caller, session, {concat("it was ended by ", caller.actor), now_ms()});
   // Somebody else was faster.
   if (!ended && ended.error().code() == Code::NotFound) return {};
   return ended;
+}
+
+// Whoever ended it may not have come to its sandbox, or is about to.
+Result<void> Sessions::finish_end(const Caller& caller, const SessionInfo& session) {
+  if (session.order.scope != SessionScope::Session) return {};
+  Turns::Turn turn = turns_.take(turn_of(session.project, binding_of(session.order, session.id)));
+  return clear_up(caller, session);
 }
 
 // The record goes first: what is left over when the server is killed in between is removed by the next one.
@@ -238,6 +247,7 @@ Result<SandboxInfo> Sessions::passing_sandbox(const Caller& caller, const Sessio
                                               const std::string& language) {
   CreateOrder create = create_order(order);
   create.language = language;
+  create.binding = concat(kCallBinding, make_id());
   create.lifecycle = {kPassing, std::chrono::milliseconds(0), OnExpire::Delete, false};
   return engine_.create(caller, std::move(create));
 }
@@ -263,15 +273,26 @@ void Sessions::remove_soon(const Caller& caller, const std::string& sandbox_id) 
 
 // --- their execs -----------------------------------------------------------------------------------------------------
 
-bool Sessions::still_there(const Caller& caller, const std::string& sandbox_id) {
-  return engine_.find(caller, sandbox_id).has_value();
+bool Sessions::worth_another_try(const Caller& caller, const std::string& sandbox_id, Code code) {
+  return code == Code::Conflict || !engine_.find(caller, sandbox_id);
+}
+
+// Whoever ends the session ends the execs that he finds: one that came after that look ends here.
+Result<std::shared_ptr<Exec>> Sessions::exec_in(const Caller& caller, const SessionInfo& session,
+                                                const std::string& sandbox_id, const ExecOrder& order) {
+  std::shared_ptr<Exec> exec = COVE_TRY(engine_.exec(caller, sandbox_id, order_in_session(session, order)));
+  if (session.order.scope == SessionScope::Session || order.detached) return exec;
+  SessionInfo now = COVE_TRY(find(caller, session.id));
+  if (now.state == SessionState::Active) return exec;
+  static_cast<void>(exec->kill());
+  return has_ended(now);
 }
 
 Result<std::shared_ptr<Exec>> Sessions::exec(const Caller& caller, const SessionInfo& session, const ExecOrder& order) {
   for (int i = 0;; ++i) {
     SandboxInfo sandbox = COVE_TRY(sandbox_for(caller, session));
-    Result<std::shared_ptr<Exec>> exec = engine_.exec(caller, sandbox.spec.id, order_in_session(session, order));
-    if (exec || i == kTries || still_there(caller, sandbox.spec.id)) return exec;
+    Result<std::shared_ptr<Exec>> exec = exec_in(caller, session, sandbox.spec.id, order);
+    if (exec || i == kTries || !worth_another_try(caller, sandbox.spec.id, exec.error().code())) return exec;
   }
 }
 

@@ -40,14 +40,20 @@ class Sessions {
   Result<SandboxInfo> sandbox_for(const Caller& caller, const SessionInfo& session);
   // The sandbox of an agent or of the whole project, for somebody without a session.
   Result<SandboxInfo> sandbox_for(const Caller& caller, const SessionOrder& order);
-  // One that serves nobody else, to be removed after its one use; should the server be killed before that, it goes soon.
+  // One that serves nobody else, to be removed after its one use; should the server be killed before that, the next one
+  // removes it, with whatever runs there: nobody waits for it any more.
   // `language`: what it will be used for, if it is for code.
   Result<SandboxInfo> passing_sandbox(const Caller& caller, const SessionOrder& order, const std::string& language);
+  // Whether what failed with this code did so because somebody was about to stop or delete the sandbox.
+  bool worth_another_try(const Caller& caller, const std::string& sandbox_id, Code code);
   // Not in the caller's time, unless there is much to do already.
   void remove_soon(const Caller& caller, const std::string& sandbox_id);
 
   // `order.placed` is the caller's; session and environment are added.
   Result<std::shared_ptr<Exec>> exec(const Caller& caller, const SessionInfo& session, const ExecOrder& order);
+  // The same in the sandbox that was just found for it.
+  Result<std::shared_ptr<Exec>> exec_in(const Caller& caller, const SessionInfo& session, const std::string& sandbox_id,
+                                        const ExecOrder& order);
   // Those of this session in the sandbox that it has now.
   Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& id, Engine::ExecFilter filter,
                                     const std::string& after, size_t limit);
@@ -63,21 +69,24 @@ class Sessions {
   Result<SandboxInfo> make(const Caller& caller, const SessionOrder& order, const std::string& session_id);
   Result<void> bind(const Caller& caller, const SessionInfo& session, const std::string& sandbox_id);
   Result<void> end_now(const Caller& caller, const SessionInfo& session, const Store::SessionEnd& end);
+  Result<void> finish_end(const Caller& caller, const SessionInfo& session);
   Result<void> clear_up(const Caller& caller, const SessionInfo& session);
   Result<void> end_execs(const Caller& caller, const SessionInfo& session);
-  bool still_there(const Caller& caller, const std::string& sandbox_id);
 
   void keep_house();
   void expire();
   void expire(const SessionRecord& record);
   bool used_since(const SessionInfo& session);
+  void remove_calls();
   void remove_orphans();
+  void remove_bound(const SandboxRecord& record);
 
   Engine& engine_;
   Store& store_;
   Turns turns_;  // by project and binding: to make the sandbox of it, or to end it
   Errands errands_;
   std::atomic<int> removals_ = 0;
+  std::vector<SandboxRecord> calls_;  // sandboxes for calls to a server that was killed
 
   std::mutex house_mutex_;
   std::condition_variable house_wake_;

@@ -61,7 +61,8 @@ void become(const Person& person, pid_t parent, int errors) {
   ::setsid();
   if (::geteuid() == 0) {
     std::vector<gid_t> groups = groups_of(person.uid, person.gid);
-    bool done = ::setgroups(groups.size(), groups.data()) == 0 && ::setresgid(person.gid, person.gid, person.gid) == 0 &&
+    bool done = ::setgroups(groups.size(), groups.data()) == 0 &&
+                ::setresgid(person.gid, person.gid, person.gid) == 0 &&
                 ::setresuid(person.uid, person.uid, person.uid) == 0;
     if (!done) give_up(errors, "take the caller's identity", kNotRun);
   }
@@ -91,6 +92,7 @@ void arrange(std::vector<int> wanted, int errors) {
   if (!order.cwd.empty()) words.insert(words.end(), {"--cwd", order.cwd});
   words.insert(words.end(), {"--seen-at", kWorkspacePath});
   if (!order.shell.empty()) words.insert(words.end(), {"--shell", order.shell});
+  words.push_back("--");  // a command may begin with what looks like an option of cove-host
   words.insert(words.end(), order.argv.begin(), order.argv.end());
   arrange({null, output, errors, workspace, verdict, program}, errors);
   ::fcntl(kVerdictFd + 1, F_SETFD, FD_CLOEXEC);
@@ -114,7 +116,9 @@ void arrange(std::vector<int> wanted, int errors) {
 
 [[noreturn]] void run_plain(const HostRunOrder& order, const Person& person, int input, int output, int errors) {
   Account account = account_of(person.uid);
-  const std::string& folder = !order.cwd.empty() ? order.cwd : !order.workspace.empty() ? order.workspace : account.home;
+  const std::string& folder = !order.cwd.empty()         ? order.cwd
+                              : !order.workspace.empty() ? order.workspace
+                                                         : account.home;
   if (::chdir(folder.c_str()) < 0) give_up(errors, concat("chdir ", folder), kCannotExecute);
   std::vector<std::string> variables = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                                         "HOME=" + account.home, "USER=" + account.name, "LOGNAME=" + account.name,
@@ -141,7 +145,8 @@ std::vector<gid_t> groups_of(uid_t uid, gid_t gid) {
   for (const std::string& line : split(sys::read_file("/etc/group").value_or(""), '\n')) {
     std::vector<std::string> fields = split(line, ':');
     if (name.empty() || fields.size() < 4 || !sys::has_word(fields[3], name, ',')) continue;
-    if (Result<int64_t> number = parse_integer(fields[2], 0, UINT32_MAX - 1)) groups.push_back(static_cast<gid_t>(*number));
+    if (Result<int64_t> number = parse_integer(fields[2], 0, UINT32_MAX - 1))
+      groups.push_back(static_cast<gid_t>(*number));
   }
   return groups;
 }
@@ -218,7 +223,9 @@ void HostRuns::poll_for(std::vector<pollfd>& polled) const {
 HostRuns::Ended HostRuns::take(pid_t pid, int status, const struct rusage& usage) {
   auto found = std::ranges::find_if(runs_, [&](const Run& run) { return run.child.pid == pid; });
   if (found == runs_.end()) return {};
-  auto milliseconds = [](const timeval& time) { return static_cast<uint64_t>(time.tv_sec * 1000 + time.tv_usec / 1000); };
+  auto milliseconds = [](const timeval& time) {
+    return static_cast<uint64_t>(time.tv_sec * 1000 + time.tv_usec / 1000);
+  };
   Ended ended;
   ended.token = found->token;
   ended.end.wait_status = status;

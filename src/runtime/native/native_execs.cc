@@ -51,8 +51,8 @@ Result<sys::Pipe> make_stream() {
   return pipe;
 }
 
-// The read end of a pipe that takes all of it, or a file in memory from which process 1 feeds it: nobody has to stay and
-// write.
+// The read end of a pipe that takes all of it, or a file in memory from which process 1 feeds it: nobody has to stay
+// and write.
 Result<UniqueFd> make_whole_input(std::string_view data, uint64_t& flags) {
   sys::Pipe pipe = COVE_TRY(make_stream());
   int room = ::fcntl(pipe.write.get(), F_GETPIPE_SZ);
@@ -183,10 +183,13 @@ Result<Attachment> NativeSandbox::attach(const std::string& exec_id) {
   return ours;
 }
 
-Result<void> NativeSandbox::close_input(const std::string& exec_id) { return send(Writer(Type::CloseInput).text(exec_id)); }
+Result<void> NativeSandbox::close_input(const std::string& exec_id) {
+  return send(Writer(Type::CloseInput).text(exec_id));
+}
 
 Result<void> NativeSandbox::give_script(const std::string& exec_id, std::string_view text) {
-  if (text.size() > wire::kMaxCode) return fail(Code::Invalid, "the script is too long for a program that waits for it");
+  if (text.size() > wire::kMaxCode)
+    return fail(Code::Invalid, "the script is too long for a program that waits for it");
   return send(Writer(Type::Code).text(exec_id).text(text));
 }
 
@@ -195,7 +198,8 @@ Result<void> NativeSandbox::give_command(const ExecSpec& spec) {
   if (found == execs_.end()) return fail(Code::NotFound, concat("no exec ", spec.id, " is waiting"));
   wire::ExecRequest request = request_of(spec);
   std::string command = Writer().number(spec.input ? 1 : 0).texts(request.argv).texts(request.env).data();
-  if (command.size() > wire::kMaxCode) return fail(Code::Invalid, "the command is too long for a program that waits for it");
+  if (command.size() > wire::kMaxCode)
+    return fail(Code::Invalid, "the command is too long for a program that waits for it");
   found->second.spec = spec;
   found->second.spec.whole_input.reset();
   return send(Writer(Type::Code).text(spec.id).text(command));
@@ -229,6 +233,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   end.figures = read_figures(figures);
   if (parts_.spec.ends_with_exec) wait_for_close(parts_.control.get());
   if (found->second.group) {
+    if (found->second.killed) static_cast<void>(parts_.hand->kill_exec_group(found->second.group_name));
     sys::CgroupUsage counted = COVE_TRY(found->second.group->usage());
     end.usage = usage_of(counted);
     end.oom_kills = counted.oom_kills;
@@ -281,7 +286,13 @@ Result<void> NativeSandbox::resize(const std::string& exec_id, WindowSize size) 
 Result<void> NativeSandbox::kill(const std::string& exec_id) {
   auto found = execs_.find(exec_id);
   if (found == execs_.end()) return fail(Code::NotFound, concat("no exec ", exec_id, " is running"));
-  if (found->second.group) return parts_.hand->kill_exec_group(found->second.group_name);
+  found->second.killed = true;
+  if (found->second.group) {
+    // A program that is just being started is not in its group yet: process 1, who hears of this after that, kills it.
+    // What it may have started by then goes when its end is known.
+    if (!parts_.spec.single_exec) static_cast<void>(signal(exec_id, SIGKILL, SignalReach::Process));
+    return parts_.hand->kill_exec_group(found->second.group_name);
+  }
   if (parts_.spec.single_exec) return parts_.hand->kill(), Result<void>();
   return signal(exec_id, SIGKILL, SignalReach::Group);
 }

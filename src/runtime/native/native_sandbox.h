@@ -55,6 +55,7 @@ class NativeSandbox : public Sandbox {
     ExecSpec spec;
     std::string group_name;
     std::unique_ptr<sys::Cgroup> group;  // null where there are none
+    bool killed = false;                 // somebody asked for its end
   };
   struct Reply {
     wire::Type type{};
