@@ -55,7 +55,7 @@ TEST(ParseSession, SaysWhatIsWrong) {
                          {R"({"agent":"a\nb"})", Code::Invalid, "agent"},
                          {R"({"image":"none"})", Code::NotFound, "image"},
                          {R"({"workspace":{"path":"w"}})", Code::Invalid, "absolute"},
-                         {R"({"workspace":{"path":"/w","access":"review"}})", Code::Unsupported, "review"},
+                         {R"({"workspace":{"path":"/w","access":"write"}})", Code::Invalid, "workspace.access"},
                          {R"({"lifecycle":{"max":"1h"}})", Code::Invalid, "lifecycle.max"},
                          {R"({"agnet":"a"})", Code::Invalid, "agnet"}};
   for (const Case& each : kCases) {
