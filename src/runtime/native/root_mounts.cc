@@ -11,6 +11,7 @@
 #include <csignal>
 
 #include "base/text.h"
+#include "runtime/native/overlay.h"
 #include "sys/file.h"
 #include "sys/mount.h"
 #include "sys/process.h"
@@ -138,6 +139,7 @@ Result<void> RootMounts::stage(int user_namespace) {
   uint64_t bytes = memory ? plan_.layer.bytes : 1 << 20;
   // A few inodes more than asked for: the stage itself needs some.
   uint64_t inodes = (memory ? plan_.layer.inodes : 256) + 64;
+  for (const Part& part : parts_) inodes += part.lowers.size();
   uint32_t owner = plan_.ids.builder_id(0);
   MountOptions options = {{"size", std::to_string(bytes)},
                           {"nr_inodes", std::to_string(inodes)},
@@ -210,9 +212,9 @@ Result<void> RootMounts::stage_lowers(int user_namespace) {
   return {};
 }
 
-std::string RootMounts::lower_paths(const Part& part) {
-  std::string paths;
-  for (const Lower& lower : part.lowers) paths += concat(paths.empty() ? "" : ":", lower.path);
+std::vector<std::string> RootMounts::lower_paths(const Part& part) {
+  std::vector<std::string> paths;
+  for (const Lower& lower : part.lowers) paths.push_back(lower.path);
   return paths;
 }
 
@@ -220,7 +222,7 @@ std::string RootMounts::lower_paths(const Part& part) {
 // access against these as well, so what an unprivileged user of this machine cannot read stays closed, also for root
 // inside, and also if it appears after the sandbox has started.
 Result<void> RootMounts::stage_shielded(Part& part, size_t index) {
-  MountOptions options = {{"lowerdir", lower_paths(part)}};
+  MountOptions options = lower_options(lower_paths(part));
   if (plan_.ids.rootless) options.emplace_back("userxattr", "");
   COVE_TRY(file_rights_of(kStranger));
   Result<UniqueFd> shielded = sys::make_mount("overlay", options, kSafe | MOUNT_ATTR_RDONLY);
@@ -235,9 +237,9 @@ Result<void> RootMounts::stage_shielded(Part& part, size_t index) {
 }
 
 Result<UniqueFd> RootMounts::mount_overlay(const Part& part, const std::string& name) {
-  MountOptions options = {{"lowerdir", lower_paths(part)},
-                          {"upperdir", concat(layer_path_, "/", name, ".upper")},
-                          {"workdir", concat(layer_path_, "/", name, ".work")}};
+  MountOptions options = lower_options(lower_paths(part));
+  options.emplace_back("upperdir", concat(layer_path_, "/", name, ".upper"));
+  options.emplace_back("workdir", concat(layer_path_, "/", name, ".work"));
   if (plan_.ids.rootless)
     options.emplace_back("userxattr", "");
   else

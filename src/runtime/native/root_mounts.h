@@ -42,7 +42,7 @@ class RootMounts {
   Result<void> map_workspace();
   Result<void> stage_layer(int user_namespace);
   Result<void> stage_lowers(int user_namespace);
-  static std::string lower_paths(const Part& part);
+  static std::vector<std::string> lower_paths(const Part& part);
   Result<void> stage_shielded(Part& part, size_t index);
   Result<void> mount_part(const Part& part);
   Result<UniqueFd> mount_overlay(const Part& part, const std::string& name);
