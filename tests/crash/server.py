@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-PROGRAMS = ("coved", "cove-spawn", "cove-init", "cove-sudo")
+PROGRAMS = ("coved", "cove-spawn", "cove-init", "cove-sudo", "cove-unpack")
 START_PATIENCE = 60
 EXIT_PATIENCE = 30
 

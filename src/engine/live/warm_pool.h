@@ -53,6 +53,9 @@ class WarmPool {
   // What a sandbox of the class was used for first; empty: no language of those that can wait.
   void count_first_use(const std::string& class_name, const std::string& language);
 
+  // The image is to go: nothing made of it is kept ready any more.
+  void forget_image(const std::string& digest);
+
   struct Numbers {
     uint64_t ready = 0;
     uint64_t taken = 0;

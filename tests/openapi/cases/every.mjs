@@ -14,7 +14,7 @@ const nothing = 'nosuchthing000000000';
 async function things(t) {
   const sandbox = await make_sandbox(t);
   const exec = await start(sandbox, { argv: ['cat'] });
-  return { id: sandbox.id, exec: exec.id, context: nothing, session: nothing, key: nothing, project: 'default' };
+  return { id: sandbox.id, exec: exec.id, context: nothing, session: nothing, key: nothing, project: 'default', image: 'host', operation: nothing };
 }
 
 // An answer that is not one of an operation's.
@@ -48,7 +48,7 @@ test('a key does what its scope allows, and nothing beyond', over_tcp, async (t)
 test('what does not exist is not found, by every operation that names it', async (t) => {
   const there = await things(t);
   for (const operation of operations.values())
-    for (const name of ['id', 'exec', 'context', 'session', 'key', 'project']) {
+    for (const name of ['id', 'exec', 'context', 'session', 'key', 'project', 'image', 'operation']) {
       if (!operation.path.includes(`{${name}}`)) continue;
       const request = { path: { ...there, [name]: nothing }, ...sample(operation) };
       if (operation.websocket)
