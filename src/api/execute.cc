@@ -63,6 +63,7 @@ class Execution {
             .waited_for = true,
             .off_allowed = call_.engine().config().modes.allow_off,
             .workspace = workspace().access != Access::None,
+            .review = workspace().access == Access::Review,
             .variables = !order().spec.env.empty(),
             .code = !request_.order.language.empty(),
             .input = spec.input,

@@ -6,20 +6,6 @@
 namespace cove::api {
 namespace {
 
-const char* access_name(Access access) {
-  switch (access) {
-    case Access::None:
-      return "none";
-    case Access::ReadOnly:
-      return "ro";
-    case Access::ReadWrite:
-      return "rw";
-    case Access::Review:
-      return "review";
-  }
-  return "none";
-}
-
 Document limits_json(const Limits& limits) {
   return {{"cpus", limits.cpus.value},
           {"memory", limits.memory.value},

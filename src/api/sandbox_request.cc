@@ -41,11 +41,9 @@ Result<void> take_network(Fields& fields) {
   return {};
 }
 
-// The one place that knows which kinds of access there are.
 Result<Access> take_access(Fields& fields) {
-  std::string word = COVE_TRY(fields.choice("access", {"none", "ro", "rw", "review"})).value_or("ro");
-  if (word == "review") return Access::Review;
-  return word == "none" ? Access::None : word == "rw" ? Access::ReadWrite : Access::ReadOnly;
+  auto word = COVE_TRY(fields.choice("access", {"none", "ro", "rw", "review"}));
+  return (word ? access_of(*word) : std::nullopt).value_or(Access::ReadOnly);
 }
 
 Result<std::optional<std::chrono::milliseconds>> duration_or_none(Fields& fields, const std::string& name) {

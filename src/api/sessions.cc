@@ -66,6 +66,7 @@ live::Circumstances circumstances_of(Call& call, const live::SessionInfo& sessio
           .waited_for = wish.form != ExecForm::AtOnce,
           .off_allowed = call.engine().config().modes.allow_off,
           .workspace = session.order.sandbox.workspace.access != Access::None,
+          .review = session.order.sandbox.workspace.access == Access::Review,
           .variables = !session.order.sandbox.env.empty() || !wish.order.spec.env.empty(),
           .code = !wish.order.language.empty(),
           .input = wish.order.spec.input,

@@ -171,6 +171,15 @@ Result<void> save_copies(const BaseRecord& record, int into) {
   return {};
 }
 
+Result<BaseHead> numbers_of(const json& head) {
+  BaseHead numbers;
+  numbers.device = COVE_TRY(number_of<uint64_t>(head, "device"));
+  numbers.inode = COVE_TRY(number_of<uint64_t>(head, "inode"));
+  numbers.entries = COVE_TRY(number_of<uint64_t>(head, "entries"));
+  numbers.uncovered = COVE_TRY(number_of<uint64_t>(head, "uncovered"));
+  return numbers;
+}
+
 }  // namespace
 
 bool is_copy_id(std::string_view id) {
@@ -206,12 +215,7 @@ Result<BaseHead> read_base_head(int from) {
   Lines lines(start);
   json head = COVE_TRY(lines.next());
   if (head.value("cove_base", json()) != kVersion) return damaged("it is of another version");
-  BaseHead numbers;
-  numbers.device = COVE_TRY(number_of<uint64_t>(head, "device"));
-  numbers.inode = COVE_TRY(number_of<uint64_t>(head, "inode"));
-  numbers.entries = COVE_TRY(number_of<uint64_t>(head, "entries"));
-  numbers.uncovered = COVE_TRY(number_of<uint64_t>(head, "uncovered"));
-  return numbers;
+  return numbers_of(head);
 }
 
 Result<BaseRecord> load_base(int from) {
@@ -220,18 +224,17 @@ Result<BaseRecord> load_base(int from) {
   json head = COVE_TRY(lines.next());
   if (head.value("cove_base", json()) != kVersion)
     return fail(Code::Unsupported, "the record of the base is of another version");
+  BaseHead numbers = COVE_TRY(numbers_of(head));
   BaseRecord record;
-  record.device = COVE_TRY(number_of<uint64_t>(head, "device"));
-  record.inode = COVE_TRY(number_of<uint64_t>(head, "inode"));
+  record.device = numbers.device;
+  record.inode = numbers.inode;
   record.taken_ns = COVE_TRY(number_of<int64_t>(head, "taken_ns"));
   auto repositories = head.find("repositories");
   if (repositories == head.end() || !repositories->is_array()) return damaged("repositories is missing");
   for (const json& one : *repositories) record.repositories.push_back(COVE_TRY(read_repository(one)));
-  auto entries = COVE_TRY(number_of<size_t>(head, "entries"));
-  auto uncovered = COVE_TRY(number_of<size_t>(head, "uncovered"));
-  for (size_t i = 0; i < entries; ++i)
+  for (uint64_t i = 0; i < numbers.entries; ++i)
     record.entries.push_back(COVE_TRY(read_entry(COVE_TRY(lines.next()), record.repositories.size())));
-  for (size_t i = 0; i < uncovered; ++i) {
+  for (uint64_t i = 0; i < numbers.uncovered; ++i) {
     json line = COVE_TRY(lines.next());
     record.uncovered.push_back({COVE_TRY(bytes_of(line, "path")), COVE_TRY(value_of<Gap>(line, "gap", kGaps))});
   }

@@ -32,7 +32,7 @@ Result<void> show_pieces(Api& api, const Json& result, Sink& out, Sink& err) {
       (client::text_of(chunk, "stream") == "stderr" ? err : out).add(COVE_TRY(client::bytes_of(chunk)));
     out.flush();
     err.flush();
-    from = static_cast<uint64_t>(client::number_of(portion, "next"));
+    from = client::count_of(portion, "next");
     ended = chunks.empty();
   }
   return {};

@@ -80,12 +80,6 @@ std::string table_of(const std::vector<Json>& sandboxes) {
   return table.text();
 }
 
-std::string ids_of(const std::vector<Json>& sandboxes) {
-  std::string text;
-  for (const Json& sandbox : sandboxes) text += text_of(sandbox, "id") + "\n";
-  return text;
-}
-
 Result<std::vector<Json>> list(const LsOrder& order) {
   Api api = COVE_TRY(open_server(order));
   std::vector<Json> sandboxes = COVE_TRY(api.sandboxes(order.query));
@@ -99,10 +93,7 @@ int ls(const Arguments& args) {
   if (!words) return words.error();
   auto sandboxes = list(words->order);
   if (!sandboxes) return complain(sandboxes.error());
-  bool printed = words->order.quiet  ? print(ids_of(*sandboxes))
-                 : words->order.json ? print_json(*sandboxes)
-                                     : print(table_of(*sandboxes));
-  return printed ? 0 : kOwnFailure;
+  return print_list(*sandboxes, list_form(words->order.quiet, words->order.json), table_of);
 }
 
 }  // namespace

@@ -113,15 +113,11 @@ Result<std::string> parse_image(const std::string& text) {
   return text;
 }
 
-const char* access_word(Access access) {
-  return access == Access::ReadWrite ? "rw" : access == Access::Review ? "review" : "ro";
-}
-
 Result<Workspace> parse_workspace(const std::string& text) {
   Access access = Access::ReadOnly;
   std::string path = text;
   for (Access each : {Access::ReadOnly, Access::ReadWrite, Access::Review}) {
-    std::string end = concat(":", std::string_view(access_word(each)));
+    std::string end = concat(":", std::string_view(access_name(each)));
     if (!text.ends_with(end)) continue;
     access = each;
     path.resize(text.size() - end.size());

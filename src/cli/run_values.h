@@ -26,7 +26,6 @@ Result<std::string> parse_user(const std::string& text);
 // "host" or "host@" and a fingerprint.
 Result<std::string> parse_image(const std::string& text);
 // "PATH", "PATH:ro" or "PATH:rw": a folder that exists, made absolute. Read-only where not told otherwise.
-const char* access_word(Access access);
 Result<Workspace> parse_workspace(const std::string& text);
 // "SRC" or "SRC:DST"; SRC exists.
 Result<CopyIn> parse_copy_in(const std::string& text);

@@ -1,6 +1,5 @@
 #include "cli/sandbox_body.h"
 
-#include "cli/run_values.h"
 namespace cove::cli {
 namespace {
 
@@ -48,7 +47,7 @@ Json sandbox_body(const SandboxSpec& spec) {
   if (!limits.empty()) json["limits"] = std::move(limits);
   if (spec.workspace.access != Access::None)
     json["workspace"] = {{"path", spec.workspace.path},
-                         {"access", access_word(spec.workspace.access)}};
+                         {"access", access_name(spec.workspace.access)}};
   if (spec.nesting) json["nesting"] = true;
   if (spec.strictness == Strictness::Strict) json["strict"] = true;
   return json;

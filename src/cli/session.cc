@@ -31,6 +31,19 @@ bool print_json(const Json& json) {
   return print((::isatty(STDOUT_FILENO) == 1 ? client::dump_indented(json) : client::dump(json)) + "\n");
 }
 
+ListForm list_form(bool quiet, bool json) {
+  return quiet ? ListForm::Ids : json ? ListForm::Json : ListForm::Table;
+}
+
+int print_list(const std::vector<Json>& items, ListForm form, std::string (*table_of)(const std::vector<Json>& items)) {
+  std::string ids;
+  for (const Json& item : items) ids += client::text_of(item, "id") + "\n";
+  bool printed = form == ListForm::Ids    ? print(ids)
+                 : form == ListForm::Json ? print_json(items)
+                                          : print(table_of(items));
+  return printed ? 0 : kOwnFailure;
+}
+
 int for_each_name(const CommonOrder& order, const std::vector<std::string>& names, const NameAct& act) {
   auto api = open_server(order);
   if (!api) return complain(api.error());

@@ -24,6 +24,11 @@ Result<Api> connect_server(client::WhenAbsent when_absent);
 // To standard output: on one line, or indented at a terminal.
 bool print_json(const Json& json);
 
+// What was listed: the ids with --quiet, the JSON, or else a table. The exit code.
+enum class ListForm { Ids, Json, Table };
+ListForm list_form(bool quiet, bool json);
+int print_list(const std::vector<Json>& items, ListForm form, std::string (*table_of)(const std::vector<Json>& items));
+
 // Does `act` for each name (of a sandbox, of a key), whatever becomes of the others, and prints the name as it was
 // given, or with --json what came of it. The exit code.
 using NameAct = std::function<Result<Json>(Api& api, const std::string& name)>;

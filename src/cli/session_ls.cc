@@ -54,12 +54,6 @@ std::string table_of(const std::vector<Json>& sessions) {
   return table.text();
 }
 
-std::string ids_of(const std::vector<Json>& sessions) {
-  std::string text;
-  for (const Json& session : sessions) text += text_of(session, "id") + "\n";
-  return text;
-}
-
 Result<std::vector<Json>> list(const LsOrder& order) {
   Api api = COVE_TRY(open_server(order));
   client::SessionQuery query = order.query;
@@ -72,10 +66,7 @@ int ls(const Arguments& args) {
   if (!words) return words.error();
   auto sessions = list(words->order);
   if (!sessions) return complain(sessions.error());
-  bool printed = words->order.quiet  ? print(ids_of(*sessions))
-                 : words->order.json ? print_json(*sessions)
-                                     : print(table_of(*sessions));
-  return printed ? 0 : kOwnFailure;
+  return print_list(*sessions, list_form(words->order.quiet, words->order.json), table_of);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ Result<std::string> parse_mode(const std::string& text) { return one_of(text, {"
 Result<void> set_workspace(PlaceOrder& place, const std::string& text) {
   Workspace workspace = COVE_TRY(parse_workspace(text));
   place.workspace = workspace.path;
-  place.access = access_word(workspace.access);
+  place.access = access_name(workspace.access);
   return {};
 }
 

@@ -102,6 +102,17 @@ bool somebody_listens(const sockaddr_un& address) {
   return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
+// One that was killed may still be on its way out.
+bool goes_on_listening(const sockaddr_un& address) {
+  constexpr int kLooks = 50;
+  constexpr unsigned kPause = 20'000;  // microseconds
+  for (int i = 0; i < kLooks; ++i) {
+    if (!somebody_listens(address)) return false;
+    ::usleep(kPause);
+  }
+  return true;
+}
+
 // Whoever may connect is decided by his uid, not by the file.
 Result<UniqueFd> listen_at(const std::string& path) {
   constexpr int kBacklog = 512;
@@ -111,7 +122,7 @@ Result<UniqueFd> listen_at(const std::string& path) {
     return fail(Code::Invalid, concat("the path of the socket is longer than ", sizeof address.sun_path - 1, ": ", path));
   std::memcpy(address.sun_path, path.data(), path.size());
   COVE_TRY(sys::make_folders(path.substr(0, path.rfind('/')), 0755));
-  if (somebody_listens(address)) return fail(Code::Exists, concat("a server is listening at ", path, " already"));
+  if (goes_on_listening(address)) return fail(Code::Exists, concat("a server is listening at ", path, " already"));
   ::unlink(path.c_str());
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   mode_t mask = ::umask(0111);

@@ -29,7 +29,8 @@ Connection::Next Connection::serve_one(milliseconds patience) {
   bool begun = false;
   while (!wire_.stopping()) {
     if (!begun) skip_empty_lines();
-    if (!begun && !wire_.buffered().empty()) {
+    // Half of an empty line is none yet, and no request either.
+    if (!begun && !wire_.buffered().empty() && wire_.buffered() != "\r") {
       begun = true;
       deadline = deadline_in(options_.header_patience);
     }

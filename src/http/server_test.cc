@@ -7,6 +7,8 @@
 
 #include <future>
 #include <stdexcept>
+#include <chrono>
+#include <thread>
 
 #include "http/test_support.h"
 
@@ -124,6 +126,15 @@ TEST(Server, AnswersPipelinedRequestsInOrder) {
     ASSERT_EQ(client.receive().body, "[" + std::to_string(i) + "]");
     ASSERT_EQ(client.receive().body, "hello " + std::to_string(i));
   }
+}
+
+TEST(Server, TakesAnEmptyLineInTwoPieces) {
+  TestServer server(add_routes);
+  Client client = Client::tcp(server);
+  client.send("\r");
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  client.send("\nGET /hello/you HTTP/1.1\r\nHost: x\r\n\r\n");
+  EXPECT_EQ(client.receive().body, "hello you");
 }
 
 TEST(Server, TakesRequestsInTinyPieces) {

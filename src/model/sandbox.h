@@ -3,6 +3,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -22,6 +23,9 @@ enum class Access {
   ReadWrite,
   Review,  // it can be written to inside, and the folder itself stays as it is: the writes are in the writable layer
 };
+
+const char* access_name(Access access);  // "none", "ro", "rw", "review"
+std::optional<Access> access_of(std::string_view name);
 
 // The user's folder that a sandbox works on, shown at kWorkspacePath.
 struct Workspace {

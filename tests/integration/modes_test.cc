@@ -465,6 +465,16 @@ TEST_F(Selective, HoldsInSessionsToo) {
   EXPECT_EQ(execute({{"session", id}, {"mode", "all"}, {"argv", {"cat", "note"}}})["where"], "sandbox");
 }
 
+// What the sandbox has changed is not on the host: there it would be read as it was.
+TEST_F(Selective, ReadsAWorkspaceUnderReviewInTheSandbox) {
+  std::string id = start({{"mode", "selective"}, {"workspace", {{"path", folder_}, {"access", "review"}}}});
+  run_in(id, {{"shell", "echo changed > note"}});
+  json result = run_in(id, {{"argv", {"cat", "note"}}});
+  EXPECT_EQ(result["where"], "sandbox");
+  EXPECT_EQ(result["stdout"]["text"], "changed\n");
+  EXPECT_EQ(read(folder_ + "/note"), "content\n");
+}
+
 TEST_F(Selective, OffIsRefusedUnlessAllowed) {
   HttpResponse refused = post("/v1/execute", body("off", {{"argv", {"true"}}}));
   expect_refusal(refused, 403, "denied");
@@ -510,6 +520,11 @@ TEST_F(Off, RefusesCallersFromElsewhereAndWhatNeedsASandbox) {
                                             {{"argv", {"true"}}, {"outputs", {"*"}}},
                                             {{"argv", {"true"}}, {"files", {{{"path", "x"}, {"text", ""}}}}}})
     expect_refusal(post("/v1/execute", body("off", more)), 400, "invalid");
+  expect_refusal(
+      post("/v1/execute",
+           {{"mode", "off"}, {"shell", "echo x > note"}, {"workspace", {{"path", folder_}, {"access", "review"}}}}),
+      400, "invalid");
+  EXPECT_EQ(read(folder_ + "/note"), "content\n");
   std::string id = start(body("off", json::object()));
   EXPECT_EQ(run_in(id, {{"argv", {"true"}}})["where"], "host");
   expect_refusal(post("/v1/sessions/" + id + "/execs", {{"argv", {"true"}}}), 400, "invalid");

@@ -9,6 +9,7 @@ namespace {
 std::string reason_for_sandbox(const Circumstances& circumstances) {
   if (!circumstances.local) return "the caller is not at the server's Unix socket";
   if (!circumstances.workspace) return "there is no workspace";
+  if (circumstances.review) return "the workspace is under review: the sandbox has it with its changes";
   if (circumstances.code) return "code is never plainly harmless";
   if (circumstances.variables) return "it comes with variables of its own";
   if (circumstances.terminal) return "it has a terminal";
@@ -24,8 +25,10 @@ Result<Placement> place_off(const Circumstances& circumstances) {
   auto needs_sandbox = [](const char* what) {
     return fail(Error(Code::Invalid, std::string("in mode 'off' ") + what).hint("use mode 'all'"));
   };
-  if (!circumstances.waited_for) return needs_sandbox("the caller must wait for the result, or take the output as a stream");
+  if (!circumstances.waited_for)
+    return needs_sandbox("the caller must wait for the result, or take the output as a stream");
   if (circumstances.code) return needs_sandbox("only commands can be run: 'argv' or 'shell'");
+  if (circumstances.review) return needs_sandbox("no workspace can be under review");
   if (circumstances.terminal) return needs_sandbox("there is no terminal");
   if (circumstances.user) return needs_sandbox("a command runs as its caller, and as no other user");
   if (circumstances.files) return needs_sandbox("no files are brought in or out");

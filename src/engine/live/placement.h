@@ -14,6 +14,7 @@ struct Circumstances {
   bool waited_for = false;   // its outcome, or its output, is the answer to this very call
   bool off_allowed = false;  // by the configuration
   bool workspace = false;    // there is a folder to work on
+  bool review = false;       // what is written to that folder stays in the sandbox: the host does not have it
   bool variables = false;    // it comes with some of its own
   bool code = false;         // it is code in a language, and not a command
   bool input = false;        // it has input, or may get some

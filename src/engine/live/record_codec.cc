@@ -9,26 +9,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-const char* access_name(Access access) {
-  switch (access) {
-    case Access::None:
-      return "none";
-    case Access::ReadOnly:
-      return "ro";
-    case Access::ReadWrite:
-      return "rw";
-    case Access::Review:
-      return "review";
-  }
-  return "none";
-}
-
-Access access_of(const std::string& name) {
-  for (Access access : {Access::ReadOnly, Access::ReadWrite, Access::Review})
-    if (name == access_name(access)) return access;
-  return Access::None;
-}
-
 Json json_of(const Workspace& workspace) {
   Json json = {{"path", workspace.path}, {"access", access_name(workspace.access)}};
   if (workspace.inode != 0) json["device"] = workspace.device, json["inode"] = workspace.inode;
@@ -146,7 +126,7 @@ void read_spec(const Json& json, SandboxInfo& info) {
   spec.strictness = json.value("strict", false) ? Strictness::Strict : Strictness::FallBack;
   Json workspace = json.value("workspace", Json::object());
   spec.workspace.path = workspace.value("path", "");
-  spec.workspace.access = access_of(workspace.value("access", "none"));
+  spec.workspace.access = access_of(workspace.value("access", "none")).value_or(Access::None);
   spec.workspace.device = workspace.value("device", uint64_t{0});
   spec.workspace.inode = workspace.value("inode", uint64_t{0});
   spec.nesting = json.value("nesting", false);
@@ -177,7 +157,7 @@ void read_spec(const Json& json, SessionOrder& order) {
   spec.limits = limits_of(json.value("limits", Json::object()));
   Json workspace = json.value("workspace", Json::object());
   spec.workspace.path = workspace.value("path", "");
-  spec.workspace.access = access_of(workspace.value("access", "none"));
+  spec.workspace.access = access_of(workspace.value("access", "none")).value_or(Access::None);
   spec.workspace.device = workspace.value("device", uint64_t{0});
   spec.workspace.inode = workspace.value("inode", uint64_t{0});
 }

@@ -19,13 +19,9 @@ std::optional<T> parse(const char* const (&names)[N], const std::string& name) {
   return static_cast<T>(found - names);
 }
 
-const char* access_word(Access access) {
-  return access == Access::ReadWrite ? "rw" : access == Access::Review ? "review" : "ro";
-}
-
 std::string in_words(const Workspace& workspace) {
   if (workspace.access == Access::None) return "no workspace";
-  return concat("the workspace ", workspace.path, " (", std::string_view(access_word(workspace.access)), ")");
+  return concat("the workspace ", workspace.path, " (", std::string_view(access_name(workspace.access)), ")");
 }
 
 struct SizeLimit {

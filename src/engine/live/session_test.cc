@@ -44,6 +44,7 @@ TEST(Placement, SelectiveLooksOnlyAtPlainLocalCommandsInAWorkspace) {
   };
   const Case kCases[] = {{[](Circumstances& c) { c.local = false; }, "Unix socket"},
                          {[](Circumstances& c) { c.workspace = false; }, "no workspace"},
+                         {[](Circumstances& c) { c.review = true; }, "under review"},
                          {[](Circumstances& c) { c.waited_for = false; }, "does not wait"},
                          {[](Circumstances& c) { c.code = true; }, "code"},
                          {[](Circumstances& c) { c.input = true; }, "input"},

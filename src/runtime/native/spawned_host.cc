@@ -53,9 +53,7 @@ class SpawnedHostProcess : public HostProcess {
       return fail(Code::Invalid, concat("the command is longer than ", spawn::kMaxMessage, " bytes"));
     std::vector<int> fds = {connection, output.write.get(), errors.write.get(),
                             judged ? third.write.get() : third.read.get()};
-    spawn_->ask(
-        Type::RunOnHost, request, [outcome = outcome_](Result<SpawnClient::Answer> answer) { outcome->take(std::move(answer)); },
-        fds);
+    ask(Type::RunOnHost, request, fds);
     out = std::move(output.read);
     err = std::move(errors.read);
     (judged ? verdict : in) = std::move(judged ? third.read : third.write);
@@ -67,9 +65,7 @@ class SpawnedHostProcess : public HostProcess {
     sys::Pipe errors = COVE_TRY(sys::pipe());
     std::vector<int> fds = {output.write.get(), errors.write.get()};
     if (workspace.caller >= 0) fds.push_back(workspace.caller);
-    spawn_->ask(
-        Type::RecordBase, Writer().text(id_).text(workspace.path),
-        [outcome = outcome_](Result<SpawnClient::Answer> answer) { outcome->take(std::move(answer)); }, fds);
+    ask(Type::RecordBase, Writer().text(id_).text(workspace.path), fds);
     out = std::move(output.read);
     err = std::move(errors.read);
     return {};
@@ -83,6 +79,11 @@ class SpawnedHostProcess : public HostProcess {
   void kill() override { spawn_->tell(Type::KillOnHost, Writer().text(id_)); }
 
  private:
+  void ask(Type type, const Writer& request, const std::vector<int>& fds) {
+    spawn_->ask(
+        type, request, [outcome = outcome_](Result<SpawnClient::Answer> answer) { outcome->take(std::move(answer)); }, fds);
+  }
+
   std::shared_ptr<SpawnClient> spawn_;
   std::shared_ptr<HostOutcome> outcome_;
   const std::string id_ = make_id();
