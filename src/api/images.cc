@@ -112,6 +112,7 @@ Outcome pull_image(Call& call) {
   if (auto platform = COVE_TRY(fields.text("platform"))) order.platform = COVE_TRY_NOTE("'platform'", parse_platform(*platform));
   order.login = COVE_TRY(take_login(fields));
   COVE_TRY(fields.finish());
+  bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
   std::string name = to_text(COVE_TRY_NOTE("'reference'", call.engine().images().reference_of(order.reference)));
   live::Engine& engine = call.engine();
   live::Caller caller = call.caller;
@@ -123,7 +124,7 @@ Outcome pull_image(Call& call) {
     return image_json(*image);
   };
   std::shared_ptr<Operation> operation = COVE_TRY(call.api.operations.start("pull", name, call.caller.project, std::move(work)));
-  if (!COVE_TRY(flag_parameter(call.request(), "wait")))
+  if (!wait)
     return call.respond(202, dump(operation->json()), {{"Location", concat("/v1/operations/", operation->id)}});
   while (!operation->wait(std::chrono::milliseconds(200)))
     if (call.exchange.wait(-1, std::chrono::milliseconds(0)) != http::Exchange::Wake::Timeout) return {};

@@ -64,6 +64,8 @@ class Decompressor {
     return size;
   }
 
+  bool ended() const { return ended_; }
+
   // What follows the end of the tar belongs to the digest, too.
   Result<std::string> finish() {
     const void* piece = nullptr;
@@ -161,8 +163,19 @@ Result<LayerReport> unpack_layer(int fd, LayerWriter& writer, std::string& diff_
     int status = ::archive_read_next_header(tar.get(), &entry);
     if (status == ARCHIVE_EOF) break;
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return fail(broken(tar.get(), "read the archive"));
-    auto data = [&](std::string_view& piece, uint64_t& offset) { return next_piece(tar.get(), piece, offset); };
-    COVE_TRY(writer.take(COVE_TRY(entry_of(entry)), data));
+    LayerEntry described = COVE_TRY(entry_of(entry));
+    uint64_t taken = 0;
+    bool unfinished = false;
+    auto data = [&](std::string_view& piece, uint64_t& offset) -> Result<bool> {
+      Result<bool> more = next_piece(tar.get(), piece, offset);
+      // Some tools leave out what fills the last block, and the end of the archive: the last file is whole all the same.
+      unfinished = !more && taken == described.size && source->ended();
+      if (unfinished) return false;
+      if (more && *more) taken = offset + piece.size();
+      return more;
+    };
+    COVE_TRY(writer.take(described, data));
+    if (unfinished) break;
   }
   diff_id = COVE_TRY(source->finish());
   return writer.finish();

@@ -259,6 +259,17 @@ def test_many_layers(place):
     equal(place.run("--image", name, "--", "/bin/tell", "c", "/n/0", "/n/59").count("x"), 2)
 
 
+def test_archives_without_their_end_are_read(place):
+    whole = Layer().folder("a").file("a/f", b"x" * 700).archive()
+    end = whole.index(b"x" * 700) + 700
+    place.publish("unfinished:1", [whole[:end]])
+    image = place.pull("unfinished:1")
+    with trees.Mounted(place.server.state, image["digest"]) as root, open(f"{root}/a/f", "rb") as file:
+        equal(file.read(), b"x" * 700)
+    place.publish("short:1", [whole[:end - 1]])
+    place.pull("short:1", status=400)
+
+
 def test_names_without_a_registry_are_refused(place):
     problem = place.client.expect(400, "POST", "/v1/images", {"reference": "alpine"}).json()
     equal("images.registry" in problem["hint"], True)

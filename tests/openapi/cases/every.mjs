@@ -104,12 +104,17 @@ test('numbers and flags of a query that are none are refused', async (t) => {
   }
 });
 
+const pattern = (path) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`);
+
 test('methods that are not documented are not allowed', async (t) => {
   const there = await things(t);
   for (const template of Object.keys(document.paths)) {
     const documented = [...operations.values()].filter((operation) => operation.path === template).map(({ method }) => method);
     const path = template.replace(/\{(\w+)\}/g, (_, name) => there[name]);
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !documented.includes(method))) {
+    // /v1/images/load is also the image of that name.
+    const elsewhere = [...operations.values()].filter((operation) => operation.path !== template && pattern(operation.path).test(path)).map(({ method }) => method);
+    const undocumented = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((method) => !documented.includes(method) && !elsewhere.includes(method));
+    for (const method of undocumented) {
       const answer = await raw({ method, path, headers: { 'content-length': 0 } });
       assert.equal(answer.status, 405, `${method} ${template}`);
       const allowed = answer.headers.allow.split(/, */);
