@@ -190,6 +190,11 @@ void WarmPool::count_first_use(const std::string& class_name, const std::string&
   for (auto& [each, wish] : wishes) wish += kLearning * ((each == (waits ? language : "") ? 1 : 0) - wish);
 }
 
+void WarmPool::count_interpreter() {
+  std::lock_guard lock(mutex_);
+  ++numbers_.interpreters;
+}
+
 WarmPool::Numbers WarmPool::numbers() const {
   std::lock_guard lock(mutex_);
   Numbers numbers = numbers_;
