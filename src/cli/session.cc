@@ -32,14 +32,14 @@ bool print_json(const Json& json) {
 }
 
 ListForm list_form(bool quiet, bool json) {
-  return quiet ? ListForm::Ids : json ? ListForm::Json : ListForm::Table;
+  return quiet ? ListForm::Ids : json ? ListForm::Documents : ListForm::Table;
 }
 
 int print_list(const std::vector<Json>& items, ListForm form, std::string (*table_of)(const std::vector<Json>& items)) {
   std::string ids;
   for (const Json& item : items) ids += client::text_of(item, "id") + "\n";
   bool printed = form == ListForm::Ids    ? print(ids)
-                 : form == ListForm::Json ? print_json(items)
+                 : form == ListForm::Documents ? print_json(items)
                                           : print(table_of(items));
   return printed ? 0 : kOwnFailure;
 }

@@ -25,7 +25,7 @@ Result<Api> connect_server(client::WhenAbsent when_absent);
 bool print_json(const Json& json);
 
 // What was listed: the ids with --quiet, the JSON, or else a table. The exit code.
-enum class ListForm { Ids, Json, Table };
+enum class ListForm { Ids, Documents, Table };
 ListForm list_form(bool quiet, bool json);
 int print_list(const std::vector<Json>& items, ListForm form, std::string (*table_of)(const std::vector<Json>& items));
 

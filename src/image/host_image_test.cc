@@ -104,6 +104,14 @@ TEST_F(HostImage, HasWhatFiguresAreWrittenWith) {
   }
 }
 
+TEST_F(HostImage, PythonBeginsWithWhatTheHostsDoesAndSettles) {
+  std::string own = "/etc/python3.11/sitecustomize.py";
+  if (!sys::exists(own)) GTEST_SKIP() << "the host's Python has no such file";
+  std::string start = *sys::read_file(concat(image().folder, "/root", own));
+  EXPECT_THAT(start, ::testing::StartsWith(*sys::read_file(own)));
+  EXPECT_THAT(start, ::testing::HasSubstr("gc.freeze()"));
+}
+
 TEST_F(HostImage, HasNoSudoWithoutAClient) {
   auto made = host_image(cache_, "");
   ASSERT_TRUE(made);

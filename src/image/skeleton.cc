@@ -162,6 +162,18 @@ Result<void> add_home(TreeWriter root, const std::string& home, uid_t owner, mod
   return {};
 }
 
+// Debian's Pythons run a file of /etc when they start, before any script: see context/python_start.py.
+Result<void> add_python_start(const TreeWriter& root) {
+  auto names = sys::list_folder(root.path("etc"));
+  if (!names) return {};
+  for (const std::string& name : *names) {
+    std::string start = concat("etc/", name, "/sitecustomize.py");
+    if (!is_python_library(name)) continue;
+    if (auto own = sys::read_file(root.path(start))) COVE_TRY(root.file(start, *own + std::string(kPythonStartProgram)));
+  }
+  return {};
+}
+
 Result<void> add_root(const HostSource& host, const std::string& folder) {
   TreeWriter root(folder, host.first_id);
   for (const Folder& entry : kFolders) COVE_TRY(root.folder(entry.path, entry.mode));
@@ -169,6 +181,7 @@ Result<void> add_root(const HostSource& host, const std::string& folder) {
   COVE_TRY(root.link("var/lock", "/run/lock"));
   COVE_TRY(copy_etc(host.root + "/etc", root));
   COVE_TRY(generate_etc(root));
+  COVE_TRY(add_python_start(root));
   COVE_TRY(add_packages(host, root));
   COVE_TRY(add_home(root, "root", 0, 0700));
   return add_home(root, "home/user", kUser, 0755);

@@ -114,6 +114,13 @@ class CliServer : public ForEverybody {
     ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
     ASSERT_EQ(outcome.out.size(), 21u) << outcome.out;
   }
+  // What needs control groups: an ordinary user may have none, and is told so.
+  bool succeeds_with_groups(const Words& args) const {
+    Outcome outcome = cove(args);
+    bool lacks_groups = GetParam().options.uid && has(outcome.err, "needs control groups, and this user may make none");
+    EXPECT_TRUE(outcome.exit_code == 0 || lacks_groups) << outcome.err;
+    return outcome.exit_code == 0;
+  }
   void own(const std::string& path) const {
     if (!GetParam().options.uid) return;
     ASSERT_EQ(::lchown(path.c_str(), *GetParam().options.uid, *GetParam().options.uid), 0) << path;
@@ -199,7 +206,8 @@ TEST_P(CliServer, IsStartedOnceByManyCommands) {
 }
 
 TEST_P(CliServer, IsNotTiedToWhoeverStartedIt) {
-  ASSERT_EQ(cove_with({"ls"}, {"SECRET_TOKEN=leak", "COVE_API_KEY=cove_secret"}).exit_code, 0);
+  Outcome refused = cove_with({"ls"}, {"SECRET_TOKEN=leak", "COVE_API_KEY=cove_secret"});
+  EXPECT_TRUE(has(refused.err, "the key is not valid")) << refused.err;
   pid_t server = listener_of(socket());
   ASSERT_GT(server, 1);
   std::string proc = "/proc/" + std::to_string(server);
@@ -252,9 +260,10 @@ TEST_P(CliServer, SandboxesGoThroughTheirStates) {
   EXPECT_EQ(sandbox["state"], "running");
   EXPECT_EQ(sandbox["labels"]["team"], "web");
   EXPECT_EQ(sandbox["lifecycle"]["idle"], 3600);
-  EXPECT_EQ(cove({"pause", "box"}).out, "box\n");
-  EXPECT_TRUE(has(cove({"exec", "box", "true"}).err, "paused"));
-  EXPECT_EQ(cove({"resume", "box"}).exit_code, 0);
+  if (succeeds_with_groups({"pause", "box"})) {
+    EXPECT_TRUE(has(cove({"exec", "box", "true"}).err, "paused"));
+    EXPECT_EQ(cove({"resume", "box"}).exit_code, 0);
+  }
   EXPECT_EQ(cove({"stop", "box"}).exit_code, 0);
   EXPECT_FALSE(has(cove({"ls"}).out, "box"));
   EXPECT_TRUE(has(cove({"ls", "-a"}).out, "stopped"));
@@ -284,10 +293,10 @@ TEST_P(CliServer, SandboxesAreListedAndFiltered) {
 
 TEST_P(CliServer, SandboxesAreChangedWhileTheyRun) {
   make("box");
-  EXPECT_EQ(cove({"update", "-e", "LATER=yes", "--label", "k=v", "--pids-limit", "64", "box"}).exit_code, 0);
-  Json sandbox = json({"inspect", "box"});
-  EXPECT_EQ(sandbox["labels"]["k"], "v");
-  EXPECT_EQ(sandbox["limits"]["processes"], 64);
+  EXPECT_EQ(cove({"update", "-e", "LATER=yes", "--label", "k=v", "box"}).exit_code, 0);
+  EXPECT_EQ(json({"inspect", "box"})["labels"]["k"], "v");
+  if (succeeds_with_groups({"update", "--pids-limit", "64", "box"}))
+    EXPECT_EQ(json({"inspect", "box"})["limits"]["processes"], 64);
   EXPECT_EQ(cove({"exec", "box", "sh", "-c", "echo $LATER"}).out, "yes\n");
   EXPECT_EQ(cove({"renew", "--max", "2h", "box"}).exit_code, 0);
   EXPECT_EQ(json({"inspect", "box"})["lifecycle"]["max"], 7200);
@@ -296,6 +305,7 @@ TEST_P(CliServer, SandboxesAreChangedWhileTheyRun) {
 
 TEST_P(CliServer, ShowsWhatSandboxesUse) {
   make("box");
+  if (!succeeds_with_groups({"stats", "box"})) return;
   Json stats = json({"stats", "box"});
   EXPECT_EQ(stats[0]["name"], "box");
   EXPECT_TRUE(stats[0]["memory_bytes"].is_number());
@@ -387,8 +397,10 @@ TEST_P(CliServer, ATerminalIsTheExecsOwn) {
   ::ioctl(running->out, TIOCSWINSZ, &size);
   running->type("sleep 0.3; stty size\n");
   running->wait_for("50 90");
-  running->type("cat\n");
+  running->type("sh -c 'echo rea\"\"dy; exec cat'\n");
+  running->wait_for("ready");
   running->type("\x03");
+  running->wait_for("$ ");
   running->type("echo after=$?; exit 5\n");
   running->wait_for("after=130");
   running->rest();

@@ -15,7 +15,7 @@ A table of the manifest is named LANGUAGE/NAME, as the file without its extensio
     compare   the ways that must agree: "bare", "cold", "warm" unless given
     mask      what cannot be equal: names of MASKS in outcome.py, or regular expressions
     ignore    "stdout" or "stderr", where it cannot be compared at all
-    warm      whether it must find an interpreter that waited, where that is required; so it is unless it has more than code
+    warm      whether it can find an interpreter that waited; so it is unless it has more than code
     differs   true where two runs must print different things
     code      the program itself, where a file is no good place for its bytes; in the forms of `stdin`
 

@@ -21,7 +21,6 @@ class Outcome:
     signal: int | None
     stdout: bytes
     stderr: bytes
-    warm: bool | None = None  # None: it was not told
 
     def end(self):
         return f"{self.status}, " + (f"signal {self.signal}" if self.signal else f"exit code {self.exit}")

@@ -3,9 +3,9 @@
 import base64
 import contextlib
 import pathlib
+import re
 import sys
 import threading
-import time
 import urllib.parse
 
 from outcome import Outcome, masked
@@ -16,7 +16,6 @@ from server import Server, read  # noqa: E402
 RETAINED = 16 << 20  # bytes of each stream in a result
 TIMEOUT = "200s"
 POOL = 4
-REFILL_PATIENCE = 10  # seconds
 
 
 class NotStarted(Exception):
@@ -76,7 +75,7 @@ class Sandboxed:
                 result = self.execute(sandbox, order_of(case))
         id = result["exec_id"]
         stdout, stderr = (masked(case, captured(result[stream]), id) for stream in ("stdout", "stderr"))
-        return Outcome(result["status"], result["exit_code"], result["signal"], stdout, stderr, result.get("warm"))
+        return Outcome(result["status"], result["exit_code"], result["signal"], stdout, stderr)
 
     def prepare(self, case, sandbox):
         for path, text in case.files.items():
@@ -95,34 +94,15 @@ class Cold(Sandboxed):
 
 
 class Warm(Sandboxed):
-    """`required`: the languages whose programs must find their interpreter waiting."""
-
     name = "warm"
 
-    def __init__(self, programs, required):
+    def __init__(self, programs):
         super().__init__(programs, [f"pool.size={POOL}"])
-        self.required = required
-        self.seen = {}  # by language, whether an interpreter was ever found waiting
-        self.told = []  # of each program, whether it was warm
 
-    def run(self, case):
-        outcome = super().run(case)
-        # The pool may have been empty for a moment.
-        until = time.monotonic() + REFILL_PATIENCE
-        while outcome.warm is False and self.is_worth_waiting_for(case) and time.monotonic() < until:
-            time.sleep(0.05)
-            outcome = super().run(case)
-        if outcome.warm or case.can_be_warm:
-            self.seen[case.language] = self.seen.get(case.language) or bool(outcome.warm)
-        self.told.append(outcome.warm)
-        return outcome
-
-    def is_worth_waiting_for(self, case):
-        """A language is in the pool where that is required, until it was waited for in vain, or where it was seen."""
-        return case.can_be_warm and self.seen.get(case.language, case.language in self.required)
-
-    def must_be_warm(self, case):
-        return case.language in self.required and case.can_be_warm
+    def found_waiting(self):
+        """How many programs found their interpreter waiting."""
+        text = self.client().expect(200, "GET", "/metrics").data.decode()
+        return int(re.search(r"^cove_pool_interpreters_total (\d+)$", text, re.MULTILINE)[1])
 
 
 def order_of(case):

@@ -113,10 +113,12 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
   if (sandbox->is_first_use()) pool_.count_first_use(WarmPool::class_of(info.spec), order.language);
   std::optional<LiveSandbox::Waiting> waiting = sandbox->take_waiting(order);
   order.spec.id = waiting ? waiting->exec_id : make_id();
-  if (waiting && !waiting->language.empty())
+  if (waiting && !waiting->language.empty()) {
     place_script(order);
-  else
+    pool_.count_interpreter();
+  } else {
     COVE_TRY(put_code(*sandbox, order));
+  }
   std::shared_ptr<LiveExec> exec = COVE_TRY(launch(caller, *sandbox, info, std::move(order), std::move(waiting)));
   exec_start_seconds_.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   return exec;

@@ -212,6 +212,11 @@ void WarmPool::forget_image(const std::string& digest) {
   end(std::move(blanks));
 }
 
+void WarmPool::count_interpreter() {
+  std::lock_guard lock(mutex_);
+  ++numbers_.interpreters;
+}
+
 WarmPool::Numbers WarmPool::numbers() const {
   std::lock_guard lock(mutex_);
   Numbers numbers = numbers_;

@@ -52,6 +52,7 @@ class WarmPool {
   void go_on();
   // What a sandbox of the class was used for first; empty: no language of those that can wait.
   void count_first_use(const std::string& class_name, const std::string& language);
+  void count_interpreter();
 
   // The image is to go: nothing made of it is kept ready any more.
   void forget_image(const std::string& digest);
@@ -60,6 +61,7 @@ class WarmPool {
     uint64_t ready = 0;
     uint64_t taken = 0;
     uint64_t missed = 0;  // asked for when there was none
+    uint64_t interpreters = 0;  // taken with the script that they waited for
   };
   Numbers numbers() const;
 

@@ -6,11 +6,14 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <limits>
+#include <utility>
 
 #include "base/text.h"
 #include "runtime/native/error_report.h"
@@ -156,6 +159,17 @@ class Watch {
   bool ended_ = false;
 };
 
+// The server's own sockets among them: whoever holds those keeps its death from being noticed.
+void close_all_but(int one, int other) {
+  if (one > other) std::swap(one, other);
+  auto close = [](int first, int last) {
+    if (first <= last) ::syscall(SYS_close_range, static_cast<unsigned>(first), static_cast<unsigned>(last), 0);
+  };
+  close(STDERR_FILENO + 1, one - 1);
+  close(one + 1, other - 1);
+  close(other + 1, std::numeric_limits<int>::max());
+}
+
 [[noreturn]] void builder_main(const SpawnPlan& plan, UniqueFd control, int status,
                                const std::function<void()>& clean_up) {
   Result<void> detached = detach_from_caller();
@@ -168,6 +182,7 @@ class Watch {
     std::vector<int> pidfd = passed_on ? std::vector<int>{process_1->pidfd.get()} : std::vector<int>{};
     static_cast<void>(sys::send_message(status, kBuilt, pidfd));
     if (passed_on && plan.watched_memory == 0) ::_exit(0);
+    if (passed_on) close_all_but(status, process_1->pidfd.get());
   }
   bool orphaned = process_1 ? Watch(plan, *process_1, status).run() : false;
   if (orphaned) clean_up();

@@ -1,6 +1,6 @@
 import gc
 
-print(gc.isenabled(), gc.get_threshold(), gc.get_debug(), gc.get_freeze_count(), gc.garbage, gc.callbacks)
+print(gc.isenabled(), gc.get_threshold(), gc.get_debug(), gc.garbage, gc.callbacks)
 print([generation["uncollectable"] for generation in gc.get_stats()])
 gc.collect()
 print(gc.collect())
