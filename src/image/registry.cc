@@ -92,12 +92,12 @@ std::string escaped(const std::string& text) {
 struct Registry::Request {
   std::string url;
   std::string accept = {};
+  std::string form = {};               // sent, where there is one
   uint64_t offset = 0;
   size_t most = kLargestManifest;      // of what is kept
   const BlobSink* sink = nullptr;      // in place of keeping it
   uint64_t size = 0;                   // with a sink: of the whole blob
   const std::atomic<bool>* cancelled = nullptr;
-  bool credentials_allowed = true;
 
   // While it runs.
   CURL* curl = nullptr;
@@ -166,7 +166,9 @@ Result<Registry::Answer> Registry::perform(Request& request, const std::string& 
   ::curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
   ::curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
   ::curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, 512L << 10);
-  ::curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 1L);
+  // A form has what nobody else may see.
+  ::curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, request.form.empty() ? 1L : 0L);
+  if (!request.form.empty()) ::curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.form.c_str());
   ::curl_easy_setopt(handle, CURLOPT_MAXREDIRS, kMostRedirects);
   // One that is asked over TLS does not lead out of it.
   ::curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, plain_ ? "http,https" : "https");
@@ -252,7 +254,7 @@ Result<Registry::Answer> Registry::ask(Request& request) {
 Result<std::string> Registry::fetch_token(const std::string& challenge) {
   std::map<std::string, std::string> fields = parse_challenge(challenge);
   if (fields["scheme"] == "basic") {
-    if (!login_.username.empty()) return std::string();
+    if (!login_.username.empty() && login_.token.empty()) return std::string();
     return fail(Error(Code::Denied, concat("registry ", reference_.registry, " wants a name and a password"))
                     .hint("`docker login` or `podman login` puts them where cove pull finds them"));
   }
@@ -261,11 +263,18 @@ Result<std::string> Registry::fetch_token(const std::string& challenge) {
   if (fields["scheme"] != "bearer" || !allowed)
     return fail(Code::Unsupported, concat("registry ", reference_.registry, " wants a login of a kind that is not known, or not safe"));
   std::string scope = fields["scope"].empty() ? concat("repository:", reference_.repository, ":pull") : fields["scope"];
+  std::string query = concat("scope=", escaped(scope));
+  if (!fields["service"].empty()) query += concat("&service=", escaped(fields["service"]));
   Request request;
-  request.url = concat(realm, realm.find('?') == realm.npos ? "?" : "&", "scope=", escaped(scope));
-  if (!fields["service"].empty()) request.url += concat("&service=", escaped(fields["service"]));
+  if (login_.token.empty()) {
+    request.url = concat(realm, realm.find('?') == realm.npos ? "?" : "&", query);
+  } else {
+    request.url = realm;
+    request.form = concat(query, "&client_id=cove&grant_type=refresh_token&refresh_token=", escaped(login_.token));
+  }
   request.most = kLargestToken;
-  Answer answer = COVE_TRY_NOTE("ask for a token", perform(request, login_.token, !login_.username.empty()));
+  const bool by_name = login_.token.empty() && !login_.username.empty();
+  Answer answer = COVE_TRY_NOTE("ask for a token", perform(request, {}, by_name));
   if (answer.status != 200)
     return fail(Error(Code::Denied, concat("the token server of ", reference_.registry, " refused with status ", answer.status))
                     .hint("`docker login` or `podman login` puts a name and a password where cove pull finds them"));

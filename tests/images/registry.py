@@ -6,6 +6,8 @@ import subprocess
 import time
 import urllib.request
 
+import tokens
+
 CONFIG = """version: 0.1
 storage:
   filesystem:
@@ -15,6 +17,9 @@ http:
 {auth}log:
   level: error
 """
+BY_PASSWORD = "auth:\n  htpasswd:\n    realm: test\n    path: {folder}/htpasswd\n"
+BY_TOKEN = ("auth:\n  token:\n    realm: {realm}\n    service: " + tokens.SERVICE + "\n    issuer: " + tokens.ISSUER +
+            "\n    rootcertbundle: {certificate}\n")
 
 
 def free_port():
@@ -23,16 +28,26 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def bcrypt(password):
+    """As the registry wants it; the library that knows how is at hand in perl."""
+    words = ["perl", "-e", "print crypt($ARGV[0], q($2y$05$) . q(a) x 22)", password]
+    return subprocess.run(words, stdout=subprocess.PIPE, check=True).stdout.decode()
+
+
 class Registry:
-    def __init__(self, folder, user=None, password=None):
+    """Everybody's; or for the accounts (name → password); or for who has a token of that server."""
+
+    def __init__(self, folder, accounts=None, token_server=None):
         self.port = free_port()
         self.address = f"127.0.0.1:{self.port}"
         auth = ""
-        if user:
-            hashed = subprocess.run(["htpasswd", "-Bbn", user, password], stdout=subprocess.PIPE, check=True).stdout
-            with open(os.path.join(folder, "htpasswd"), "wb") as file:
-                file.write(hashed)
-            auth = f"auth:\n  htpasswd:\n    realm: test\n    path: {folder}/htpasswd\n"
+        if accounts:
+            with open(os.path.join(folder, "htpasswd"), "w") as file:
+                for name, password in accounts.items():
+                    file.write(f"{name}:{bcrypt(password)}\n")
+            auth = BY_PASSWORD.format(folder=folder)
+        elif token_server:
+            auth = BY_TOKEN.format(realm=token_server.realm, certificate=token_server.certificate)
         config = os.path.join(folder, "registry.yml")
         with open(config, "w") as file:
             file.write(CONFIG.format(folder=folder, port=self.port, auth=auth))
