@@ -13,7 +13,8 @@ namespace {
 
 constexpr int kRounds = 5;
 // Some ten thousand files, a hundred or two of megabytes: what a language's image has.
-constexpr const char* kFolders[] = {"/usr/share/perl", "/usr/share/perl5", "/usr/share/doc", "/usr/include/c++", "/usr/include/linux"};
+constexpr const char* kFolders[] = {"/usr/share/perl", "/usr/share/perl5", "/usr/share/doc", "/usr/include/c++",
+                                    "/usr/include/linux"};
 
 void publish(const Registry& registry, const std::string& folder) {
   std::string layout = folder + "/layout";
@@ -21,7 +22,8 @@ void publish(const Registry& registry, const std::string& folder) {
   spawn_and_wait({"umoci", "new", "--image", layout + ":x"});
   int number = 0;
   for (const char* each : kFolders)
-    if (::access(each, R_OK) == 0) spawn_and_wait({"umoci", "insert", "--image", layout + ":x", each, "/layer" + std::to_string(number++)});
+    if (::access(each, R_OK) == 0)
+      spawn_and_wait({"umoci", "insert", "--image", layout + ":x", each, "/layer" + std::to_string(number++)});
   registry.push(layout, "x", "bench:1");
 }
 

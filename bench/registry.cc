@@ -59,10 +59,13 @@ Registry::~Registry() {
   ::waitpid(pid_, nullptr, 0);
 }
 
-std::string Registry::address(const std::string& name) const { return "127.0.0.1:" + std::to_string(port_) + "/" + name; }
+std::string Registry::address(const std::string& name) const {
+  return "127.0.0.1:" + std::to_string(port_) + "/" + name;
+}
 
 void Registry::push(const std::string& layout, const std::string& tag, const std::string& name) const {
-  const std::string words = "skopeo copy -q --dest-tls-verify=false oci:" + layout + ":" + tag + " docker://" + address(name) + " >/dev/null 2>&1";
+  const std::string words = "skopeo copy -q --dest-tls-verify=false oci:" + layout + ":" + tag + " docker://" +
+                            address(name) + " >/dev/null 2>&1";
   // It may not be up yet.
   for (int attempt = 0; attempt < 100; ++attempt) {
     if (std::system(words.c_str()) == 0) return;

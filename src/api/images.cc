@@ -99,7 +99,8 @@ Result<RegistryLogin> take_login(Fields& fields) {
   login.password = COVE_TRY(nested->text("password")).value_or("");
   login.token = COVE_TRY(nested->text("token")).value_or("");
   COVE_TRY(nested->finish());
-  if (login.username.find(':') != login.username.npos) return fail(nested->wrong("username", "must not have a colon in it"));
+  if (login.username.find(':') != login.username.npos)
+    return fail(nested->wrong("username", "must not have a colon in it"));
   return login;
 }
 
@@ -109,7 +110,8 @@ Outcome pull_image(Call& call) {
   Fields fields(body);
   Images::PullOrder order;
   order.reference = COVE_TRY(required(fields, "reference", fields.text("reference")));
-  if (auto platform = COVE_TRY(fields.text("platform"))) order.platform = COVE_TRY_NOTE("'platform'", parse_platform(*platform));
+  if (auto platform = COVE_TRY(fields.text("platform")))
+    order.platform = COVE_TRY_NOTE("'platform'", parse_platform(*platform));
   order.login = COVE_TRY(take_login(fields));
   COVE_TRY(fields.finish());
   bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
@@ -120,10 +122,12 @@ Outcome pull_image(Call& call) {
   auto work = [&engine, caller, order = std::move(order)](Operation& operation) -> Checked<Document> {
     Result<ImageInfo> image = engine.images().pull(order, operation.progress);
     if (!image) return refuse(Problem(image.error()));
-    engine.note(caller, "image.pulled", "", "", dump(Document{{"name", operation.target}, {"digest", image->image.digest}}));
+    engine.note(caller, "image.pulled", "", "",
+                dump(Document{{"name", operation.target}, {"digest", image->image.digest}}));
     return image_json(*image);
   };
-  std::shared_ptr<Operation> operation = COVE_TRY(call.api.operations.start("pull", name, call.caller.project, std::move(work)));
+  std::shared_ptr<Operation> operation =
+      COVE_TRY(call.api.operations.start("pull", name, call.caller.project, std::move(work)));
   if (!wait)
     return call.respond(202, dump(operation->json()), {{"Location", concat("/v1/operations/", operation->id)}});
   while (!operation->wait(std::chrono::milliseconds(200)))
@@ -142,8 +146,10 @@ Checked<UniqueFd> receive(Call& call) {
     Result<size_t> count = call.exchange.read(piece);
     if (!count) return refuse(body_problem(count.error()));
     if (*count == 0) break;
-    if (*count > room) return refuse(Problem(413, "too_large", concat("the archive is larger than ", format_bytes(call.engine().config().images.max_size)))
-                                         .advise("the server's setting images.max_size allows more"));
+    if (*count > room)
+      return refuse(Problem(413, "too_large",
+                            concat("the archive is larger than ", format_bytes(call.engine().config().images.max_size)))
+                        .advise("the server's setting images.max_size allows more"));
     room -= *count;
     COVE_TRY(sys::write_all(file.get(), {piece.data(), *count}));
   }
@@ -189,9 +195,10 @@ Document removed_json(const Images::Removed& removed) {
 
 Outcome remove_image(Call& call) {
   bool force = COVE_TRY(flag_parameter(call.request(), "force"));
-  if (is_host_image(call.captured("image"))) return refuse(409, "conflict", "the image host is this machine itself: it cannot be removed");
-  Images::Removed removed =
-      COVE_TRY(call.engine().images().remove(call.captured("image"), force ? Images::Removal::Forced : Images::Removal::Careful));
+  if (is_host_image(call.captured("image")))
+    return refuse(409, "conflict", "the image host is this machine itself: it cannot be removed");
+  Images::Removed removed = COVE_TRY(call.engine().images().remove(
+      call.captured("image"), force ? Images::Removal::Forced : Images::Removal::Careful));
   note(call, "image.removed", removed_json(removed));
   return call.respond(200, dump(removed_json(removed)));
 }
@@ -201,7 +208,8 @@ Outcome prune_images(Call& call) {
   Fields fields(body);
   bool all = COVE_TRY(fields.flag("all")).value_or(false);
   COVE_TRY(fields.finish());
-  Images::Removed removed = COVE_TRY(call.engine().images().prune(all ? Images::Prune::Unused : Images::Prune::Nameless));
+  Images::Removed removed =
+      COVE_TRY(call.engine().images().prune(all ? Images::Prune::Unused : Images::Prune::Nameless));
   note(call, "image.pruned", removed_json(removed));
   return call.respond(200, dump(removed_json(removed)));
 }

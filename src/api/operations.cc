@@ -26,7 +26,10 @@ const char* state_name(Operation::State state) {
 Document layers_json(const ImageProgress& progress) {
   Document layers = Document::array();
   for (const ImageProgress::Layer& layer : progress.layers())
-    layers.push_back({{"digest", layer.digest}, {"size", layer.size}, {"done", layer.done}, {"state", layer_state_name(layer.state)}});
+    layers.push_back({{"digest", layer.digest},
+                      {"size", layer.size},
+                      {"done", layer.done},
+                      {"state", layer_state_name(layer.state)}});
   return layers;
 }
 
@@ -47,7 +50,8 @@ Outcome follow(Call& call, const Operation& operation) {
     if (now != last || ended) COVE_TRY(stream.send(sse_event(std::nullopt, ended ? "end" : "progress", now)));
     last = std::move(now);
     if (ended) break;
-    if (!operation.wait(kTurn) && call.exchange.wait(-1, std::chrono::milliseconds(0)) != http::Exchange::Wake::Timeout) return {};
+    if (!operation.wait(kTurn) && call.exchange.wait(-1, std::chrono::milliseconds(0)) != http::Exchange::Wake::Timeout)
+      return {};
   }
   COVE_TRY(stream.end());
   return {};
@@ -107,12 +111,15 @@ Checked<Document> Operation::outcome() const {
   return *outcome_;
 }
 
-Checked<std::shared_ptr<Operation>> Operations::start(std::string kind, std::string target, std::string project, Work work) {
+Checked<std::shared_ptr<Operation>> Operations::start(std::string kind, std::string target, std::string project,
+                                                      Work work) {
   auto operation = std::make_shared<Operation>(std::move(kind), std::move(target), std::move(project));
   std::lock_guard lock(mutex_);
   forget_old();
-  auto running = std::ranges::count_if(all_, [](const Running& each) { return each.operation->state() == Operation::State::Running; });
-  if (stopping_ || static_cast<size_t>(running) >= kMostAtOnce) return refuse(429, "exhausted", "too many operations are running");
+  auto running = std::ranges::count_if(
+      all_, [](const Running& each) { return each.operation->state() == Operation::State::Running; });
+  if (stopping_ || static_cast<size_t>(running) >= kMostAtOnce)
+    return refuse(429, "exhausted", "too many operations are running");
   Running& added = all_.emplace_back();
   added.operation = operation;
   added.thread = std::thread([operation, work = std::move(work)] { operation->finish(work(*operation)); });

@@ -34,7 +34,8 @@ constexpr Form kLoadForm = {
     .verb = "image load",
     .usage = "[OPTIONS] FILE|FOLDER|-",
     .text =
-        "Loads images of an archive: what `docker save` writes, or an OCI layout, as a tar archive or as a folder. - is\n"
+        "Loads images of an archive: what `docker save` writes, or an OCI layout, as a tar archive or as a folder. - "
+        "is\n"
         "standard input. Prints their names.",
     .least = 1,
     .most = 1,
@@ -44,7 +45,8 @@ constexpr Form kImportForm = {
     .verb = "image import",
     .usage = "[OPTIONS] FILE|FOLDER|- NAME[:TAG]",
     .text =
-        "Makes an image of a root file system: a folder, or a tar archive (also compressed with gzip or zstd). - is standard\n"
+        "Makes an image of a root file system: a folder, or a tar archive (also compressed with gzip or zstd). - is "
+        "standard\n"
         "input. Of a folder, all files become root's.",
     .least = 2,
     .most = 2,
@@ -52,12 +54,15 @@ constexpr Form kImportForm = {
 };
 
 // The archive as the body of a request: a file as it is, a folder packed.
-Result<std::function<Result<void>(client::BodyWriter&)>> archive_of(const std::string& path, UniqueFd& file, std::optional<uint64_t>& size) {
+Result<std::function<Result<void>(client::BodyWriter&)>> archive_of(const std::string& path, UniqueFd& file,
+                                                                    std::optional<uint64_t>& size) {
   if (path == "-") return [](client::BodyWriter& body) { return body.write_rest(STDIN_FILENO); };
   struct stat info = COVE_TRY(sys::stat(path));
   if (S_ISDIR(info.st_mode))
     return [path](client::BodyWriter& body) -> Result<void> {
-      auto left_out = [](const std::string& what, const std::string& why) { tell(concat("left out ", what, ": ", why)); };
+      auto left_out = [](const std::string& what, const std::string& why) {
+        tell(concat("left out ", what, ": ", why));
+      };
       COVE_TRY(client::pack(body, path, ".", left_out));
       return body.write(client::tar_end());
     };
@@ -104,13 +109,21 @@ int import(const Arguments& args) {
 }  // namespace
 
 Verb image_load_verb() {
-  return {"load", "load images of an archive", load, [] { return form_help(kLoadForm, option_infos(kOptions)); },
-          [] { return option_infos(kOptions); }, Completes::Files};
+  return {"load",
+          "load images of an archive",
+          load,
+          [] { return form_help(kLoadForm, option_infos(kOptions)); },
+          [] { return option_infos(kOptions); },
+          Completes::Files};
 }
 
 Verb image_import_verb() {
-  return {"import", "make an image of a root file system", import, [] { return form_help(kImportForm, option_infos(kOptions)); },
-          [] { return option_infos(kOptions); }, Completes::Files};
+  return {"import",
+          "make an image of a root file system",
+          import,
+          [] { return form_help(kImportForm, option_infos(kOptions)); },
+          [] { return option_infos(kOptions); },
+          Completes::Files};
 }
 
 }  // namespace cove::cli

@@ -124,7 +124,10 @@ int prune(const Arguments& args) {
   if (!removed) return complain(removed.error());
   if (words->order.json) return print_json(*removed) ? 0 : kOwnFailure;
   size_t count = client::field(*removed, "digests").size();
-  return print(concat(count, count == 1 ? " image, " : " images, ", format_bytes(client::count_of(*removed, "bytes")), "\n")) ? 0 : kOwnFailure;
+  return print(concat(count, count == 1 ? " image, " : " images, ", format_bytes(client::count_of(*removed, "bytes")),
+                      "\n"))
+             ? 0
+             : kOwnFailure;
 }
 
 Result<std::vector<std::string>> images_to_verify(Api& api, const Words<AllOrder>& words) {
@@ -172,14 +175,17 @@ Verb image_tag_verb() {
           [] { return option_infos(kOptions); }};
 }
 Verb image_rm_verb() {
-  return {"rm", "remove images", rm, [] { return form_help(kRmForm, option_infos(kRmOptions)); }, [] { return option_infos(kRmOptions); }};
+  return {"rm", "remove images", rm, [] { return form_help(kRmForm, option_infos(kRmOptions)); },
+          [] { return option_infos(kRmOptions); }};
 }
 Verb image_prune_verb() {
-  return {"prune", "remove images that nobody uses", prune, [] { return form_help(kPruneForm, option_infos(kPruneOptions)); },
+  return {"prune", "remove images that nobody uses", prune,
+          [] { return form_help(kPruneForm, option_infos(kPruneOptions)); },
           [] { return option_infos(kPruneOptions); }};
 }
 Verb image_verify_verb() {
-  return {"verify", "check that images are whole", verify, [] { return form_help(kVerifyForm, option_infos(kVerifyOptions)); },
+  return {"verify", "check that images are whole", verify,
+          [] { return form_help(kVerifyForm, option_infos(kVerifyOptions)); },
           [] { return option_infos(kVerifyOptions); }};
 }
 

@@ -30,7 +30,8 @@ std::string line_of(const Json& layer) {
   std::string state = text_of(layer, "state");
   uint64_t size = count_of(layer, "size");
   uint64_t done = state == "exists" ? size : count_of(layer, "done");
-  std::string words = state == "fetching" ? concat(format_bytes(done), " of ", format_bytes(size)) : concat(state, ", ", format_bytes(size));
+  std::string words = state == "fetching" ? concat(format_bytes(done), " of ", format_bytes(size))
+                                          : concat(state, ", ", format_bytes(size));
   return concat(printable(id), " ", bar(done, size), " ", printable(words));
 }
 

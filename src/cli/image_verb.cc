@@ -11,9 +11,10 @@ std::span<const Verb> parts() {
 }
 
 std::string image_help() {
-  return parts_help(image_verb(),
-                    "Images are what sandboxes are made of: `host`, this machine's own userland, and those that are pulled\n"
-                    "(cove pull), loaded or imported. cove images lists them; cove run --image NAME uses one.");
+  return parts_help(
+      image_verb(),
+      "Images are what sandboxes are made of: `host`, this machine's own userland, and those that are pulled\n"
+      "(cove pull), loaded or imported. cove images lists them; cove run --image NAME uses one.");
 }
 
 }  // namespace

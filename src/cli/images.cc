@@ -24,7 +24,9 @@ constexpr Form kForm = {
     .text = "Lists the images that there are. `host` is this machine's own userland.",
 };
 
-std::string short_id(const std::string& digest) { return digest.substr(std::min(digest.find(':') + 1, digest.size()), kIdWidth); }
+std::string short_id(const std::string& digest) {
+  return digest.substr(std::min(digest.find(':') + 1, digest.size()), kIdWidth);
+}
 
 std::string table_of(const std::vector<Json>& images) {
   Table table({"NAME", "ID", "SIZE", "LAYERS", "SANDBOXES", "AGE"});
@@ -39,7 +41,8 @@ std::string table_of(const std::vector<Json>& images) {
       table.add({printable(name), digest.empty() ? "-" : printable(short_id(digest)),
                  digest.empty() ? "-" : format_bytes(client::count_of(image, "unpacked_size")),
                  digest.empty() ? "-" : std::to_string(client::field(image, "layers").size()),
-                 digest.empty() ? "-" : std::to_string(client::count_of(image, "sandboxes")), age(text_of(image, "stored_at"), now)});
+                 digest.empty() ? "-" : std::to_string(client::count_of(image, "sandboxes")),
+                 age(text_of(image, "stored_at"), now)});
   }
   return table.text();
 }

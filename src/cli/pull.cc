@@ -65,7 +65,9 @@ Result<Json> follow(Api& api, const std::string& operation, PullDisplay& display
   client::EventStream stream = COVE_TRY(api.follow_operation(operation));
   while (true) {
     std::optional<client::ServerEvent> event = COVE_TRY(stream.next());
-    if (!event) return fail(Error(Code::Unavailable, "the server ended before the image was there").hint("pull it again: it goes on where it was"));
+    if (!event)
+      return fail(Error(Code::Unavailable, "the server ended before the image was there")
+                      .hint("pull it again: it goes on where it was"));
     Json state = COVE_TRY(client::parse_json(event->data));
     display.draw(state);
     if (event->event != "end") continue;

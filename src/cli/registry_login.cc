@@ -26,7 +26,8 @@ std::vector<std::string> candidates() {
     files.push_back(folder + "/config.json");
   else if (std::string home = variable("HOME"); !home.empty())
     files.push_back(home + "/.docker/config.json");
-  if (std::string folder = variable("XDG_RUNTIME_DIR"); !folder.empty()) files.push_back(folder + "/containers/auth.json");
+  if (std::string folder = variable("XDG_RUNTIME_DIR"); !folder.empty())
+    files.push_back(folder + "/containers/auth.json");
   return files;
 }
 
@@ -37,8 +38,10 @@ std::string host_of(std::string key) {
 }
 
 Error helper_error(const std::string& helper, const std::string& registry, const std::string& file) {
-  return Error(Code::Unsupported, concat(file, " leaves the login at ", registry, " to the helper '", helper, "', which Cove does not start"))
-      .hint("log in with a file of your own: REGISTRY_AUTH_FILE=FILE podman login, or DOCKER_CONFIG=FOLDER docker login");
+  return Error(Code::Unsupported, concat(file, " leaves the login at ", registry, " to the helper '", helper,
+                                         "', which Cove does not start"))
+      .hint(
+          "log in with a file of your own: REGISTRY_AUTH_FILE=FILE podman login, or DOCKER_CONFIG=FOLDER docker login");
 }
 
 }  // namespace
@@ -59,7 +62,8 @@ Result<Json> login_in(std::string_view text, const std::string& registry, const 
       if (!token.empty()) return Json{{"username", words->substr(0, colon)}, {"token", token}};
       return Json{{"username", words->substr(0, colon)}, {"password", words->substr(colon + 1)}};
     }
-    if (std::string store = client::text_of(*json, "credsStore"); !store.empty()) return fail(helper_error(store, registry, file));
+    if (std::string store = client::text_of(*json, "credsStore"); !store.empty())
+      return fail(helper_error(store, registry, file));
   }
   return Json();
 }

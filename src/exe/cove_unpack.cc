@@ -1,6 +1,6 @@
-// cove-unpack VERSION TASK BYTES ENTRIES LETTERS: unpacks the layer of an image, or reads one that is unpacked. It is started
-// in namespaces of its own (runtime/native/unpacking.cc), without privilege outside of them; before it reads the first byte
-// of the archive it sees nothing but the layer's folder, and can do little more than write there.
+// cove-unpack VERSION TASK BYTES ENTRIES LETTERS: unpacks the layer of an image, or reads one that is unpacked. It is
+// started in namespaces of its own (runtime/native/unpacking.cc), without privilege outside of them; before it reads
+// the first byte of the archive it sees nothing but the layer's folder, and can do little more than write there.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -30,7 +30,8 @@ struct Task {
 
 Result<Task> parse(int argc, char** argv) {
   if (argc != 6 || std::strcmp(argv[1], COVE_VERSION) != 0)
-    return fail(Error(Code::Conflict, "cove-unpack is of another version").hint("install all of Cove's programs together"));
+    return fail(
+        Error(Code::Conflict, "cove-unpack is of another version").hint("install all of Cove's programs together"));
   Task task;
   task.unpacks = std::string_view(argv[2]) == kTaskUnpack;
   task.options.limits.bytes = static_cast<uint64_t>(COVE_TRY(parse_integer(argv[3], 1, INT64_MAX)));

@@ -73,7 +73,9 @@ Result<std::string> BlobFolder::read(const std::string& digest) const {
   return text;
 }
 
-void BlobFolder::forget(const std::string& digest) const { ::unlink(concat(folder_, "/blobs/", digest_hex(digest)).c_str()); }
+void BlobFolder::forget(const std::string& digest) const {
+  ::unlink(concat(folder_, "/blobs/", digest_hex(digest)).c_str());
+}
 
 Result<std::vector<std::string>> BlobFolder::kept() const {
   std::vector<std::string> digests;
@@ -82,7 +84,8 @@ Result<std::vector<std::string>> BlobFolder::kept() const {
   return digests;
 }
 
-Result<UniqueFd> BlobFolder::fetch(Registry& registry, const Descriptor& descriptor, ImageProgress& progress, size_t index) const {
+Result<UniqueFd> BlobFolder::fetch(Registry& registry, const Descriptor& descriptor, ImageProgress& progress,
+                                   size_t index) const {
   std::string path = concat(folder_, "/partial/", digest_hex(descriptor.digest));
   UniqueFd file = COVE_TRY(sys::open(path, O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
   for (bool resumed : {true, false}) {
@@ -124,13 +127,16 @@ Result<UniqueFd> BlobFolder::fetch(Registry& registry, const Descriptor& descrip
   return fail(Code::Invalid, concat("the layer ", descriptor.digest, " has another digest"));
 }
 
-void BlobFolder::drop(const std::string& digest) const { ::unlink(concat(folder_, "/partial/", digest_hex(digest)).c_str()); }
+void BlobFolder::drop(const std::string& digest) const {
+  ::unlink(concat(folder_, "/partial/", digest_hex(digest)).c_str());
+}
 
 void BlobFolder::drop_all_but(const std::vector<std::string>& digests) const {
   Result<std::vector<std::string>> names = sys::list_folder(folder_ + "/partial");
   if (!names) return;
   for (const std::string& name : *names)
-    if (std::ranges::find(digests, concat("sha256:", name)) == digests.end()) ::unlink(concat(folder_, "/partial/", name).c_str());
+    if (std::ranges::find(digests, concat("sha256:", name)) == digests.end())
+      ::unlink(concat(folder_, "/partial/", name).c_str());
 }
 
 Result<UniqueFd> BlobFolder::scratch_file() const {

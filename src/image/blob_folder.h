@@ -11,8 +11,8 @@
 
 namespace cove {
 
-// Blobs of images on disk, by their digests. Small ones (manifests and configs) are kept; archives of layers only until they
-// are unpacked, and what was fetched of them so far.
+// Blobs of images on disk, by their digests. Small ones (manifests and configs) are kept; archives of layers only until
+// they are unpacked, and what was fetched of them so far.
 //
 //   blobs/DIGITS     whole and checked
 //   partial/DIGITS   being fetched

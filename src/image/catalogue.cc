@@ -88,8 +88,9 @@ Catalogue catalogue_of(const Json& json) {
 }
 
 std::unexpected<Error> unknown(const std::string& word) {
-  return fail(Error(Code::NotFound, concat("there is no image '", word.substr(0, 300), "' here"))
-                  .hint(concat("`cove pull ", word.substr(0, 300), "` fetches it; `cove images` lists those that there are")));
+  return fail(
+      Error(Code::NotFound, concat("there is no image '", word.substr(0, 300), "' here"))
+          .hint(concat("`cove pull ", word.substr(0, 300), "` fetches it; `cove images` lists those that there are")));
 }
 
 Result<NamedImage> find_by_id(const Catalogue& catalogue, const std::string& word) {
@@ -154,7 +155,8 @@ Result<NamedImage> find_image(const Catalogue& catalogue, const std::string& wor
   if (!reference) return std::unexpected(reference.error());
   std::vector<ImageReference> candidates = {*reference};
   if (!usual_registry.empty())
-    if (Result<ImageReference> completed = complete_reference(*reference, usual_registry)) candidates.push_back(*completed);
+    if (Result<ImageReference> completed = complete_reference(*reference, usual_registry))
+      candidates.push_back(*completed);
   for (const ImageReference& candidate : candidates) {
     auto named = catalogue.names.find(to_text(candidate));
     if (named != catalogue.names.end())

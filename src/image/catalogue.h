@@ -39,8 +39,8 @@ struct Catalogue {
   std::vector<std::string> names_of(const std::string& digest) const;
 };
 
-// What a user's word stands for: a name, with the usual registry where it names none, or a digest, or the first six or more
-// digits of one. NotFound says what to do.
+// What a user's word stands for: a name, with the usual registry where it names none, or a digest, or the first six or
+// more digits of one. NotFound says what to do.
 struct NamedImage {
   std::string name;  // as the catalogue has it; empty where a digest was given
   const StoredImage* image = nullptr;
@@ -64,7 +64,8 @@ Result<Catalogue> read_catalogue(const std::string& folder);
 // In one step, and so that it survives a power cut.
 Result<void> write_catalogue(const std::string& folder, const Catalogue& catalogue);
 
-// Where the server keeps its part of the images, in its own folder; and, below the state folder, where what is unpacked lies.
+// Where the server keeps its part of the images, in its own folder; and, below the state folder, where what is unpacked
+// lies.
 inline constexpr const char* kServerImages = "images";
 
 }  // namespace cove

@@ -54,9 +54,12 @@ Result<void> copy_data(struct archive* archive, int file, uint64_t& room) {
     int status = ::archive_read_data_block(archive, &data, &size, &offset);
     if (status == ARCHIVE_EOF) return {};
     if (status != ARCHIVE_OK) return fail(broken(archive));
-    if (size > room) return fail(Error(Code::Exhausted, "the archive is larger than may be loaded").hint("the server's setting images.max_size allows more"));
+    if (size > room)
+      return fail(Error(Code::Exhausted, "the archive is larger than may be loaded")
+                      .hint("the server's setting images.max_size allows more"));
     room -= size;
-    if (::pwrite(file, data, size, offset) != static_cast<ssize_t>(size)) return fail_errno("write a part of the archive");
+    if (::pwrite(file, data, size, offset) != static_cast<ssize_t>(size))
+      return fail_errno("write a part of the archive");
   }
 }
 
@@ -84,7 +87,8 @@ Result<ImageArchive> ImageArchive::read(int fd, const BlobFolder& blobs, uint64_
     int status = ::archive_read_next_header(archive.get(), &entry);
     if (status == ARCHIVE_EOF) return out;
     if (status != ARCHIVE_OK && status != ARCHIVE_WARN) return fail(broken(archive.get()));
-    if (out.files_.size() + out.links_.size() >= kMostFiles) return fail(Code::Invalid, "the archive has too many files");
+    if (out.files_.size() + out.links_.size() >= kMostFiles)
+      return fail(Code::Invalid, "the archive has too many files");
     const char* raw = ::archive_entry_pathname(entry);
     std::string name = plain_name(raw ? raw : "");
     if (const char* same = ::archive_entry_hardlink(entry)) {
@@ -119,13 +123,15 @@ Result<int> ImageArchive::open(const std::string& name) {
 
 Result<std::string> ImageArchive::text(const std::string& name) {
   std::string text = COVE_TRY(sys::read_all(COVE_TRY(open(name)), kLargestManifest + 1));
-  if (text.size() > kLargestManifest) return fail(Code::Invalid, concat("'", name.substr(0, 200), "' is longer than ", format_bytes(kLargestManifest)));
+  if (text.size() > kLargestManifest)
+    return fail(Code::Invalid, concat("'", name.substr(0, 200), "' is longer than ", format_bytes(kLargestManifest)));
   return text;
 }
 
 Result<std::string> ImageArchive::blob_text(const Descriptor& descriptor) {
   std::string found = COVE_TRY(text(blob_name(descriptor.digest)));
-  if (digest_text(found) != descriptor.digest) return fail(Code::Invalid, concat("the blob ", descriptor.digest, " has another digest"));
+  if (digest_text(found) != descriptor.digest)
+    return fail(Code::Invalid, concat("the blob ", descriptor.digest, " has another digest"));
   return found;
 }
 
@@ -159,7 +165,8 @@ Result<std::vector<ArchivedImage>> ImageArchive::layout_images(const Platform& p
   std::string index_text = COVE_TRY(text("index.json"));
   ManifestDocument document = COVE_TRY(parse_manifest(index_text));
   auto* index = std::get_if<ManifestIndex>(&document);
-  if (!index || index->manifests.empty() || index->manifests.size() > kMostImages) return fail(Code::Invalid, "index.json lists no images, or too many");
+  if (!index || index->manifests.empty() || index->manifests.size() > kMostImages)
+    return fail(Code::Invalid, "index.json lists no images, or too many");
   Json json = Json::parse(index_text, nullptr, false);
   std::vector<ArchivedImage> images;
   for (size_t i = 0; i < index->manifests.size(); ++i) {
@@ -175,7 +182,8 @@ Result<std::vector<ArchivedImage>> ImageArchive::layout_images(const Platform& p
 
 Result<std::vector<ArchivedImage>> ImageArchive::docker_images() {
   Json json = Json::parse(COVE_TRY(text("manifest.json")), nullptr, false);
-  if (!json.is_array() || json.empty() || json.size() > kMostImages) return fail(Code::Invalid, "manifest.json lists no images, or too many");
+  if (!json.is_array() || json.empty() || json.size() > kMostImages)
+    return fail(Code::Invalid, "manifest.json lists no images, or too many");
   std::vector<ArchivedImage> images;
   for (const Json& each : json) {
     if (!each.is_object() || !each.contains("Config") || !each["Config"].is_string() || !each.contains("Layers") ||

@@ -19,8 +19,8 @@ struct ArchivedImage {
   std::vector<std::string> layers;  // names of the archive's files, the lowest first
 };
 
-// An archive of images: an OCI layout, or what `docker save` writes. Its files become files without names of the server's own:
-// none of the archive's names is ever used as one.
+// An archive of images: an OCI layout, or what `docker save` writes. Its files become files without names of the
+// server's own: none of the archive's names is ever used as one.
 class ImageArchive {
  public:
   // From a descriptor; at most `max_bytes` of it.

@@ -39,8 +39,8 @@ class Top {
  private:
   // In the image itself, without following its last word. Links on the way are the image's own: they lead nowhere else.
   std::optional<struct stat> look(const std::string& path) const {
-    Result<UniqueFd> found =
-        sys::openat2(order_.image, path, O_PATH | O_NOFOLLOW, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    Result<UniqueFd> found = sys::openat2(order_.image, path, O_PATH | O_NOFOLLOW,
+                                          RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     if (!found) return std::nullopt;
     Result<struct stat> info = sys::fstat(found->get());
     return info ? std::optional(*info) : std::nullopt;
@@ -49,13 +49,15 @@ class Top {
   std::string path_of(const std::string& path) const { return concat(order_.folder, "/", path); }
 
   Result<void> give(const std::string& path, uint32_t user, uint32_t group) const {
-    if (::geteuid() == 0 && ::lchown(path_of(path).c_str(), user, group) < 0) return fail_errno(concat("chown ", path_of(path)));
+    if (::geteuid() == 0 && ::lchown(path_of(path).c_str(), user, group) < 0)
+      return fail_errno(concat("chown ", path_of(path)));
     return {};
   }
 
   Result<void> make_root() {
     std::optional<struct stat> own = look(".");
-    if (::chmod(order_.folder.c_str(), own ? own->st_mode & 07777 : 0755) < 0) return fail_errno(concat("chmod ", order_.folder));
+    if (::chmod(order_.folder.c_str(), own ? own->st_mode & 07777 : 0755) < 0)
+      return fail_errno(concat("chmod ", order_.folder));
     if (own) return give("", own->st_uid, own->st_gid);
     return give("", order_.owner_id(0), order_.owner_id(0));
   }
@@ -69,7 +71,8 @@ class Top {
     if (own && !S_ISDIR(own->st_mode)) return false;
     COVE_TRY(sys::mkdir(path_of(path), 0700));
     COVE_TRY(own ? give(path, own->st_uid, own->st_gid) : give(path, order_.owner_id(0), order_.owner_id(0)));
-    if (::chmod(path_of(path).c_str(), own ? own->st_mode & 07777 : otherwise) < 0) return fail_errno(concat("chmod ", path));
+    if (::chmod(path_of(path).c_str(), own ? own->st_mode & 07777 : otherwise) < 0)
+      return fail_errno(concat("chmod ", path));
     if (own) {
       struct timespec times[] = {own->st_mtim, own->st_mtim};
       static_cast<void>(::utimensat(AT_FDCWD, path_of(path).c_str(), times, 0));
@@ -108,7 +111,8 @@ class Top {
   }
 
   static bool names(const std::string& table, std::string_view name) {
-    return std::ranges::any_of(split(table, '\n'), [&](const std::string& line) { return line.starts_with(concat(name, ":")); });
+    return std::ranges::any_of(split(table, '\n'),
+                               [&](const std::string& line) { return line.starts_with(concat(name, ":")); });
   }
 
   // With a line for `user`, where the table has none.
@@ -131,7 +135,8 @@ class Top {
   Result<void> add_sudo() {
     if (order_.sudo.empty()) return {};
     for (const char* folder : {"usr/bin", "bin", "usr/local/bin"})
-      if (COVE_TRY(copy_folder(folder, 0755))) return file(concat(std::string_view(folder), "/sudo"), order_.sudo, 0755);
+      if (COVE_TRY(copy_folder(folder, 0755)))
+        return file(concat(std::string_view(folder), "/sudo"), order_.sudo, 0755);
     return {};
   }
 

@@ -41,8 +41,9 @@ Result<void> check_platform(const ImageConfig& config, const std::optional<Platf
     return fail(Code::Unsupported, concat("the image is for ", to_text(config.platform), ", and this is Linux"));
   Platform wanted = asked.value_or(own_platform());
   if (config.platform.architecture.empty() || config.platform.architecture == wanted.architecture) return {};
-  return fail(Error(Code::Unsupported, concat("the image is for ", to_text(config.platform), ", not for ", to_text(wanted)))
-                  .hint(concat("--platform ", to_text(config.platform), " takes it all the same")));
+  return fail(
+      Error(Code::Unsupported, concat("the image is for ", to_text(config.platform), ", not for ", to_text(wanted)))
+          .hint(concat("--platform ", to_text(config.platform), " takes it all the same")));
 }
 
 std::vector<std::string> notes_of(const std::vector<unpack::Report>& reports) {
@@ -114,24 +115,28 @@ class Images::Turn {
 Images::Images(BlobFolder blobs, std::string folder, std::unique_ptr<LayerShelf> shelf, ImageRules rules)
     : blobs_(std::move(blobs)), folder_(std::move(folder)), shelf_(std::move(shelf)), rules_(std::move(rules)) {}
 
-Result<std::unique_ptr<Images>> Images::open(const std::string& folder, std::unique_ptr<LayerShelf> shelf, ImageRules rules) {
+Result<std::unique_ptr<Images>> Images::open(const std::string& folder, std::unique_ptr<LayerShelf> shelf,
+                                             ImageRules rules) {
   BlobFolder blobs = COVE_TRY(BlobFolder::open(folder));
   std::unique_ptr<Images> images(new Images(std::move(blobs), folder, std::move(shelf), std::move(rules)));
   images->catalogue_ = COVE_TRY(read_catalogue(folder));
   Result<void> swept = images->sweep();
   // A run without a server may use one of them.
-  if (!swept && swept.error().code() != Code::Conflict) return fail(std::move(swept.error()).note("remove what is left of images"));
+  if (!swept && swept.error().code() != Code::Conflict)
+    return fail(std::move(swept.error()).note("remove what is left of images"));
   return images;
 }
 
-// --- fetching ------------------------------------------------------------------------------------------------------------
+// --- fetching
+// ------------------------------------------------------------------------------------------------------------
 
 Result<ImageReference> Images::reference_of(const std::string& word) const {
   return complete_reference(COVE_TRY(parse_reference(word)), rules_.registry);
 }
 
 // The manifest of the image for the platform, through at most a few indexes, and its config.
-Result<Images::NewImage> Images::fetch_documents(Registry& registry, const ImageReference& reference, const PullOrder& order) {
+Result<Images::NewImage> Images::fetch_documents(Registry& registry, const ImageReference& reference,
+                                                 const PullOrder& order) {
   NewImage image;
   std::string next = reference.digest.empty() ? reference.tag : reference.digest;
   std::optional<Manifest> manifest;
@@ -144,7 +149,8 @@ Result<Images::NewImage> Images::fetch_documents(Registry& registry, const Image
       image.digest = fetched.digest;
       image.manifest_text = std::move(fetched.text);
     } else {
-      next = COVE_TRY(choose_manifest(std::get<ManifestIndex>(document), order.platform.value_or(own_platform()))).digest;
+      next =
+          COVE_TRY(choose_manifest(std::get<ManifestIndex>(document), order.platform.value_or(own_platform()))).digest;
     }
   }
   image.manifest = std::move(*manifest);
@@ -231,23 +237,28 @@ Result<ImageInfo> Images::import(int fd, const ImportOrder& order) {
                             {"rootfs", {{"type", "layers"}, {"diff_ids", {report.diff_id}}}}})
                           .dump(-1, ' ', false, Json::error_handler_t::replace);
   image.config = COVE_TRY(parse_image_config(image.config_text));
-  image.manifest.config = {"application/vnd.oci.image.config.v1+json", concat("sha256:", hash(image.config_text)), image.config_text.size(), {}};
+  image.manifest.config = {"application/vnd.oci.image.config.v1+json",
+                           concat("sha256:", hash(image.config_text)),
+                           image.config_text.size(),
+                           {}};
   image.manifest.layers = {{"application/vnd.oci.image.layer.v1.tar", digest, size, {}}};
-  image.manifest_text = Json({{"schemaVersion", 2},
-                              {"mediaType", "application/vnd.oci.image.manifest.v1+json"},
-                              {"config",
-                               {{"mediaType", image.manifest.config.media_type},
-                                {"digest", image.manifest.config.digest},
-                                {"size", image.manifest.config.size}}},
-                              {"layers", {{{"mediaType", image.manifest.layers[0].media_type}, {"digest", digest}, {"size", size}}}}})
-                            .dump();
+  image.manifest_text =
+      Json({{"schemaVersion", 2},
+            {"mediaType", "application/vnd.oci.image.manifest.v1+json"},
+            {"config",
+             {{"mediaType", image.manifest.config.media_type},
+              {"digest", image.manifest.config.digest},
+              {"size", image.manifest.config.size}}},
+            {"layers", {{{"mediaType", image.manifest.layers[0].media_type}, {"digest", digest}, {"size", size}}}}})
+          .dump();
   image.digest = concat("sha256:", hash(image.manifest_text));
   image.names = {to_text(reference)};
   ImageProgress progress;
   return store(image, [](size_t) -> Result<Archive> { return fail(Code::Internal, "the layer is gone"); }, progress);
 }
 
-// --- layers --------------------------------------------------------------------------------------------------------------
+// --- layers
+// --------------------------------------------------------------------------------------------------------------
 
 // What is there already. As soon as one is missing, those above it that depend on it are not looked for.
 Result<void> Images::find_layers(const NewImage& image, Pins& pins, std::vector<LayerWork>& works) {
@@ -268,8 +279,8 @@ Result<void> Images::find_layers(const NewImage& image, Pins& pins, std::vector<
   return {};
 }
 
-Result<void> Images::unpack_alone(const NewImage& image, size_t index, const LayerSource& source, ImageProgress& progress,
-                                  LayerWork& work) {
+Result<void> Images::unpack_alone(const NewImage& image, size_t index, const LayerSource& source,
+                                  ImageProgress& progress, LayerWork& work) {
   const Descriptor& layer = image.manifest.layers[index];
   Turn turn(*this, layer.digest);
   UnpackRequest request;
@@ -298,8 +309,8 @@ Result<void> Images::unpack_alone(const NewImage& image, size_t index, const Lay
   return {};
 }
 
-Result<void> Images::unpack_on_parents(const NewImage& image, size_t index, const LayerSource& source, ImageProgress& progress, Pins& pins,
-                                       std::vector<LayerWork>& works) {
+Result<void> Images::unpack_on_parents(const NewImage& image, size_t index, const LayerSource& source,
+                                       ImageProgress& progress, Pins& pins, std::vector<LayerWork>& works) {
   const Descriptor& layer = image.manifest.layers[index];
   Turn turn(*this, layer.digest);
   UnpackRequest request;
@@ -358,13 +369,17 @@ Result<void> Images::need_layers(const NewImage& image, const LayerSource& sourc
   for (size_t i = 0; i < works.size(); ++i) {
     const Descriptor& layer = image.manifest.layers[i];
     if (works[i].report.diff_id != image.config.diff_ids[i])
-      return fail(Code::Invalid, concat("the layer ", layer.digest, " is not what the image's config says: unpacked it is ", works[i].report.diff_id));
-    layers.push_back({layer.digest, works[i].key, works[i].report.diff_id, layer.size, works[i].report.bytes, works[i].report.entries});
+      return fail(Code::Invalid,
+                  concat("the layer ", layer.digest, " is not what the image's config says: unpacked it is ",
+                         works[i].report.diff_id));
+    layers.push_back({layer.digest, works[i].key, works[i].report.diff_id, layer.size, works[i].report.bytes,
+                      works[i].report.entries});
   }
   return {};
 }
 
-// --- the record ----------------------------------------------------------------------------------------------------------
+// --- the record
+// ----------------------------------------------------------------------------------------------------------
 
 Result<ImageInfo> Images::store(const NewImage& image, const LayerSource& source, ImageProgress& progress) {
   if (image.manifest.layers.size() != image.config.diff_ids.size())
@@ -429,7 +444,8 @@ Result<ImageInfo> Images::tag(const std::string& word, const std::string& name) 
   ImageReference reference = COVE_TRY(parse_reference(name));
   if (!reference.digest.empty()) return fail(Code::Invalid, "a new name cannot have a digest");
   if (is_host_image(reference.repository) && reference.registry.empty())
-    return fail(Error(Code::Invalid, "the name 'host' is taken: it is this machine's own userland").hint("choose another name"));
+    return fail(Error(Code::Invalid, "the name 'host' is taken: it is this machine's own userland")
+                    .hint("choose another name"));
   std::lock_guard lock(mutex_);
   std::string digest = COVE_TRY(find_image(catalogue_, word, rules_.registry)).image->digest;
   Catalogue changed = catalogue_;
@@ -439,7 +455,8 @@ Result<ImageInfo> Images::tag(const std::string& word, const std::string& name) 
   return info_of(catalogue_.images[digest]);
 }
 
-// --- the end -------------------------------------------------------------------------------------------------------------
+// --- the end
+// -------------------------------------------------------------------------------------------------------------
 
 // With all that is on record, or being made, left alone.
 Result<void> Images::sweep() {
@@ -465,8 +482,8 @@ Result<void> Images::sweep() {
   return shelf_->sweep(digests, keys);
 }
 
-// A sandbox that was deleted a moment ago may still be coming down, or a run without a server may use the image: what stays
-// then goes with the next sweep.
+// A sandbox that was deleted a moment ago may still be coming down, or a run without a server may use the image: what
+// stays then goes with the next sweep.
 Result<void> Images::sweep_patiently() {
   constexpr int kAttempts = 20;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
@@ -512,13 +529,15 @@ Result<Images::Removed> Images::remove(const std::string& word, Removal removal)
       return drop({}, std::move(changed));
     }
     if (!by_name && names.size() > 1 && removal == Removal::Careful)
-      return fail(Error(Code::Conflict, concat("the image has ", names.size(), " names: ", join(names, ", "))).hint("remove it by name, or by force"));
+      return fail(Error(Code::Conflict, concat("the image has ", names.size(), " names: ", join(names, ", ")))
+                      .hint("remove it by name, or by force"));
     size_t users = info_of(*found.image).users;
     if (users > 0 && removal == Removal::Careful)
       return fail(Error(Code::Conflict, concat("the image is used by ", users, users == 1 ? " sandbox" : " sandboxes"))
                       .hint("delete those first; by force it only loses its name, and goes when nobody uses it"));
     for (const std::string& name : names) changed.names.erase(name);
-    removed = COVE_TRY(drop(users > 0 ? std::vector<std::string>() : std::vector<std::string>{digest}, std::move(changed)));
+    removed =
+        COVE_TRY(drop(users > 0 ? std::vector<std::string>() : std::vector<std::string>{digest}, std::move(changed)));
   }
   for (const std::string& digest : removed.digests)
     if (on_remove_) on_remove_(digest);
@@ -570,11 +589,13 @@ Result<std::vector<std::string>> Images::verify(const std::string& word) {
       problems.push_back(concat("layer ", layer.digest, " is not as it was unpacked"));
   }
   if (problems.empty())
-    if (Result<void> whole = shelf_->assemble(digest_hex(image.digest), keys); !whole) problems.push_back(whole.error().message());
+    if (Result<void> whole = shelf_->assemble(digest_hex(image.digest), keys); !whole)
+      problems.push_back(whole.error().message());
   return problems;
 }
 
-// --- use -----------------------------------------------------------------------------------------------------------------
+// --- use
+// -----------------------------------------------------------------------------------------------------------------
 
 std::shared_ptr<void> Images::hold(const std::string& reference) {
   std::string digest = pinned_digest(reference);

@@ -37,11 +37,12 @@ struct ImageInfo {
 
 // The images that the server has. Thread-safe; calls take as long as the work does.
 //
-// An image is on record when all of it is there, and off the record before anything of it goes: whatever a killed server
-// leaves is either whole or swept away by the next. Two who want the same layer share the work.
+// An image is on record when all of it is there, and off the record before anything of it goes: whatever a killed
+// server leaves is either whole or swept away by the next. Two who want the same layer share the work.
 class Images {
  public:
-  static Result<std::unique_ptr<Images>> open(const std::string& folder, std::unique_ptr<LayerShelf> shelf, ImageRules rules);
+  static Result<std::unique_ptr<Images>> open(const std::string& folder, std::unique_ptr<LayerShelf> shelf,
+                                              ImageRules rules);
 
   struct PullOrder {
     std::string reference;
@@ -67,8 +68,8 @@ class Images {
   std::vector<ImageInfo> list() const;
   Result<ImageInfo> find(const std::string& word) const;
   Result<ImageInfo> tag(const std::string& word, const std::string& name);
-  // Takes the name away, and with its last name the image. One that sandboxes use is refused (Conflict), or, by force, left
-  // without a name until nobody uses it.
+  // Takes the name away, and with its last name the image. One that sandboxes use is refused (Conflict), or, by force,
+  // left without a name until nobody uses it.
   enum class Removal { Careful, Forced };
   struct Removed {
     std::vector<std::string> names;
@@ -120,9 +121,10 @@ class Images {
   Result<void> need_layers(const NewImage& image, const LayerSource& source, ImageProgress& progress, Pins& pins,
                            std::vector<StoredLayer>& layers);
   Result<void> find_layers(const NewImage& image, Pins& pins, std::vector<LayerWork>& works);
-  Result<void> unpack_alone(const NewImage& image, size_t index, const LayerSource& source, ImageProgress& progress, LayerWork& work);
-  Result<void> unpack_on_parents(const NewImage& image, size_t index, const LayerSource& source, ImageProgress& progress, Pins& pins,
-                                 std::vector<LayerWork>& works);
+  Result<void> unpack_alone(const NewImage& image, size_t index, const LayerSource& source, ImageProgress& progress,
+                            LayerWork& work);
+  Result<void> unpack_on_parents(const NewImage& image, size_t index, const LayerSource& source,
+                                 ImageProgress& progress, Pins& pins, std::vector<LayerWork>& works);
   Result<ImageInfo> record(const NewImage& image, std::vector<StoredLayer> layers);
   Result<void> save(const Catalogue& catalogue);
   Result<void> sweep();

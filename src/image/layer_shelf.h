@@ -20,8 +20,8 @@ struct UnpackRequest {
   uint64_t max_entries = 0;
 };
 
-// What of images needs privilege: their layers, unpacked, and the roots that sandboxes are made of. native::ImageShelf does
-// it; the server has it done by cove-spawn. Thread-safe.
+// What of images needs privilege: their layers, unpacked, and the roots that sandboxes are made of. native::ImageShelf
+// does it; the server has it done by cove-spawn. Thread-safe.
 class LayerShelf {
  public:
   virtual ~LayerShelf() = default;

@@ -38,7 +38,9 @@ constexpr std::string_view kLayerTypes[] = {
     "application/vnd.docker.image.rootfs.foreign.diff.tar.gzip",
 };
 
-bool is_among(std::string_view text, std::span<const std::string_view> list) { return std::ranges::find(list, text) != list.end(); }
+bool is_among(std::string_view text, std::span<const std::string_view> list) {
+  return std::ranges::find(list, text) != list.end();
+}
 
 std::unexpected<Error> wrong(std::string_view what, std::string_view why) {
   return fail(Code::Invalid, concat(what, " makes no sense: ", why));
@@ -69,7 +71,8 @@ Result<std::vector<std::string>> words_of(const Json& object, const char* name) 
   std::vector<std::string> words;
   auto found = object.find(name);
   if (found == object.end() || found->is_null()) return words;
-  if (!found->is_array() || found->size() > kMostWords) return wrong("the image's config", concat(std::string_view(name), " is no list"));
+  if (!found->is_array() || found->size() > kMostWords)
+    return wrong("the image's config", concat(std::string_view(name), " is no list"));
   for (const Json& word : *found) {
     if (!word.is_string() || has_nul(word.get_ref<const std::string&>()))
       return wrong("the image's config", concat(std::string_view(name), " is no list of words"));
@@ -91,14 +94,16 @@ Result<Descriptor> parse_descriptor(const Json& json) {
   descriptor.size = size->get<uint64_t>();
   auto platform = json.find("platform");
   if (platform != json.end() && platform->is_object())
-    descriptor.platform = Platform{text_of(*platform, "os"), text_of(*platform, "architecture"), text_of(*platform, "variant")};
+    descriptor.platform =
+        Platform{text_of(*platform, "os"), text_of(*platform, "architecture"), text_of(*platform, "variant")};
   return descriptor;
 }
 
 Result<ManifestIndex> parse_index(const Json& json) {
   ManifestIndex index;
   const Json& list = json["manifests"];
-  if (!list.is_array() || list.size() > kMostManifests) return wrong("the index", "its manifests are no list, or too many");
+  if (!list.is_array() || list.size() > kMostManifests)
+    return wrong("the index", "its manifests are no list, or too many");
   for (const Json& each : list) index.manifests.push_back(COVE_TRY(parse_descriptor(each)));
   return index;
 }
@@ -107,7 +112,8 @@ Result<Manifest> parse_image_manifest(const Json& json) {
   Manifest manifest;
   manifest.config = COVE_TRY(parse_descriptor(json.contains("config") ? json["config"] : Json()));
   if (!is_among(manifest.config.media_type, kConfigTypes))
-    return fail(Code::Unsupported, concat("it is not an image that can be run, but '", manifest.config.media_type.substr(0, 100), "'"));
+    return fail(Code::Unsupported,
+                concat("it is not an image that can be run, but '", manifest.config.media_type.substr(0, 100), "'"));
   if (manifest.config.size > kLargestManifest) return wrong("the manifest", "the config is too large");
   const Json& list = json["layers"];
   if (!list.is_array()) return wrong("the manifest", "its layers are no list");
@@ -115,7 +121,8 @@ Result<Manifest> parse_image_manifest(const Json& json) {
   for (const Json& each : list) {
     manifest.layers.push_back(COVE_TRY(parse_descriptor(each)));
     if (!is_among(manifest.layers.back().media_type, kLayerTypes))
-      return fail(Code::Unsupported, concat("there is no way to read a layer of type '", manifest.layers.back().media_type.substr(0, 100), "'"));
+      return fail(Code::Unsupported, concat("there is no way to read a layer of type '",
+                                            manifest.layers.back().media_type.substr(0, 100), "'"));
   }
   return manifest;
 }
@@ -136,11 +143,13 @@ bool fits(const Platform& offered, const Platform& wanted) {
 Result<Platform> parse_platform(std::string_view text) {
   std::vector<std::string> words = split(text, '/');
   bool plain = std::ranges::all_of(text, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '_' || c == '.' || c == '-';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '/' || c == '_' ||
+           c == '.' || c == '-';
   });
   if (plain && words.size() >= 2 && words.size() <= 3 && !words[0].empty() && !words[1].empty())
     return Platform{words[0], words[1], words.size() == 3 ? words[2] : ""};
-  return fail(Error(Code::Invalid, concat("'", text.substr(0, 80), "' is not a platform")).hint("write it like linux/amd64"));
+  return fail(
+      Error(Code::Invalid, concat("'", text.substr(0, 80), "' is not a platform")).hint("write it like linux/amd64"));
 }
 
 std::string to_text(const Platform& platform) {
@@ -154,7 +163,8 @@ Result<ManifestDocument> parse_manifest(std::string_view text) {
   Json json = COVE_TRY(parse_bounded("the manifest", text));
   auto version = json.find("schemaVersion");
   if (version == json.end() || !version->is_number_integer() || *version != 2)
-    return fail(Error(Code::Unsupported, "the manifest is not of schema version 2").hint("push the image again with a newer tool"));
+    return fail(Error(Code::Unsupported, "the manifest is not of schema version 2")
+                    .hint("push the image again with a newer tool"));
   std::string type = text_of(json, "mediaType");
   // A document that could be read as both is one that two readers can be made to disagree about.
   if (json.contains("manifests") && (json.contains("layers") || json.contains("config")))
@@ -178,7 +188,8 @@ Result<Descriptor> choose_manifest(const ManifestIndex& index, const Platform& w
   std::ranges::sort(offered);
   offered.erase(std::unique(offered.begin(), offered.end()), offered.end());
   return fail(Error(Code::NotFound, concat("the image is not there for ", to_text(wanted)))
-                  .hint(offered.empty() ? "its index is empty" : concat("it is there for ", join(offered, ", ").substr(0, 500))));
+                  .hint(offered.empty() ? "its index is empty"
+                                        : concat("it is there for ", join(offered, ", ").substr(0, 500))));
 }
 
 Result<ImageConfig> parse_image_config(std::string_view text) {
@@ -200,7 +211,8 @@ Result<ImageConfig> parse_image_config(std::string_view text) {
   if (has_nul(config.cwd) || has_nul(config.user)) return wrong("the image's config", "there is a zero byte in it");
   for (const std::string& variable : COVE_TRY(words_of(*run, "Env"))) {
     size_t equals = variable.find('=');
-    if (equals == 0 || equals == std::string::npos) return wrong("the image's config", "a variable has no name or no value");
+    if (equals == 0 || equals == std::string::npos)
+      return wrong("the image's config", "a variable has no name or no value");
     config.env.emplace_back(variable.substr(0, equals), variable.substr(equals + 1));
   }
   auto labels = run->find("Labels");

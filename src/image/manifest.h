@@ -10,8 +10,8 @@
 
 #include "base/result.h"
 
-// The documents that an image consists of, as OCI's image specification and Docker's schema 2 have them. What is read here
-// comes from strangers: bounded in size, depth and number, and checked.
+// The documents that an image consists of, as OCI's image specification and Docker's schema 2 have them. What is read
+// here comes from strangers: bounded in size, depth and number, and checked.
 namespace cove {
 
 inline constexpr size_t kLargestManifest = 4 << 20;  // also of an index and of a config

@@ -13,7 +13,8 @@ using testing::HasSubstr;
 using testing::Pair;
 
 const std::string kDigest = concat("sha256:", std::string(64, 'a'));
-const std::string kConfig = concat(R"({"mediaType":"application/vnd.oci.image.config.v1+json","size":2,"digest":")", kDigest, R"("})");
+const std::string kConfig =
+    concat(R"({"mediaType":"application/vnd.oci.image.config.v1+json","size":2,"digest":")", kDigest, R"("})");
 
 std::string layers(const std::string& type, size_t count) {
   std::string list;
@@ -23,7 +24,8 @@ std::string layers(const std::string& type, size_t count) {
 }
 
 std::string entry(const std::string& architecture) {
-  return concat(R"({"size":7,"digest":")", kDigest, R"(","platform":{"os":"linux","architecture":")", architecture, R"("}})");
+  return concat(R"({"size":7,"digest":")", kDigest, R"(","platform":{"os":"linux","architecture":")", architecture,
+                R"("}})");
 }
 
 Code code_of(const std::string& text) {
@@ -33,7 +35,8 @@ Code code_of(const std::string& text) {
 }
 
 TEST(ParseManifest, TakesWhatOciAndDockerWrite) {
-  for (const char* type : {"application/vnd.oci.image.layer.v1.tar+zstd", "application/vnd.docker.image.rootfs.diff.tar.gzip"}) {
+  for (const char* type :
+       {"application/vnd.oci.image.layer.v1.tar+zstd", "application/vnd.docker.image.rootfs.diff.tar.gzip"}) {
     Result<ManifestDocument> read = parse_manifest(layers(type, 2));
     ASSERT_TRUE(read) << read.error().message();
     const Manifest& manifest = std::get<Manifest>(*read);
@@ -51,15 +54,20 @@ TEST(ParseManifest, RefusesWhatCannotBeRun) {
 TEST(ParseManifest, RefusesWhatMakesNoSense) {
   EXPECT_EQ(code_of(layers("application/vnd.oci.image.layer.v1.tar", kMostLayers + 1)), Code::Invalid);
   EXPECT_EQ(code_of(R"({"schemaVersion":2})"), Code::Invalid);
-  EXPECT_EQ(code_of(concat(R"({"schemaVersion":2,"config":)", kConfig, R"(,"layers":[],"manifests":[]})")), Code::Invalid);
-  EXPECT_EQ(code_of(concat(R"({"schemaVersion":2,"config":)", kConfig, R"(,"layers":[{"digest":"sha256:../x","size":1}]})")), Code::Invalid);
+  EXPECT_EQ(code_of(concat(R"({"schemaVersion":2,"config":)", kConfig, R"(,"layers":[],"manifests":[]})")),
+            Code::Invalid);
+  EXPECT_EQ(
+      code_of(concat(R"({"schemaVersion":2,"config":)", kConfig, R"(,"layers":[{"digest":"sha256:../x","size":1}]})")),
+      Code::Invalid);
   EXPECT_EQ(code_of(std::string(kLargestManifest + 1, ' ')), Code::Invalid);
   EXPECT_EQ(code_of(std::string(100, '[')), Code::Invalid);
-  EXPECT_EQ(code_of(R"({"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","manifests":[]})"), Code::Invalid);
+  EXPECT_EQ(code_of(R"({"schemaVersion":2,"mediaType":"application/vnd.oci.image.manifest.v1+json","manifests":[]})"),
+            Code::Invalid);
 }
 
 TEST(ChooseManifest, GoesByPlatformAndNamesWhatThereIs) {
-  Result<ManifestDocument> read = parse_manifest(concat(R"({"schemaVersion":2,"manifests":[)", entry("arm64"), ",", entry("s390x"), "]}"));
+  Result<ManifestDocument> read =
+      parse_manifest(concat(R"({"schemaVersion":2,"manifests":[)", entry("arm64"), ",", entry("s390x"), "]}"));
   ASSERT_TRUE(read) << read.error().message();
   const ManifestIndex& index = std::get<ManifestIndex>(*read);
   Result<Descriptor> found = choose_manifest(index, {"linux", "s390x", ""});
@@ -93,7 +101,8 @@ TEST(ParseImageConfig, RefusesWhatNoProgramCouldBeGiven) {
 
 TEST(ParsePlatform, WantsTwoOrThreeWords) {
   EXPECT_EQ(to_text(*parse_platform("linux/arm/v7")), "linux/arm/v7");
-  for (const char* text : {"linux", "linux/", "/arm64", "linux/a/b/c", "linux/arm 64"}) EXPECT_FALSE(parse_platform(text)) << text;
+  for (const char* text : {"linux", "linux/", "/arm64", "linux/a/b/c", "linux/arm 64"})
+    EXPECT_FALSE(parse_platform(text)) << text;
 }
 
 }  // namespace

@@ -104,13 +104,15 @@ Result<ImageReference> parse_reference(std::string_view text) {
     if (!is_tag(reference.tag)) return wrong(text, "a tag has up to 128 letters, digits, '_', '.' and '-'");
   }
   reference.repository = rest;
-  if (!is_repository(rest)) return wrong(text, "a name has small letters and digits, with '.', '_', '-' and '/' between them");
+  if (!is_repository(rest))
+    return wrong(text, "a name has small letters and digits, with '.', '_', '-' and '/' between them");
   if (reference.tag.empty() && reference.digest.empty()) reference.tag = "latest";
   return reference;
 }
 
 std::string to_text(const ImageReference& reference) {
-  std::string text = reference.registry.empty() ? reference.repository : concat(reference.registry, "/", reference.repository);
+  std::string text =
+      reference.registry.empty() ? reference.repository : concat(reference.registry, "/", reference.repository);
   if (!reference.tag.empty()) text += concat(":", reference.tag);
   if (!reference.digest.empty()) text += concat("@", reference.digest);
   return text;
@@ -119,14 +121,16 @@ std::string to_text(const ImageReference& reference) {
 Result<ImageReference> complete_reference(ImageReference reference, const std::string& usual) {
   if (!reference.registry.empty()) return reference;
   if (usual.empty())
-    return fail(Error(Code::Invalid, concat("'", to_text(reference), "' names no registry, and none is configured for such names"))
+    return fail(Error(Code::Invalid,
+                      concat("'", to_text(reference), "' names no registry, and none is configured for such names"))
                     .hint("write REGISTRY/NAME, or set images.registry in the server's configuration"));
   size_t slash = usual.find('/');
   reference.registry = usual.substr(0, slash);
   if (slash != std::string::npos && reference.repository.find('/') == std::string::npos)
     reference.repository = concat(usual.substr(slash + 1), "/", reference.repository);
   if (!is_registry(reference.registry) || !is_repository(reference.repository))
-    return fail(Error(Code::Invalid, concat("'", usual, "' is not a registry")).hint("images.registry is HOST[:PORT][/FOLDER]"));
+    return fail(Error(Code::Invalid, concat("'", usual, "' is not a registry"))
+                    .hint("images.registry is HOST[:PORT][/FOLDER]"));
   return reference;
 }
 
@@ -136,7 +140,8 @@ bool is_loopback(std::string_view registry) {
   if (host == "localhost") return true;
   if (!host.starts_with("127.")) return false;
   std::vector<std::string> parts = split(host, '.');
-  return parts.size() == 4 && std::ranges::all_of(parts, [](const std::string& part) { return parse_integer(part, 0, 255).has_value(); });
+  return parts.size() == 4 &&
+         std::ranges::all_of(parts, [](const std::string& part) { return parse_integer(part, 0, 255).has_value(); });
 }
 
 }  // namespace cove

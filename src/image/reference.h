@@ -9,8 +9,8 @@ namespace cove {
 
 // The name of an image: [REGISTRY/]REPOSITORY[:TAG][@DIGEST].
 //
-// What stands before the first slash is a registry where it has a dot or a colon in it, or is "localhost"; so "alpine" and
-// "tools/alpine" name none.
+// What stands before the first slash is a registry where it has a dot or a colon in it, or is "localhost"; so "alpine"
+// and "tools/alpine" name none.
 struct ImageReference {
   std::string registry;  // "registry.example.org:5000"; empty: none was named
   std::string repository;
@@ -24,8 +24,8 @@ struct ImageReference {
 Result<ImageReference> parse_reference(std::string_view text);
 std::string to_text(const ImageReference& reference);
 
-// With the registry that names without one are looked for in. `usual` is HOST[:PORT], or HOST[:PORT]/FOLDER where names of
-// one word lie in a folder. Invalid, with what to do, where none is named and `usual` is empty.
+// With the registry that names without one are looked for in. `usual` is HOST[:PORT], or HOST[:PORT]/FOLDER where names
+// of one word lie in a folder. Invalid, with what to do, where none is named and `usual` is empty.
 Result<ImageReference> complete_reference(ImageReference reference, const std::string& usual);
 
 // "sha256:" and 64 hexadecimal digits.

@@ -30,15 +30,33 @@ TEST(ImageReference, TellsRegistryRepositoryTagAndDigestApart) {
 }
 
 TEST(ImageReference, IsWrittenAsItIsRead) {
-  for (const std::string& text : {std::string("a:1"), std::string("example.org:80/a/b__c:v"), "x.y/z.a-b@" + kDigest}) EXPECT_EQ(to_text(parsed(text)), text);
+  for (const std::string& text : {std::string("a:1"), std::string("example.org:80/a/b__c:v"), "x.y/z.a-b@" + kDigest})
+    EXPECT_EQ(to_text(parsed(text)), text);
 }
 
 TEST(ImageReference, RefusesWhatIsNone) {
-  for (const std::string& text :
-       {std::string(""), std::string(":"), std::string("a:"), std::string("A"), std::string("a//b"), std::string("/a"), std::string("a/"),
-        std::string("a/../b"), std::string("a b"), std::string("a:b:c/d"), std::string("-a"), std::string("a-"), std::string("a..b"),
-        std::string("a___b"), std::string("a@sha256:12"), std::string("a@md5:") + std::string(32, 'a'), std::string("x.y:99999/a"),
-        std::string("a\0b", 3), std::string(300, 'a'), "a:" + std::string(200, 't'), std::string("http://x.y/a"), std::string(".x/a")})
+  for (const std::string& text : {std::string(""),
+                                  std::string(":"),
+                                  std::string("a:"),
+                                  std::string("A"),
+                                  std::string("a//b"),
+                                  std::string("/a"),
+                                  std::string("a/"),
+                                  std::string("a/../b"),
+                                  std::string("a b"),
+                                  std::string("a:b:c/d"),
+                                  std::string("-a"),
+                                  std::string("a-"),
+                                  std::string("a..b"),
+                                  std::string("a___b"),
+                                  std::string("a@sha256:12"),
+                                  std::string("a@md5:") + std::string(32, 'a'),
+                                  std::string("x.y:99999/a"),
+                                  std::string("a\0b", 3),
+                                  std::string(300, 'a'),
+                                  "a:" + std::string(200, 't'),
+                                  std::string("http://x.y/a"),
+                                  std::string(".x/a")})
     EXPECT_FALSE(parse_reference(text)) << text;
 }
 
@@ -53,8 +71,10 @@ TEST(ImageReference, IsCompletedWithTheUsualRegistry) {
 }
 
 TEST(ImageReference, KnowsWhatLiesOnThisMachine) {
-  for (const char* here : {"localhost", "localhost:5000", "127.0.0.1", "127.8.9.1:80", "[::1]:5000"}) EXPECT_TRUE(is_loopback(here)) << here;
-  for (const char* elsewhere : {"example.org", "127.example.org", "128.0.0.1", "localhost.example.org", "127.0.0.1.example.org:80", "[::2]"})
+  for (const char* here : {"localhost", "localhost:5000", "127.0.0.1", "127.8.9.1:80", "[::1]:5000"})
+    EXPECT_TRUE(is_loopback(here)) << here;
+  for (const char* elsewhere :
+       {"example.org", "127.example.org", "128.0.0.1", "localhost.example.org", "127.0.0.1.example.org:80", "[::2]"})
     EXPECT_FALSE(is_loopback(elsewhere)) << elsewhere;
 }
 

@@ -92,11 +92,11 @@ std::string escaped(const std::string& text) {
 struct Registry::Request {
   std::string url;
   std::string accept = {};
-  std::string form = {};               // sent, where there is one
+  std::string form = {};  // sent, where there is one
   uint64_t offset = 0;
-  size_t most = kLargestManifest;      // of what is kept
-  const BlobSink* sink = nullptr;      // in place of keeping it
-  uint64_t size = 0;                   // with a sink: of the whole blob
+  size_t most = kLargestManifest;  // of what is kept
+  const BlobSink* sink = nullptr;  // in place of keeping it
+  uint64_t size = 0;               // with a sink: of the whole blob
   const std::atomic<bool>* cancelled = nullptr;
 
   // While it runs.
@@ -111,7 +111,8 @@ struct Registry::Request {
     long status = 0;
     ::curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
     if (!sink || (status != 200 && status != 206)) {
-      if (kept.size() + piece.size() > most) return failure = Error(Code::Invalid, concat("the answer is longer than ", format_bytes(most))), 0;
+      if (kept.size() + piece.size() > most)
+        return failure = Error(Code::Invalid, concat("the answer is longer than ", format_bytes(most))), 0;
       kept += piece;
       return piece.size();
     }
@@ -122,7 +123,8 @@ struct Registry::Request {
         if (Result<void> again = sink->restart(); !again) return failure = again.error(), 0;
       }
     }
-    if (piece.size() > size - std::min(size, received)) return failure = Error(Code::Invalid, "the blob is longer than its manifest says"), 0;
+    if (piece.size() > size - std::min(size, received))
+      return failure = Error(Code::Invalid, "the blob is longer than its manifest says"), 0;
     if (Result<void> taken = sink->take(piece); !taken) return failure = taken.error(), 0;
     received += piece.size();
     return piece.size();
@@ -138,13 +140,15 @@ struct Registry::Answer {
 Registry::Registry(ImageReference reference, RegistryLogin login, RegistryRules rules)
     : reference_(std::move(reference)), login_(std::move(login)) {
   start_curl();
-  plain_ = is_loopback(reference_.registry) || std::ranges::find(rules.insecure, reference_.registry) != rules.insecure.end();
+  plain_ = is_loopback(reference_.registry) ||
+           std::ranges::find(rules.insecure, reference_.registry) != rules.insecure.end();
 }
 
 Registry::~Registry() = default;
 
 std::string Registry::url(const std::string& kind, const std::string& name) const {
-  return concat(plain_ ? "http" : "https", "://", reference_.registry, "/v2/", reference_.repository, "/", kind, "/", name);
+  return concat(plain_ ? "http" : "https", "://", reference_.registry, "/v2/", reference_.repository, "/", kind, "/",
+                name);
 }
 
 Result<Registry::Answer> Registry::perform(Request& request, const std::string& token, bool basic) {
@@ -175,7 +179,8 @@ Result<Registry::Answer> Registry::perform(Request& request, const std::string& 
   ::curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, plain_ ? "http,https" : "https");
   if (is_loopback(reference_.registry)) ::curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
   if (request.received > 0) ::curl_easy_setopt(handle, CURLOPT_RANGE, range.c_str());
-  std::unique_ptr<curl_slist, FreeList> headers(request.accept.empty() ? nullptr : ::curl_slist_append(nullptr, request.accept.c_str()));
+  std::unique_ptr<curl_slist, FreeList> headers(
+      request.accept.empty() ? nullptr : ::curl_slist_append(nullptr, request.accept.c_str()));
   if (headers) ::curl_easy_setopt(handle, CURLOPT_HTTPHEADER, headers.get());
   if (!token.empty()) {
     ::curl_easy_setopt(handle, CURLOPT_HTTPAUTH, static_cast<long>(CURLAUTH_BEARER));
@@ -185,23 +190,26 @@ Result<Registry::Answer> Registry::perform(Request& request, const std::string& 
     ::curl_easy_setopt(handle, CURLOPT_USERPWD, user.c_str());
   }
   ::curl_easy_setopt(handle, CURLOPT_WRITEDATA, &request);
-  ::curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, +[](char* data, size_t, size_t size, void* self) -> size_t {
-    return static_cast<Request*>(self)->take({data, size});
-  });
+  ::curl_easy_setopt(
+      handle, CURLOPT_WRITEFUNCTION, +[](char* data, size_t, size_t size, void* self) -> size_t {
+        return static_cast<Request*>(self)->take({data, size});
+      });
   ::curl_easy_setopt(handle, CURLOPT_HEADERDATA, &request);
-  ::curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, +[](char* data, size_t, size_t size, void* self) -> size_t {
-    constexpr std::string_view kName = "www-authenticate:";
-    std::string_view line(data, size);
-    if (line.size() > kName.size() && small(std::string(line.substr(0, kName.size()))) == kName)
-      static_cast<Request*>(self)->challenge = trim(line.substr(kName.size()));
-    return size;
-  });
+  ::curl_easy_setopt(
+      handle, CURLOPT_HEADERFUNCTION, +[](char* data, size_t, size_t size, void* self) -> size_t {
+        constexpr std::string_view kName = "www-authenticate:";
+        std::string_view line(data, size);
+        if (line.size() > kName.size() && small(std::string(line.substr(0, kName.size()))) == kName)
+          static_cast<Request*>(self)->challenge = trim(line.substr(kName.size()));
+        return size;
+      });
   ::curl_easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
   ::curl_easy_setopt(handle, CURLOPT_XFERINFODATA, &request);
-  ::curl_easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, +[](void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) -> int {
-    auto* cancelled = static_cast<Request*>(self)->cancelled;
-    return cancelled && *cancelled ? 1 : 0;
-  });
+  ::curl_easy_setopt(
+      handle, CURLOPT_XFERINFOFUNCTION, +[](void* self, curl_off_t, curl_off_t, curl_off_t, curl_off_t) -> int {
+        auto* cancelled = static_cast<Request*>(self)->cancelled;
+        return cancelled && *cancelled ? 1 : 0;
+      });
   CURLcode code = ::curl_easy_perform(handle);
   Answer answer;
   ::curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, &answer.status);
@@ -210,8 +218,9 @@ Result<Registry::Answer> Registry::perform(Request& request, const std::string& 
   if (request.failure) return fail(*request.failure);
   if (code == CURLE_OK) return answer;
   if (code == CURLE_ABORTED_BY_CALLBACK) return fail(Code::Unavailable, "it was called off");
-  Error error(worth_another_try(code) ? Code::Unavailable : Code::Invalid,
-              concat("ask ", reference_.registry, ": ", std::string_view(problem[0] ? problem : ::curl_easy_strerror(code))));
+  Error error(
+      worth_another_try(code) ? Code::Unavailable : Code::Invalid,
+      concat("ask ", reference_.registry, ": ", std::string_view(problem[0] ? problem : ::curl_easy_strerror(code))));
   if (code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION)
     return fail(std::move(error).hint("a registry that speaks plain HTTP must be named in images.insecure_registries"));
   return fail(std::move(error));
@@ -261,7 +270,8 @@ Result<std::string> Registry::fetch_token(const std::string& challenge) {
   std::string realm = fields["realm"];
   const bool allowed = realm.starts_with("https://") || (plain_ && realm.starts_with("http://"));
   if (fields["scheme"] != "bearer" || !allowed)
-    return fail(Code::Unsupported, concat("registry ", reference_.registry, " wants a login of a kind that is not known, or not safe"));
+    return fail(Code::Unsupported,
+                concat("registry ", reference_.registry, " wants a login of a kind that is not known, or not safe"));
   std::string scope = fields["scope"].empty() ? concat("repository:", reference_.repository, ":pull") : fields["scope"];
   std::string query = concat("scope=", escaped(scope));
   if (!fields["service"].empty()) query += concat("&service=", escaped(fields["service"]));
@@ -276,11 +286,13 @@ Result<std::string> Registry::fetch_token(const std::string& challenge) {
   const bool by_name = login_.token.empty() && !login_.username.empty();
   Answer answer = COVE_TRY_NOTE("ask for a token", perform(request, {}, by_name));
   if (answer.status != 200)
-    return fail(Error(Code::Denied, concat("the token server of ", reference_.registry, " refused with status ", answer.status))
-                    .hint("`docker login` or `podman login` puts a name and a password where cove pull finds them"));
+    return fail(
+        Error(Code::Denied, concat("the token server of ", reference_.registry, " refused with status ", answer.status))
+            .hint("`docker login` or `podman login` puts a name and a password where cove pull finds them"));
   Json json = Json::parse(answer.text, nullptr, false);
   for (const char* name : {"token", "access_token"})
-    if (json.is_object() && json.contains(name) && json[name].is_string() && !json[name].get_ref<const std::string&>().empty())
+    if (json.is_object() && json.contains(name) && json[name].is_string() &&
+        !json[name].get_ref<const std::string&>().empty())
       return json[name].get<std::string>();
   return fail(Code::Invalid, concat("the token server of ", reference_.registry, " gave no token"));
 }
@@ -290,7 +302,8 @@ Result<void> Registry::check_answer(const Answer& answer, const std::string& wha
   std::string place = concat(reference_.registry, "/", reference_.repository);
   if (answer.status == 404) return fail(Code::NotFound, concat("there is no ", what, " of ", place));
   if (answer.status == 401 || answer.status == 403)
-    return fail(Error(Code::Denied, concat("registry ", reference_.registry, " does not let you have ", reference_.repository, ", or it does not exist"))
+    return fail(Error(Code::Denied, concat("registry ", reference_.registry, " does not let you have ",
+                                           reference_.repository, ", or it does not exist"))
                     .hint("`docker login` or `podman login` puts a name and a password where cove pull finds them"));
   Code code = is_busy(answer.status) || answer.status >= 500 ? Code::Unavailable : Code::Invalid;
   return fail(code, concat("registry ", reference_.registry, " answered with status ", answer.status));
@@ -318,11 +331,13 @@ Result<std::string> Registry::blob(const Descriptor& descriptor) {
   COVE_TRY(check_answer(answer, concat("blob ", descriptor.digest)));
   unpack::Sha256 digest;
   digest.update(answer.text);
-  if (concat("sha256:", digest.hex()) != descriptor.digest) return fail(Code::Invalid, concat("the blob ", descriptor.digest, " has another digest"));
+  if (concat("sha256:", digest.hex()) != descriptor.digest)
+    return fail(Code::Invalid, concat("the blob ", descriptor.digest, " has another digest"));
   return std::move(answer.text);
 }
 
-Result<void> Registry::blob(const Descriptor& descriptor, uint64_t offset, const BlobSink& sink, const std::atomic<bool>& cancelled) {
+Result<void> Registry::blob(const Descriptor& descriptor, uint64_t offset, const BlobSink& sink,
+                            const std::atomic<bool>& cancelled) {
   if (offset >= descriptor.size && descriptor.size > 0) return {};
   Request request;
   request.url = url("blobs", descriptor.digest);
@@ -332,7 +347,8 @@ Result<void> Registry::blob(const Descriptor& descriptor, uint64_t offset, const
   request.cancelled = &cancelled;
   Answer answer = COVE_TRY_NOTE(concat("fetch layer ", descriptor.digest), ask(request));
   COVE_TRY(check_answer(answer, concat("blob ", descriptor.digest)));
-  if (request.received != descriptor.size) return fail(Code::Invalid, concat("the layer ", descriptor.digest, " is shorter than its manifest says"));
+  if (request.received != descriptor.size)
+    return fail(Code::Invalid, concat("the layer ", descriptor.digest, " is shorter than its manifest says"));
   return {};
 }
 

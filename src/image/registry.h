@@ -32,10 +32,11 @@ struct BlobSink {
   std::function<Result<void>()> restart;
 };
 
-// One repository of a registry that speaks the OCI distribution protocol (Docker's registry API, version 2). Thread-safe.
+// One repository of a registry that speaks the OCI distribution protocol (Docker's registry API, version 2).
+// Thread-safe.
 //
-// Names and passwords, and the tokens that they buy, go to the registry and to the token server that it names, over TLS, or
-// over plain HTTP where that is allowed; never to where a registry redirects.
+// Names and passwords, and the tokens that they buy, go to the registry and to the token server that it names, over
+// TLS, or over plain HTTP where that is allowed; never to where a registry redirects.
 class Registry {
  public:
   Registry(ImageReference reference, RegistryLogin login, RegistryRules rules);
@@ -49,9 +50,10 @@ class Registry {
   Result<Fetched> manifest(const std::string& tag_or_digest);
   // A small blob, whole and checked.
   Result<std::string> blob(const Descriptor& descriptor);
-  // A large one, from `offset` on; tries again, and goes on where it was, when the connection breaks. Not checked: the sink
-  // sees every byte. Ends early where `cancelled` becomes true.
-  Result<void> blob(const Descriptor& descriptor, uint64_t offset, const BlobSink& sink, const std::atomic<bool>& cancelled);
+  // A large one, from `offset` on; tries again, and goes on where it was, when the connection breaks. Not checked: the
+  // sink sees every byte. Ends early where `cancelled` becomes true.
+  Result<void> blob(const Descriptor& descriptor, uint64_t offset, const BlobSink& sink,
+                    const std::atomic<bool>& cancelled);
 
  private:
   struct Request;

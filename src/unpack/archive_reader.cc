@@ -119,7 +119,8 @@ Result<LayerEntry> entry_of(struct archive_entry* entry) {
   out.uid = static_cast<uint64_t>(::archive_entry_uid(entry));
   out.gid = static_cast<uint64_t>(::archive_entry_gid(entry));
   if (out.kind == Kind::File) {
-    if (::archive_entry_size(entry) < 0) return fail(Code::Invalid, concat("the entry '", out.name.substr(0, 300), "' has no size"));
+    if (::archive_entry_size(entry) < 0)
+      return fail(Code::Invalid, concat("the entry '", out.name.substr(0, 300), "' has no size"));
     out.size = static_cast<uint64_t>(::archive_entry_size(entry));
   }
   out.mtime = {::archive_entry_mtime(entry), ::archive_entry_mtime_nsec(entry)};
@@ -129,7 +130,8 @@ Result<LayerEntry> entry_of(struct archive_entry* entry) {
   const void* value = nullptr;
   size_t size = 0;
   while (::archive_entry_xattr_next(entry, &name, &value, &size) == ARCHIVE_OK) {
-    if (out.xattrs.size() == kMostAttributes) return fail(Code::Invalid, concat("the entry '", out.name.substr(0, 300), "' has too many attributes"));
+    if (out.xattrs.size() == kMostAttributes)
+      return fail(Code::Invalid, concat("the entry '", out.name.substr(0, 300), "' has too many attributes"));
     out.xattrs.emplace_back(text(name), std::string(static_cast<const char*>(value), size));
   }
   return out;
@@ -168,7 +170,8 @@ Result<LayerReport> unpack_layer(int fd, LayerWriter& writer, std::string& diff_
     bool unfinished = false;
     auto data = [&](std::string_view& piece, uint64_t& offset) -> Result<bool> {
       Result<bool> more = next_piece(tar.get(), piece, offset);
-      // Some tools leave out what fills the last block, and the end of the archive: the last file is whole all the same.
+      // Some tools leave out what fills the last block, and the end of the archive: the last file is whole all the
+      // same.
       unfinished = !more && taken == described.size && source->ended();
       if (unfinished) return false;
       if (more && *more) taken = offset + piece.size();

@@ -63,7 +63,8 @@ void find_names(int folder, const std::string& path, const struct stat& original
     std::string inner = path.empty() ? name : concat(path, "/", name);
     if (info && info->st_ino == original.st_ino && info->st_dev == original.st_dev) names.push_back(inner);
     if (!info || !S_ISDIR(info->st_mode)) continue;
-    if (Result<UniqueFd> below = sys::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)) find_names(below->get(), inner, original, names);
+    if (Result<UniqueFd> below = sys::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
+      find_names(below->get(), inner, original, names);
   }
 }
 
@@ -77,7 +78,8 @@ Result<void> set_times(int folder, const std::string& name, const struct timespe
 
 Result<std::string> inner_path(std::string_view name) {
   std::string path;
-  if (name.find('\0') != name.npos || name.size() > kLongestPath) return hostile(name, "has no name that a file can have");
+  if (name.find('\0') != name.npos || name.size() > kLongestPath)
+    return hostile(name, "has no name that a file can have");
   for (const std::string& part : split(name, '/')) {
     if (part.empty() || part == ".") continue;
     if (part == "..") return hostile(name, "leads upwards");
@@ -142,7 +144,8 @@ Result<UniqueFd> LayerWriter::imply_folder(int folder, const std::string& name, 
   Result<UniqueFd> below = sys::openat2(options_.parents, path, O_PATH | O_DIRECTORY, kPlainly);
   if (!below) return made;
   struct stat info = COVE_TRY(sys::fstat(below->get()));
-  if (options_.owners == Owners::Kept && ::fchownat(folder, name.c_str(), info.st_uid, info.st_gid, AT_SYMLINK_NOFOLLOW) < 0)
+  if (options_.owners == Owners::Kept &&
+      ::fchownat(folder, name.c_str(), info.st_uid, info.st_gid, AT_SYMLINK_NOFOLLOW) < 0)
     return fail_errno(concat("chown ", path));
   if (::fchmodat(folder, name.c_str(), info.st_mode & 07777, 0) < 0) return fail_errno(concat("chmod ", path));
   folder_times_[path] = info.st_mtim;
@@ -184,8 +187,9 @@ Result<void> LayerWriter::count(const LayerEntry& entry) {
                     .hint("the server's setting images.max_entries allows more"));
   if (entry.kind != Kind::File) return {};
   if (entry.size > options_.limits.bytes || report_.bytes + entry.size > options_.limits.bytes)
-    return fail(Error(Code::Exhausted, concat("the layer is larger than ", format_bytes(options_.limits.bytes), ", unpacked"))
-                    .hint("the server's setting images.max_size allows more"));
+    return fail(
+        Error(Code::Exhausted, concat("the layer is larger than ", format_bytes(options_.limits.bytes), ", unpacked"))
+            .hint("the server's setting images.max_size allows more"));
   report_.bytes += entry.size;
   return {};
 }
@@ -260,7 +264,8 @@ Result<void> LayerWriter::write_data(int file, const LayerEntry& entry, const Da
   uint64_t offset = 0;
   uint64_t end = 0;
   while (COVE_TRY(data(piece, offset))) {
-    if (offset > entry.size || piece.size() > entry.size - offset) return hostile(entry.name, "has more data than it says");
+    if (offset > entry.size || piece.size() > entry.size - offset)
+      return hostile(entry.name, "has more data than it says");
     while (!piece.empty()) {
       ssize_t written = ::pwrite(file, piece.data(), piece.size(), static_cast<off_t>(offset));
       if (written < 0 && errno == EINTR) continue;
@@ -278,7 +283,8 @@ Result<void> LayerWriter::write_data(int file, const LayerEntry& entry, const Da
 Result<void> LayerWriter::take_symlink(const LayerEntry& entry, const Place& place) {
   if (entry.link.empty() || entry.link.size() >= kLongestPath || entry.link.find('\0') != entry.link.npos)
     return hostile(entry.name, "is a link to nothing");
-  if (::symlinkat(entry.link.c_str(), place.folder, place.name.c_str()) < 0) return fail_errno(concat("symlink ", place.path));
+  if (::symlinkat(entry.link.c_str(), place.folder, place.name.c_str()) < 0)
+    return fail_errno(concat("symlink ", place.path));
   COVE_TRY(set_owner(place.folder, place.name, entry));
   return set_times(place.folder, place.name, entry.mtime);
 }
@@ -286,7 +292,8 @@ Result<void> LayerWriter::take_symlink(const LayerEntry& entry, const Place& pla
 Result<void> LayerWriter::take_fifo(const LayerEntry& entry, const Place& place) {
   if (::mkfifoat(place.folder, place.name.c_str(), 0600) < 0) return fail_errno(concat("mkfifo ", place.path));
   COVE_TRY(set_owner(place.folder, place.name, entry));
-  if (::fchmodat(place.folder, place.name.c_str(), entry.mode & 07777, 0) < 0) return fail_errno(concat("chmod ", place.path));
+  if (::fchmodat(place.folder, place.name.c_str(), entry.mode & 07777, 0) < 0)
+    return fail_errno(concat("chmod ", place.path));
   return set_times(place.folder, place.name, entry.mtime);
 }
 
@@ -295,12 +302,14 @@ Result<void> LayerWriter::take_hard_link(const LayerEntry& entry, const Place& p
   std::string target = COVE_TRY(inner_path(entry.link));
   if (target.empty() || target == place.path) return hostile(entry.name, "is a link to itself, or to the root");
   auto link = [&]() -> Result<bool> {
-    Result<UniqueFd> folder = target.find('/') == target.npos ? sys::dup(root_)
-                                                              : sys::openat2(root_, parent_of(target), O_PATH | O_DIRECTORY, kInside);
+    Result<UniqueFd> folder = target.find('/') == target.npos
+                                  ? sys::dup(root_)
+                                  : sys::openat2(root_, parent_of(target), O_PATH | O_DIRECTORY, kInside);
     if (!folder) return false;
     std::optional<struct stat> info = stat_at(folder->get(), name_of(target));
     if (!info) return false;
-    if (S_ISDIR(info->st_mode) || S_ISCHR(info->st_mode)) return hostile(entry.name, "is a hard link to what is no file");
+    if (S_ISDIR(info->st_mode) || S_ISCHR(info->st_mode))
+      return hostile(entry.name, "is a hard link to what is no file");
     Place here = COVE_TRY(place_of(place.path));
     if (::linkat(folder->get(), name_of(target).c_str(), here.folder, here.name.c_str(), 0) < 0)
       return fail_errno(concat("link ", place.path));
@@ -330,7 +339,8 @@ Result<void> LayerWriter::copy_from_parents(const std::string& path) {
   copy.mtime = info.st_mtim;
   std::string names(64 << 10, '\0');
   ssize_t length = ::flistxattr(found->get(), names.data(), names.size());
-  for (const std::string& name : split(std::string_view(names).substr(0, static_cast<size_t>(std::max<ssize_t>(length, 0))), '\0')) {
+  for (const std::string& name :
+       split(std::string_view(names).substr(0, static_cast<size_t>(std::max<ssize_t>(length, 0))), '\0')) {
     std::string value(64 << 10, '\0');
     ssize_t size = name.empty() ? -1 : ::fgetxattr(found->get(), name.c_str(), value.data(), value.size());
     if (size >= 0) copy.xattrs.emplace_back(name, value.substr(0, static_cast<size_t>(size)));
@@ -357,15 +367,18 @@ Result<void> LayerWriter::copy_other_names(const std::string& path, const struct
   for (const std::string& name : names) {
     Place place = COVE_TRY(place_of(name));
     if (name == path || stat_at(place.folder, place.name)) continue;
-    Result<UniqueFd> folder = parent_of(path).empty() ? sys::dup(root_) : sys::openat2(root_, parent_of(path), O_PATH | O_DIRECTORY, kInside);
+    Result<UniqueFd> folder =
+        parent_of(path).empty() ? sys::dup(root_) : sys::openat2(root_, parent_of(path), O_PATH | O_DIRECTORY, kInside);
     if (!folder) return std::unexpected(folder.error());
-    if (::linkat(folder->get(), name_of(path).c_str(), place.folder, place.name.c_str(), 0) < 0) return fail_errno(concat("link ", name));
+    if (::linkat(folder->get(), name_of(path).c_str(), place.folder, place.name.c_str(), 0) < 0)
+      return fail_errno(concat("link ", name));
     if (++report_.entries > options_.limits.entries) return fail(Code::Exhausted, "the layer has too many entries");
   }
   return {};
 }
 
-// --- what a layer takes away ---------------------------------------------------------------------------------------------
+// --- what a layer takes away
+// ---------------------------------------------------------------------------------------------
 
 Result<void> LayerWriter::take_whiteout(const std::string& path) {
   std::string name = name_of(path);
@@ -383,7 +396,8 @@ Result<void> LayerWriter::take_whiteout(const std::string& path) {
   if (there && S_ISDIR(there->st_mode)) return mark_opaque(place.path);
   if (there) return {};
   if (::mknodat(place.folder, place.name.c_str(), S_IFCHR, makedev(0, 0)) < 0)
-    return fail(Error::from_errno(errno, concat("mark ", place.path, " as removed")).hint("this needs Linux 5.8 or later"));
+    return fail(
+        Error::from_errno(errno, concat("mark ", place.path, " as removed")).hint("this needs Linux 5.8 or later"));
   return {};
 }
 
@@ -398,11 +412,13 @@ Result<void> LayerWriter::mark_opaque(const std::string& path) {
     opaque_.insert(path);
     return {};
   }
-  if (::fsetxattr(folder.get(), "user.overlay.opaque", "y", 1, 0) < 0) return fail_errno(concat("mark ", path, " as opaque"));
+  if (::fsetxattr(folder.get(), "user.overlay.opaque", "y", 1, 0) < 0)
+    return fail_errno(concat("mark ", path, " as opaque"));
   return {};
 }
 
-// --- what a file has beside its data -----------------------------------------------------------------------------------
+// --- what a file has beside its data
+// -----------------------------------------------------------------------------------
 
 Result<void> LayerWriter::set_owner(int folder, const std::string& name, const LayerEntry& entry) {
   if (options_.owners == Owners::Ours) return {};

@@ -62,15 +62,15 @@ struct LayerReport {
   uint64_t devices_left_out = 0;
   uint64_t owners_out_of_range = 0;
   uint64_t attributes_left_out = 0;
-  // It has hard links to files below it, or folders whose owners and modes are those below it: what was written is right for
-  // the lowest layer only; else it is to be done again with `parents`.
+  // It has hard links to files below it, or folders whose owners and modes are those below it: what was written is
+  // right for the lowest layer only; else it is to be done again with `parents`.
   bool needs_parents = false;
   std::vector<std::string> opaque_folders;  // with OpaqueMark::Reported
 };
 
-// Writes the entries of a layer's archive below a folder, in the form that overlayfs mounts: what the layer removes is a
-// character device 0/0, and what it hides is marked. The archive is a stranger's: nothing is ever written outside of the
-// folder, no device is made, and what is not understood is an error.
+// Writes the entries of a layer's archive below a folder, in the form that overlayfs mounts: what the layer removes is
+// a character device 0/0, and what it hides is marked. The archive is a stranger's: nothing is ever written outside of
+// the folder, no device is made, and what is not understood is an error.
 //
 //   LayerWriter writer(root, options);
 //   writer.take(entry, data) for each

@@ -53,7 +53,8 @@ class Walk {
   void about(const struct stat& info) {
     number(info.st_mode), number(info.st_uid), number(info.st_gid);
     number(static_cast<uint64_t>(info.st_mtim.tv_sec)), number(static_cast<uint64_t>(info.st_mtim.tv_nsec));
-    if (!S_ISDIR(info.st_mode)) number(static_cast<uint64_t>(info.st_size)), number(info.st_nlink), number(info.st_rdev);
+    if (!S_ISDIR(info.st_mode))
+      number(static_cast<uint64_t>(info.st_size)), number(info.st_nlink), number(info.st_rdev);
   }
 
   Result<void> entry(int parent, const std::string& name) {

@@ -1,4 +1,5 @@
-// Archives of layers, unpacked into a folder in memory: nothing is ever written beside it, and what was written can be read.
+// Archives of layers, unpacked into a folder in memory: nothing is ever written beside it, and what was written can be
+// read.
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -33,7 +33,8 @@ Result<void> mark_opaque(const std::string& layer, const std::vector<std::string
   for (const std::string& path : folders) {
     constexpr uint64_t kPlainly = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
     UniqueFd folder = COVE_TRY(sys::openat2(root.get(), path.empty() ? "." : path, O_RDONLY | O_DIRECTORY, kPlainly));
-    if (::fsetxattr(folder.get(), "trusted.overlay.opaque", "y", 1, 0) < 0) return fail_errno(concat("mark ", path, " as opaque"));
+    if (::fsetxattr(folder.get(), "trusted.overlay.opaque", "y", 1, 0) < 0)
+      return fail_errno(concat("mark ", path, " as opaque"));
   }
   return {};
 }
@@ -115,7 +116,8 @@ Result<unpack::Report> ImageShelf::unpack(const UnpackRequest& request, const Id
   return report ? std::unexpected(kept.error()) : std::move(report);
 }
 
-Result<void> ImageShelf::publish(const std::string& half_made, const std::string& key, const unpack::Report& report) const {
+Result<void> ImageShelf::publish(const std::string& half_made, const std::string& key,
+                                 const unpack::Report& report) const {
   COVE_TRY(mark_opaque(half_made + "/fs", report.opaque_folders));
   unpack::Report info = report;
   info.opaque_folders.clear();
@@ -123,7 +125,8 @@ Result<void> ImageShelf::publish(const std::string& half_made, const std::string
   crash_point("image.unpack.publish");
   Result<void> moved = sys::rename(half_made, layer_path(key));
   // Somebody else was faster.
-  if (!moved && sys::exists(layer_path(key) + "/info")) return fail(Code::Exists, concat("layer ", key, " is there already"));
+  if (!moved && sys::exists(layer_path(key) + "/info"))
+    return fail(Code::Exists, concat("layer ", key, " is there already"));
   return moved;
 }
 
@@ -135,7 +138,8 @@ Result<unpack::Report> ImageShelf::examine(const std::string& key, const IdPlan&
   return run_unpacker(order, ids);
 }
 
-Result<void> ImageShelf::assemble(const std::string& digest, const std::vector<std::string>& keys, const IdPlan& ids) const {
+Result<void> ImageShelf::assemble(const std::string& digest, const std::vector<std::string>& keys,
+                                  const IdPlan& ids) const {
   if (sys::exists(root_path(digest) + "/layers")) return {};
   std::vector<std::string> folders;
   for (const std::string& key : keys) {
@@ -170,7 +174,8 @@ Result<ImageRoot> ImageShelf::find(const std::string& digest, UniqueFd& hold) co
   if (!folder && folder.error().code() == Code::NotFound)
     return fail(Error(Code::NotFound, concat("the image sha256:", digest, " is not there")).hint("pull it again"));
   if (!folder) return std::unexpected(folder.error());
-  if (::flock(folder->get(), LOCK_SH | LOCK_NB) < 0) return fail(Code::Unavailable, concat("the image sha256:", digest, " is being removed"));
+  if (::flock(folder->get(), LOCK_SH | LOCK_NB) < 0)
+    return fail(Code::Unavailable, concat("the image sha256:", digest, " is being removed"));
   ImageRoot image;
   image.reference = concat("sha256:", digest);
   image.folder = path;
@@ -195,7 +200,8 @@ Result<void> ImageShelf::remove_aside(const std::string& path, const IdPlan& ids
   return remove_as_owner(aside, ids);
 }
 
-Result<void> ImageShelf::sweep(const std::set<std::string>& roots, const std::set<std::string>& layers, const IdPlan& ids) const {
+Result<void> ImageShelf::sweep(const std::set<std::string>& roots, const std::set<std::string>& layers,
+                               const IdPlan& ids) const {
   Result<void> swept;
   std::set<std::string> needed = layers;
   for (const std::string& digest : COVE_TRY(sys::list_folder(folder_ + "/roots"))) {
@@ -205,13 +211,16 @@ Result<void> ImageShelf::sweep(const std::set<std::string>& roots, const std::se
       COVE_TRY(remove_aside(root_path(digest), ids));
       continue;
     }
-    if (in_use && !roots.contains(digest)) swept = fail(Code::Conflict, concat("somebody is using the image sha256:", digest));
-    for (const std::string& key : split(sys::read_file(root_path(digest) + "/layers", kLongestInfo).value_or(""), '\n')) needed.insert(key);
+    if (in_use && !roots.contains(digest))
+      swept = fail(Code::Conflict, concat("somebody is using the image sha256:", digest));
+    for (const std::string& key : split(sys::read_file(root_path(digest) + "/layers", kLongestInfo).value_or(""), '\n'))
+      needed.insert(key);
   }
   for (const std::string& key : COVE_TRY(sys::list_folder(folder_ + "/layers")))
     if (!needed.contains(key)) COVE_TRY(remove_aside(layer_path(key), ids));
   for (const std::string& name : COVE_TRY(sys::list_folder(folder_)))
-    if (name.starts_with(kHalfMade) && !is_somebodys(concat(folder_, "/", name))) COVE_TRY(remove_as_owner(concat(folder_, "/", name), ids));
+    if (name.starts_with(kHalfMade) && !is_somebodys(concat(folder_, "/", name)))
+      COVE_TRY(remove_as_owner(concat(folder_, "/", name), ids));
   return swept;
 }
 

@@ -39,8 +39,8 @@ class ImageShelf {
   // NotFound. Whoever holds `hold` keeps it from being removed.
   Result<ImageRoot> find(const std::string& digest, UniqueFd& hold) const;
 
-  // Removes all roots and layers that are not named, and what was left half-made. Conflict where somebody holds one of them;
-  // the others are gone then.
+  // Removes all roots and layers that are not named, and what was left half-made. Conflict where somebody holds one of
+  // them; the others are gone then.
   Result<void> sweep(const std::set<std::string>& roots, const std::set<std::string>& layers, const IdPlan& ids) const;
 
  private:

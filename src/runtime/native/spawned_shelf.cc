@@ -62,7 +62,8 @@ class SpawnedShelf : public LayerShelf {
     const size_t count = std::max(digests.size(), keys.size());
     for (size_t from = 0; from == 0 || from < count; from += kPerMessage) {
       const bool last = from + kPerMessage >= count;
-      COVE_TRY(spawn_->ask(Type::SweepImages, Writer().number(last ? 1 : 0).texts(part(digests, from)).texts(part(keys, from))));
+      COVE_TRY(spawn_->ask(Type::SweepImages,
+                           Writer().number(last ? 1 : 0).texts(part(digests, from)).texts(part(keys, from))));
     }
     return {};
   }

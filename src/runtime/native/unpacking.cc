@@ -38,8 +38,8 @@ void set_limit(__rlimit_resource resource, uint64_t value) {
 }
 
 // Its libraries are the host's: they are loaded before it is given its root.
-[[noreturn]] void become_unpacker(const UnpackOrder& order, const IdPlan& ids, int program, int mapped, int report, int ready,
-                                  int go) {
+[[noreturn]] void become_unpacker(const UnpackOrder& order, const IdPlan& ids, int program, int mapped, int report,
+                                  int ready, int go) {
   char byte;
   auto die = [&](const char* what) {
     static_cast<void>(sys::write_all(report, "-" + encode_error(Error::from_errno(errno, what))));
@@ -66,9 +66,12 @@ void set_limit(__rlimit_resource resource, uint64_t value) {
   if (order.lowest) letters += unpack::kLetterLowest;
   if (ids.single_id) letters += unpack::kLetterOneId;
   if (!ids.rootless) letters += unpack::kLetterReported;
-  std::string words[] = {"cove-unpack", COVE_VERSION, order.archive < 0 ? unpack::kTaskDigest : unpack::kTaskUnpack,
+  std::string words[] = {"cove-unpack",
+                         COVE_VERSION,
+                         order.archive < 0 ? unpack::kTaskDigest : unpack::kTaskUnpack,
                          std::to_string(std::max<uint64_t>(order.max_bytes, 1)),
-                         std::to_string(std::max<uint64_t>(order.max_entries, 1)), letters};
+                         std::to_string(std::max<uint64_t>(order.max_entries, 1)),
+                         letters};
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
@@ -125,11 +128,13 @@ struct Started {
   UniqueFd user_namespace;
 };
 
-Result<Started> start_unpacker(const UnpackOrder& order, const IdPlan& ids, int report, const sys::Pipe& ready, const sys::Pipe& go) {
+Result<Started> start_unpacker(const UnpackOrder& order, const IdPlan& ids, int report, const sys::Pipe& ready,
+                               const sys::Pipe& go) {
   UniqueFd program = COVE_TRY(sys::open(order.program, O_RDONLY));
   sys::Pipe mapped = COVE_TRY(sys::pipe());
   Started started;
-  started.child = COVE_TRY(sys::clone3(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP));
+  started.child = COVE_TRY(
+      sys::clone3(CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP));
   if (started.child.pid == 0) {
     mapped.write.reset();
     become_unpacker(order, ids, program.get(), mapped.read.get(), report, ready.write.get(), go.read.get());
@@ -159,8 +164,10 @@ Result<void> build_and_wait(const UnpackOrder& order, const IdPlan& ids, int rep
   }
   COVE_TRY(stage.raise(parents.size()));
   uint32_t owner = ids.builder_id(0);
-  if (!maps_ids(ids) && ::fchownat(layer.get(), "", owner, owner, AT_EMPTY_PATH) < 0) return fail_errno("chown the layer");
-  COVE_TRY(stage.place(layer, unpack::kLayerFolder, order.archive < 0 ? MOUNT_ATTR_RDONLY : 0, started.user_namespace.get()));
+  if (!maps_ids(ids) && ::fchownat(layer.get(), "", owner, owner, AT_EMPTY_PATH) < 0)
+    return fail_errno("chown the layer");
+  COVE_TRY(stage.place(layer, unpack::kLayerFolder, order.archive < 0 ? MOUNT_ATTR_RDONLY : 0,
+                       started.user_namespace.get()));
   if (!parents.empty()) {
     UniqueFd below = COVE_TRY_NOTE("mount the layers below", stage.merge(parents, started.user_namespace.get()));
     COVE_TRY(sys::mkdir(concat(kStage, unpack::kParentsFolder), 0755));
@@ -186,7 +193,8 @@ Result<sys::Child> start_builder_child(const IdPlan& ids, const std::function<Re
         COVE_TRY_NOTE("make a user namespace", sys::unshare(CLONE_NEWUSER));
         COVE_TRY(sys::write_id_maps(::getpid(), ids.outer_users, ids.outer_groups, sys::Setgroups::Deny));
       }
-      if (ids.rootless && (::setresgid(0, 0, 0) < 0 || ::setresuid(0, 0, 0) < 0)) return fail_errno("become root of the namespace");
+      if (ids.rootless && (::setresgid(0, 0, 0) < 0 || ::setresuid(0, 0, 0) < 0))
+        return fail_errno("become root of the namespace");
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       COVE_TRY_NOTE("make a mount namespace", sys::unshare(CLONE_NEWNS));
       COVE_TRY(sys::make_mounts_private());

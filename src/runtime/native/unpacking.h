@@ -21,12 +21,12 @@ struct UnpackOrder {
 };
 
 // Starts cove-unpack in user, mount, process, network, ipc, uts and cgroup namespaces of its own, with ids that nothing
-// outside belongs to; its root holds the layer's folder, and the parents to read. Waits for its end. What it reports was made
-// of a stranger's archive.
+// outside belongs to; its root holds the layer's folder, and the parents to read. Waits for its end. What it reports
+// was made of a stranger's archive.
 Result<unpack::Report> run_unpacker(const UnpackOrder& order, const IdPlan& ids);
 
-// Mounts layers, the topmost first, as one tree to read, and does `work` on it: in a child with a mount namespace of its own,
-// and with power over the files of all these ids.
+// Mounts layers, the topmost first, as one tree to read, and does `work` on it: in a child with a mount namespace of
+// its own, and with power over the files of all these ids.
 Result<void> with_layers_mounted(const std::vector<std::string>& layers, const IdPlan& ids,
                                  const std::function<Result<void>(int root)>& work);
 
