@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 namespace cove::bench {
 
@@ -55,14 +56,17 @@ std::string text_of(const Command& command) {
   return text;
 }
 
-std::vector<Samples> alternate(const std::vector<Contender>& contenders, int rounds) {
+std::vector<Samples> alternate(const std::vector<Contender>& contenders, int rounds, std::chrono::milliseconds pause) {
   std::vector<Samples> samples;
   for (const Contender& contender : contenders) {
     samples.emplace_back(contender.name);
     contender.work();  // once unmeasured: caches
   }
   for (int round = 0; round < rounds; ++round)
-    for (size_t i = 0; i < contenders.size(); ++i) samples[i].add(milliseconds(contenders[i].work));
+    for (size_t i = 0; i < contenders.size(); ++i) {
+      if (pause.count() > 0) std::this_thread::sleep_for(pause);
+      samples[i].add(milliseconds(contenders[i].work));
+    }
   return samples;
 }
 

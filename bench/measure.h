@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -36,7 +37,8 @@ struct Contender {
   std::function<void()> work;
 };
 // Rounds of all contenders in turn, so that noise hits all alike.
-std::vector<Samples> alternate(const std::vector<Contender>& contenders, int rounds);
+std::vector<Samples> alternate(const std::vector<Contender>& contenders, int rounds,
+                               std::chrono::milliseconds pause = {});
 
 void print_table(const std::vector<Samples>& rows);
 // "ratio NAME VALUE", alone on a line.

@@ -217,11 +217,10 @@ void measure_command_line(const Server& server) {
   Command run = {folder_of_programs() + "/cove", "run", "--", "true"};
   std::printf("cove: COVE_STATE=… %s\n", text_of(run).c_str());
   std::vector<Samples> rows = alternate(
-      {{"cove run -- true, with a server", [&] { spawn_and_wait(run), ::usleep(20'000); }},
-       {"bwrap", [] { spawn_and_wait(kBwrap), ::usleep(20'000); }}},
-      kRounds);
+      {{"cove run -- true, with a server", [&] { spawn_and_wait(run); }}, {"bwrap", [] { spawn_and_wait(kBwrap); }}}, kRounds,
+      milliseconds(20));
   print_table(rows);
-  print_ratio("cli_run_vs_bwrap", (rows[0].median() - 20) / (rows[1].median() - 20));
+  print_ratio("cli_run_vs_bwrap", rows[0].median() / rows[1].median());
 }
 
 }  // namespace

@@ -17,6 +17,8 @@ using std::chrono::milliseconds;
 
 constexpr std::chrono::minutes kPatience{1};
 constexpr std::chrono::minutes kMostPatience{5};
+// Of those that end sooner, start and end are put on record together.
+constexpr milliseconds kShort{50};
 constexpr int kLastPatience = 3000;  // milliseconds, for an exec to end while the server stops
 
 std::string location(const live::ExecInfo& exec) {
@@ -48,13 +50,20 @@ Checked<ExecWish> read_exec_wish(Call& call, const Json& body) {
   ExecForm form = wait                                    ? ExecForm::AtEnd
                   : accepts(call.request(), kEventStream) ? ExecForm::Stream
                                                           : ExecForm::AtOnce;
+  request.order.told_at_end = form != ExecForm::Stream && (wait || patience > milliseconds(0));
   return ExecWish{std::move(request.order), form, request.on_disconnect.value_or(usual), patience.value_or(milliseconds(0))};
 }
 
 Checked<Waited> wait_for_end(Call& call, live::Exec& exec, OnDisconnect on_disconnect,
                              std::optional<milliseconds> patience) {
   UniqueFd end = COVE_TRY(exec.end_fd());
-  Wake wake = call.exchange.wait(end.get(), patience.value_or(kPatience));
+  Wake wake = call.exchange.wait(end.get(), std::min(patience.value_or(kShort), kShort));
+  if (wake == Wake::Ready) return Waited::Ended;
+  if (Result<void> settled = exec.settle(); !settled) {
+    static_cast<void>(exec.kill());
+    return refuse(settled.error());
+  }
+  if (patience > kShort && wake == Wake::Timeout) wake = call.exchange.wait(end.get(), *patience - kShort);
   if (patience && wake == Wake::Timeout) return Waited::NotYet;
   while (wake == Wake::Timeout) wake = call.exchange.wait(end.get(), kPatience);
   if (wake == Wake::Gone) {

@@ -37,6 +37,7 @@ class Execution {
       placement.why = host.placement.why;
     }
     request_.order.placed = placement.why;
+    request_.order.told_at_end = true;
     auto exec = COVE_TRY(start());
     Checked<Waited> waited = wait_for_end(call_, *exec, live::OnDisconnect::Kill);
     // The server stops, and a sandbox for this call alone goes with it.

@@ -136,15 +136,15 @@ Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveS
   if (!parts.info.order.session.empty()) data["session"] = parts.info.order.session;
   EventDraft event{"exec.started", info.project, info.spec.id, spec.id, caller.actor,
                    data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), parts.info.started_ms};
-  ExecRecord record = record_of(parts.info);
-  auto put_on_record = [&]() -> Result<void> {
-    COVE_TRY(store_->insert_exec(record, {&event, 1}));
-    return {};
-  };
-  if (waiting)
+  // What a session has running is looked for on record.
+  parts.info.order.told_at_end &= parts.info.order.session.empty();
+  if (waiting) {
+    parts.start = std::move(event);
     return sandbox.start_waiting(std::move(parts), std::move(*waiting),
-                                 {std::move(spec), std::move(script), std::move(input)}, put_on_record);
-  COVE_TRY(put_on_record());
+                                 {std::move(spec), std::move(script), std::move(input)});
+  }
+  ExecRecord record = record_of(parts.info);
+  COVE_TRY(store_->insert_exec(record, {&event, 1}));
   crash_point("engine.exec.recorded");
   Result<std::shared_ptr<LiveExec>> exec = sandbox.start_exec(std::move(parts), std::move(spec), std::move(input));
   if (!exec) {

@@ -321,22 +321,21 @@ void LiveExec::record_end(const std::string& status, const std::string& result_j
   if (result.exit_code) data["exit_code"] = *result.exit_code;
   if (result.signal) data["signal"] = *result.signal;
   std::vector<EventDraft> events;
+  const bool on_record = !parts_.start;
+  if (!on_record) events.push_back(*std::exchange(parts_.start, std::nullopt));
   EventDraft event{"exec.ended", parts_.project, info.sandbox_id, info.id, parts_.actor, data.dump(), info.ended_ms};
   if (status == "timeout" || status == "oom_killed" || status == "limit_exceeded") {
     events.push_back(event);
     events.back().kind = "limit.hit";
   }
   events.push_back(std::move(event));
-  static_cast<void>(tools_.store.update_exec(record, events));
+  static_cast<void>(on_record ? tools_.store.update_exec(record, events) : tools_.store.insert_exec(record, events));
   crash_point("engine.exec.ended");
 }
 
 void LiveExec::finished(double seconds) {
   parts_.info.state = ExecState::Ended;
   deadline_.reset();
-  for (const UniqueFd& fd : end_fds_) ::eventfd_write(fd.get(), 1);
-  end_fds_.clear();
-  wake_followers();
   // Whoever is writing sees the end and closes it himself.
   if (std::unique_lock input_lock(input_mutex_, std::try_to_lock); input_lock) input_.reset();
   tools_.ended(parts_.info, seconds);
@@ -349,9 +348,15 @@ void LiveExec::finished(double seconds) {
     else
       tools_.pump.rearm(output.token, output.fd.get());
   }
-  if (outputs_[0].fd || outputs_[1].fd) return;
-  if (std::shared_ptr<ExecHost> host = parts_.host.lock())
-    tools_.errands.add([host, id = parts_.info.id] { host->let_exec_go(id); });
+  if (!outputs_[0].fd && !outputs_[1].fd) {
+    tools_.errands.add_for_later([host = parts_.host, id = parts_.info.id] {
+      if (std::shared_ptr<ExecHost> there = host.lock()) there->let_exec_go(id);
+    });
+  }
+  // Last, because whoever is woken wants this processor.
+  for (const UniqueFd& fd : end_fds_) ::eventfd_write(fd.get(), 1);
+  end_fds_.clear();
+  wake_followers();
 }
 
 ExecInfo LiveExec::info() const {
@@ -364,6 +369,15 @@ ExecInfo LiveExec::info() const {
 bool LiveExec::ended() const {
   std::lock_guard lock(mutex_);
   return parts_.info.state == ExecState::Ended;
+}
+
+Result<void> LiveExec::settle() {
+  std::lock_guard lock(mutex_);
+  if (!parts_.start) return {};
+  COVE_TRY(tools_.store.insert_exec(record_of(parts_.info), {&*parts_.start, 1}));
+  parts_.start.reset();
+  crash_point("engine.exec.recorded");
+  return {};
 }
 
 std::optional<Error> LiveExec::failure() const {

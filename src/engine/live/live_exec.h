@@ -48,6 +48,7 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
     std::string actor;
     std::string log_path;
     std::weak_ptr<ExecHost> host;
+    std::optional<EventDraft> start;  // where it is not on record yet: the event that goes with that
   };
   LiveExec(const ExecTools& tools, Parts parts);
   ~LiveExec() override;
@@ -67,6 +68,7 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   ExecInfo info() const override;
   bool ended() const override;
   std::optional<Error> failure() const override;
+  Result<void> settle() override;
   Result<std::unique_ptr<Follower>> follow(uint64_t from_seq) override;
   Result<UniqueFd> end_fd() override;
   Result<void> write_input(std::string_view data, std::chrono::milliseconds patience) override;

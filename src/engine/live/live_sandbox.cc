@@ -169,9 +169,9 @@ void LiveSandbox::part(const std::string& id, bool attended) {
   attended_ -= attended ? 1 : 0;
 }
 
-Result<std::shared_ptr<LiveExec>> LiveSandbox::start_waiting(LiveExec::Parts parts, Waiting waiting, Lot lot,
-                                                             const std::function<Result<void>()>& record) {
+Result<std::shared_ptr<LiveExec>> LiveSandbox::start_waiting(LiveExec::Parts parts, Waiting waiting, Lot lot) {
   const bool attended = !parts.info.order.detached;
+  const bool told_at_end = parts.info.order.told_at_end;
   parts.host = weak_from_this();
   auto exec = std::make_shared<LiveExec>(tools_, std::move(parts));
   // Its end is not taken before it is on record. If the server dies between the two, nobody was told of it, and the
@@ -181,8 +181,7 @@ Result<std::shared_ptr<LiveExec>> LiveSandbox::start_waiting(LiveExec::Parts par
   join(exec, waiting.exec_id, attended);
   Result<void> begun = hand_over(*sandbox, waiting, lot);
   crash_point("engine.exec.sent");
-  if (begun) begun = record();
-  crash_point("engine.exec.recorded");
+  if (begun && !told_at_end) begun = exec->settle();
   if (begun) begun = exec->begin(std::move(waiting.streams));
   if (begun) return exec;
   part(waiting.exec_id, attended);

@@ -64,9 +64,8 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
     std::string script;
     std::optional<std::string> input;
   };
-  // Gives it that, then lets `record` put the exec on record.
-  Result<std::shared_ptr<LiveExec>> start_waiting(LiveExec::Parts parts, Waiting waiting, Lot lot,
-                                                  const std::function<Result<void>()>& record);
+  // Gives it that, then puts the exec on record; unless nobody is told of it before its end.
+  Result<std::shared_ptr<LiveExec>> start_waiting(LiveExec::Parts parts, Waiting waiting, Lot lot);
   Result<std::shared_ptr<LiveExec>> start_exec(LiveExec::Parts parts, ExecSpec spec, std::optional<std::string> input);
   // The same for a sandbox that an earlier server made, with the execs of it that process 1 knows.
   Result<void> adopt(std::unique_ptr<Sandbox> handle, std::vector<LiveExec::Parts> execs);

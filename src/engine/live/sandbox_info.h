@@ -87,6 +87,7 @@ struct ExecOrder {
   bool limits_retained_named = false;
   std::optional<std::string> input;  // written to it at once, then closed
   bool detached = false;
+  bool told_at_end = false;  // whoever asks for it hears nothing before its end, or calls Exec::settle first
   std::string tag;
   std::string session;  // that it is started in, or empty
   std::string placed;   // why it runs where it runs, for people; the result's `why` begins with it

@@ -209,7 +209,7 @@ void NativeSandbox::forget(const std::string& exec_id) {
   static_cast<void>(send(Writer(Type::Forget).text(exec_id)));
   auto ended = ended_groups_.find(exec_id);
   if (ended == ended_groups_.end()) return;
-  parts_.hand->retire_exec_group(ended->second);
+  parts_.hand->retire_exec_group(ended->second.name);
   ended_groups_.erase(ended);
 }
 
@@ -252,7 +252,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   end.usage.io_write_bytes = std::max(end.usage.io_write_bytes, disk_written);
   // Later, where somebody comes back to it: whoever waits for the end is told first.
   if (parts_.spec.lifetime == Lifetime::Long)
-    ended_groups_[end.exec_id] = found->second.group_name;
+    ended_groups_[end.exec_id] = {found->second.group_name, std::move(found->second.group)};
   else
     parts_.hand->retire_exec_group(found->second.group_name);
   execs_.erase(found);

@@ -81,7 +81,12 @@ class NativeSandbox : public Sandbox {
   Parts parts_;
   UniqueFd poll_;
   std::map<std::string, RunningExec> execs_;
-  std::map<std::string, std::string> ended_groups_;  // by exec: of those that were not forgotten yet
+  // By exec, of those that were not forgotten yet: closing a group's many files would keep whoever waits for the end.
+  struct EndedGroup {
+    std::string name;
+    std::unique_ptr<sys::Cgroup> group;
+  };
+  std::map<std::string, EndedGroup> ended_groups_;
   std::vector<std::string> adopted_;
   std::deque<Event> pending_;
   uint64_t next_token_ = 1;
