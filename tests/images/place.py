@@ -38,6 +38,7 @@ class Place:
         return layout, digest
 
     def pull(self, name, status=200, **more):
+        self.client.close()  # what comes before takes long, and the server does not wait for ever
         body = {"reference": f"{self.registry.address}/{name}", **more}
         return self.client.expect(status, "POST", "/v1/images?wait=true", body).json()
 

@@ -14,7 +14,7 @@ class Proxy:
         self.lock = threading.Lock()
         self.breaks = []  # of the next blobs: after how many bytes the connection ends
         self.stall_at = None  # bytes of a blob after which nothing more comes, until `go_on`
-        self.stalled, self.go_on = threading.Event(), threading.Event()
+        self.go_on = threading.Event()
         self.ranges = True
         self.elsewhere = None  # address that blobs are redirected to
         owner = self
@@ -66,7 +66,6 @@ class Proxy:
         sent = 0
         while piece := answer.read(PIECE):
             if is_large and self.stall_at is not None and sent >= self.stall_at and not self.go_on.is_set():
-                self.stalled.set()
                 self.go_on.wait(60)
             if most is not None and sent >= most:
                 handler.close_connection = True

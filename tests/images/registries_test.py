@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), "..", "crash"), os.path.dirname(__file__)]
 import layouts
@@ -61,11 +62,16 @@ def big():
 
 
 def pull(place, reference, status=200, **more):
+    place.client.close()
     return place.client.expect(status, "POST", "/v1/images?wait=true", {"reference": reference, **more}).json()
 
 
 def verify(place, reference):
     equal(place.client.expect(200, "POST", f"/v1/images/{part(reference)}/verify", {}).json(), {"ok": True, "problems": []})
+
+
+def partial(place, layer):
+    return f"{place.server.state}/server/images/partial/{layer[7:]}"
 
 
 def write_login(folder, registry, **login):
@@ -175,11 +181,15 @@ def test_a_registry_without_ranges_begins_anew(place):
         verify(place, f"{proxy.address}/ranges:1")
 
 
-def stop_in_the_middle(place, proxy, name):
-    """A pull whose server is killed when half of a layer is there."""
+def stop_in_the_middle(place, proxy, name, layer):
+    """A pull whose server is killed when a good part of a layer is there."""
     proxy.stall_at = BIG // 2
+    place.client.close()
     place.client.expect(202, "POST", "/v1/images", {"reference": f"{proxy.address}/{name}"})
-    equal(proxy.stalled.wait(60), True)
+    until = time.monotonic() + 60
+    while len(servers.read(partial(place, layer))) <= BIG // 8:
+        equal(time.monotonic() < until, True)
+        time.sleep(0.01)
     place.server.kill("both")
     proxy.go_on.set()
     place.server.start()
@@ -189,7 +199,7 @@ def stop_in_the_middle(place, proxy, name):
 def test_an_interrupted_pull_goes_on_where_it_was(place):
     [layer] = publish(place, place.registry, "killed:1", big())
     with stopping(Proxy(place.registry.address)) as proxy:
-        stop_in_the_middle(place, proxy, "killed:1")
+        stop_in_the_middle(place, proxy, "killed:1", layer)
         place.client.expect(404, "GET", f"/v1/images/{part(proxy.address + '/killed:1')}")
         pull(place, f"{proxy.address}/killed:1")
         [first, second] = proxy.blobs(layer)
@@ -201,8 +211,8 @@ def test_an_interrupted_pull_goes_on_where_it_was(place):
 def test_what_was_spoilt_meanwhile_is_fetched_again(place):
     [layer] = publish(place, place.registry, "spoilt:1", big())
     with stopping(Proxy(place.registry.address)) as proxy:
-        stop_in_the_middle(place, proxy, "spoilt:1")
-        with open(f"{place.server.state}/server/images/partial/{layer[7:]}", "r+b") as file:
+        stop_in_the_middle(place, proxy, "spoilt:1", layer)
+        with open(partial(place, layer), "r+b") as file:
             file.write(b"spoilt")
         pull(place, f"{proxy.address}/spoilt:1")
         equal([words is None for words in proxy.blobs(layer)], [True, False, True])
