@@ -15,6 +15,7 @@
 #include "api_server.h"
 #include "floor.h"
 #include "measure.h"
+#include "registry.h"
 
 namespace cove::bench {
 namespace {
@@ -172,6 +173,45 @@ void check_nothing_left(Line& line) {
   if (there != 0) std::exit(1);
 }
 
+// A small image of two layers with what `true` needs, made and pulled as any other.
+std::string pull_image(const Server& server, const Registry& registry, Line& line) {
+  const std::string root = server.folder() + "/image", layout = server.folder() + "/layout";
+  const std::string words = "mkdir -p " + root + "/bin && cp -L /bin/true " + root + "/bin && ldd /bin/true | grep -o '/[^ ]*' | xargs -I{} cp -L --parents {} " + root;
+  if (std::system(words.c_str()) != 0) give_up("copy true");
+  spawn_and_wait({"umoci", "init", "--layout", layout});
+  spawn_and_wait({"umoci", "new", "--image", layout + ":x"});
+  spawn_and_wait({"umoci", "insert", "--image", layout + ":x", root, "/"});
+  spawn_and_wait({"umoci", "insert", "--image", layout + ":x", "/etc/os-release", "/etc/os-release"});
+  registry.push(layout, "x", "warm:1");
+  const std::string name = registry.address("warm:1");
+  line.ask("POST", "/v1/images?wait=true", R"({"reference":")" + name + R"("})");
+  return name;
+}
+
+// From nothing to the end of a program, in a sandbox of a pulled image and in one of the host's.
+void measure_image(const Server& server) {
+  Registry registry(server.folder());
+  Line line(server.socket());
+  const std::string body = R"({"image":")" + pull_image(server, registry, line) + R"("})";
+  Samples image("create, exec true; a pulled image"), host("create, exec true; host");
+  auto start = [&](const std::string& with, Samples* times) {
+    std::string id;
+    double took = cove::bench::milliseconds([&] {
+      id = line.create(with);
+      line.exec_true(id);
+    });
+    if (times) times->add(took);
+    line.remove(id);
+    std::this_thread::sleep_for(kPeriod / 2);
+  };
+  // The pool learns that both are wanted.
+  for (int i = 0; i < 20; ++i) start(body, nullptr), start("{}", nullptr);
+  std::this_thread::sleep_for(seconds(2));
+  for (int i = 0; i < kRounds; ++i) start(body, &image), start("{}", &host);
+  print_table({image, host});
+  print_ratio("image_start_vs_host", image.median() / host.median());
+}
+
 void measure_command_line(const Server& server) {
   ::setenv("COVE_STATE", server.state().c_str(), 1);
   Command run = {folder_of_programs() + "/cove", "run", "--", "true"};
@@ -205,6 +245,7 @@ int main(int argc, char** argv) {
   if (wanted("python"))
     print_open_loop("python_vs_host", open_loop({"API: create, python snippet, delete; 20 a second", [&] { run_python(line); }},
                                                 {"python3 -c pass", [] { spawn_and_wait(kPython); }}));
+  if (wanted("image")) measure_image(server);
   if (wanted("cli")) measure_command_line(server);
   if (wanted("saturated")) measure_saturated(server);
   if (wanted("burst")) measure_burst(server);

@@ -9,6 +9,7 @@
 #include "api/attendance.h"
 #include "api/hosts.h"
 #include "api/metrics.h"
+#include "api/operations.h"
 #include "api/totals.h"
 #include "api/work_files.h"
 #include "base/result.h"
@@ -38,6 +39,7 @@ struct Api {
   Attendance attendance;
   live::Contexts contexts;
   FreshHomes homes;
+  Operations operations;
   std::mutex updates;  // PATCH reads, merges and writes: one after the other
 
   static Result<std::unique_ptr<Api>> create(live::Engine& engine, uint32_t owner);

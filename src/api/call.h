@@ -78,6 +78,8 @@ void add_watch(Routes& routes);
 void add_keys(Routes& routes);
 void add_projects(Routes& routes);
 void add_events(Routes& routes);
+void add_images(Routes& routes);
+void add_operations(Routes& routes);
 void add_machine(Routes& routes);
 void add_health(Routes& routes);
 void add_metrics(Routes& routes);

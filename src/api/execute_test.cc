@@ -53,7 +53,7 @@ TEST(ParseSession, SaysWhatIsWrong) {
                          {R"({"mode":"some"})", Code::Invalid, "mode"},
                          {R"({"agent":""})", Code::Invalid, "agent"},
                          {R"({"agent":"a\nb"})", Code::Invalid, "agent"},
-                         {R"({"image":"none"})", Code::NotFound, "image"},
+                         {R"({"image":"NONE"})", Code::Invalid, "image"},
                          {R"({"workspace":{"path":"w"}})", Code::Invalid, "absolute"},
                          {R"({"workspace":{"path":"/w","access":"write"}})", Code::Invalid, "workspace.access"},
                          {R"({"lifecycle":{"max":"1h"}})", Code::Invalid, "lifecycle.max"},

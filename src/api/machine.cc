@@ -40,11 +40,6 @@ Outcome get_config(Call& call) {
   return call.respond(200, dump(Document{{"settings", std::move(list)}}));
 }
 
-Outcome get_images(Call& call) {
-  Document images = Document::array({{{"name", "host"}, {"description", "The programs of this machine."}}});
-  return call.respond(200, dump(Document{{"images", std::move(images)}}));
-}
-
 Outcome get_languages(Call& call) {
   Document list = Document::array();
   for (const Language& language : languages())
@@ -67,7 +62,6 @@ Outcome get_usage(Call& call) {
 void add_machine(Routes& routes) {
   routes.add("GET", "/v1/machine", kRead, get_machine);
   routes.add("GET", "/v1/config", kAdmin, get_config);
-  routes.add("GET", "/v1/images", kRead, get_images);
   routes.add("GET", "/v1/languages", kRead, get_languages);
   routes.add("GET", "/v1/usage", kRead, get_usage);
 }

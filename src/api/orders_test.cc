@@ -76,7 +76,8 @@ TEST(ParseCreate, RefusesWhatMakesNoSense) {
 TEST(ParseCreate, KnowsWhatComesLaterAndWhatIsNotThere) {
   for (const char* text : {R"({"snapshot":"x"})", R"({"setup":"x"})", R"({"volumes":[]})"})
     EXPECT_EQ(create_of(text).error().status, 501) << text;
-  EXPECT_EQ(create_of(R"({"image":"alpine"})").error().status, 404);
+  EXPECT_EQ(create_of(R"({"image":"alpine"})")->spec.image, "alpine");
+  EXPECT_EQ(create_of(R"({"image":"Not An Image"})").error().status, 400);
 }
 
 TEST(ParseCreate, TakesAWorkspaceWithoutAccessForNone) {

@@ -90,7 +90,8 @@ Result<void> take_spec(Fields& fields, SandboxSpec& spec) {
   if (auto name = COVE_TRY(fields.text("name"))) spec.name = COVE_TRY_NOTE("'name'", check_name(*name));
   spec.labels = COVE_TRY(fields.text_map("labels")).value_or(spec.labels);
   spec.env = COVE_TRY(take_environment(fields, "env"));
-  spec.user = COVE_TRY_NOTE("'user'", check_user(COVE_TRY(fields.text("user")).value_or(spec.user)));
+  auto user = COVE_TRY(fields.text("user"));
+  spec.user = user ? COVE_TRY_NOTE("'user'", check_user(*user)) : "";
   COVE_TRY(take_named_limits(fields, spec.limits));
   COVE_TRY(take_network(fields));
   spec.workspace = COVE_TRY(take_workspace(fields));

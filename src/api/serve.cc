@@ -95,6 +95,7 @@ class Service {
 
   ~Service() {
     if (server_) server_->stop(kGrace);
+    if (api_) api_->operations.stop();
     if (api_) api_->sessions->stop();
     if (engine_) engine_->stop_serving();
     for (const std::string& path : own_paths_) ::unlink(path.c_str());
@@ -136,7 +137,10 @@ class Service {
       spawn_lost_ = true;
       ::eventfd_write(spawn_gone_.get(), 1);
     });
-    engine_ = COVE_TRY(live::Engine::open(config_, std::move(store), native::make_spawned_runtime(spawn_)));
+    ImageRules rules{config_.images.registry, config_.images.insecure_registries, config_.images.max_size, config_.images.max_entries};
+    std::unique_ptr<Images> images =
+        COVE_TRY(Images::open(concat(config_.server_folder, "/", kServerImages), native::make_spawned_shelf(spawn_), std::move(rules)));
+    engine_ = COVE_TRY(live::Engine::open(config_, std::move(store), native::make_spawned_runtime(spawn_), std::move(images)));
     api_ = COVE_TRY(Api::create(*engine_, order.owner));
     api_->host = native::make_spawned_host_runner(spawn_);
     api_->can_spawn = [this] { return !spawn_lost_; };

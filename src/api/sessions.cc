@@ -8,6 +8,7 @@
 #include "api/response_json.h"
 #include "api/session_request.h"
 #include "base/text.h"
+#include "image/catalogue.h"
 #include "engine/live/placement.h"
 
 namespace cove::api {
@@ -20,6 +21,8 @@ Outcome start_session(Call& call) {
   live::SessionOrder order = COVE_TRY(parse_session(body, call.engine().config()));
   if (order.mode == live::Mode::Off)
     COVE_TRY(live::check_off(call.caller.local, call.engine().config().modes.allow_off));
+  const std::string& image = order.sandbox.image;
+  if (!image.empty() && !is_host_image(image)) COVE_TRY(call.engine().images().find(image));
   live::SessionInfo session = COVE_TRY(call.api.sessions->start(call.caller, std::move(order)));
   return call.respond(201, dump(session_json(session)), {{"Location", concat("/v1/sessions/", session.id)}});
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "image/reference.h"
 
 namespace cove::api {
 namespace {
@@ -67,8 +68,10 @@ Result<std::string> check_user(std::string text) {
 Result<std::string> check_image(std::string text) {
   constexpr std::string_view kPrefix = "host@";
   if (text == "host") return text;
-  if (!text.starts_with(kPrefix))
-    return fail(Error(Code::NotFound, concat("there is no image '", text, "'")).hint("the image there is: host"));
+  if (!text.starts_with(kPrefix)) {
+    if (!is_digest(text)) COVE_TRY(parse_reference(text));
+    return text;
+  }
   std::string_view print = std::string_view(text).substr(kPrefix.size());
   if (print.size() == 16 && only(print, "0123456789abcdef")) return text;
   return fail(Error(Code::Invalid, concat("'", text, "' is not an image"))

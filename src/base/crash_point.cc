@@ -27,7 +27,9 @@ std::vector<std::string> all_points() {
       "spawn.create.layer",     "spawn.create.builder",    "spawn.create.group",
       "spawn.destroy.group",    "spawn.destroy.layer",     "log.frame.opened",
       "log.frame.moved",        "log.frame.closed",        "engine.session.made",
-      "engine.session.ended",
+      "engine.session.ended",   "image.unpack.begun",      "image.unpack.done",
+      "image.unpack.publish",   "image.assemble",          "image.remove",
+      "image.blob.stored",      "image.record.before",     "image.record.after",
   };
   // Every transaction of the store has two.
   static constexpr std::string_view kChanges[] = {

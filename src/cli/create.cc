@@ -7,8 +7,15 @@
 namespace cove::cli {
 namespace {
 
+// The user is the image's own, where none is named.
+SandboxSpec without_user() {
+  SandboxSpec spec;
+  spec.user.clear();
+  return spec;
+}
+
 struct CreateOrder : CommonOrder {
-  SandboxSpec sandbox;
+  SandboxSpec sandbox = without_user();
   Environment file_environment;
   LifeOrder life;
   bool start = true;

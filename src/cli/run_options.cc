@@ -26,6 +26,12 @@ constexpr Option<RunOrder> kOptions[] = {
      }},
     {{"interactive", 'i', "", "forward standard input (this is always so)", kProgram}, kNothing},
     kImageOption<RunOrder>,
+    {{"entrypoint", '\0', "COMMAND", "in place of the image's; '' for none", kProgram},
+     [](RunOrder& order, Text text) -> Result<void> {
+       order.request.entrypoint.emplace();
+       if (!text.empty()) order.request.entrypoint->push_back(text);
+       return {};
+     }},
 
     kWorkspaceOption<RunOrder>,
     {{"copy-in", '\0', "SRC[:DST]", "copy a file or folder in first", kFiles},

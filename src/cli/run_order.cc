@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "cli/run_values.h"
+#include "image/catalogue.h"
 #include "model/figures.h"
 #include "model/language.h"
 #include "sys/file.h"
@@ -73,6 +74,7 @@ Result<void> take_code(RunOrder& order, const std::vector<std::string>& words) {
     place = concat(kHome, words[0].substr(words[0].rfind('/') + 1));
     order.request.copy_in.push_back({words[0], place});
   }
+  order.request.entrypoint.emplace();
   order.request.exec.argv = language.interpreter;
   order.request.exec.argv.push_back(place);
   order.request.exec.argv.insert(order.request.exec.argv.end(), words.begin() + 1, words.end());
@@ -81,6 +83,8 @@ Result<void> take_code(RunOrder& order, const std::vector<std::string>& words) {
 
 Result<void> take_command(RunOrder& order, const std::vector<std::string>& words) {
   if (order.language) return take_code(order, words);
+  // An image may say itself what runs.
+  if (words.empty() && !is_host_image(order.request.sandbox.image)) return {};
   if (words.empty())
     return fail(Error(Code::Invalid, "no command to run").hint("write it after the options: cove run -- COMMAND…"));
   if (words[0].empty()) return fail(Code::Invalid, "the command is an empty word");
@@ -118,8 +122,11 @@ Result<void> check_output(const RunOrder& order) {
 
 Result<RunOrder> parse_run(const std::vector<std::string>& args, Maxima (*maxima)()) {
   RunOrder order;
+  SandboxSpec& sandbox = order.request.sandbox;
+  sandbox.user.clear();
   std::vector<std::string> words = COVE_TRY(apply_options(run_options(), args, order));
   if (order.help) return order;
+  if (sandbox.user.empty() && is_host_image(sandbox.image)) sandbox.user = SandboxSpec().user;
   merge_environment(order);
   COVE_TRY(take_command(order, words));
   COVE_TRY(take_results(order));

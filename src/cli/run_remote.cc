@@ -12,6 +12,7 @@
 #include "cli/remote_files.h"
 #include "cli/sandbox_body.h"
 #include "engine/caller.h"
+#include "image/catalogue.h"
 
 namespace cove::cli {
 namespace {
@@ -29,6 +30,7 @@ std::string working_folder(const RunRequest& request) {
   if (!request.exec.cwd.empty()) return request.exec.cwd;
   if (request.sandbox.workspace.access != Access::None) return kWorkspacePath;
   const std::string& user = request.sandbox.user;
+  if (!request.sandbox.image_defaults.cwd.empty()) return request.sandbox.image_defaults.cwd;
   return split(user, ':')[0] == "root" || user == "0" ? "/root" : "/home/user";
 }
 
@@ -84,6 +86,25 @@ Result<Json> run_in(Api& api, const std::string& sandbox, const RunRequest& requ
   return result;
 }
 
+std::vector<std::string> words_of(const Json& json, std::string_view name) {
+  std::vector<std::string> words;
+  for (const Json& word : client::field(json, name))
+    if (word.is_string()) words.push_back(word.get<std::string>());
+  return words;
+}
+
+// What the server has found the image to say of itself.
+Result<void> settle_image(const Json& sandbox, RunRequest& request) {
+  if (is_host_image(request.sandbox.image)) return {};
+  const Json& defaults = client::field(sandbox, "image_defaults");
+  request.sandbox.user = client::text_of(sandbox, "user");
+  request.sandbox.image_defaults.entrypoint = words_of(defaults, "entrypoint");
+  request.sandbox.image_defaults.cmd = words_of(defaults, "cmd");
+  request.sandbox.image_defaults.cwd = client::text_of(defaults, "cwd");
+  request.exec.argv = COVE_TRY(command_of(request, request.sandbox.image_defaults));
+  return {};
+}
+
 }  // namespace
 
 bool fits_json(const RunRequest& request) {
@@ -93,15 +114,17 @@ bool fits_json(const RunRequest& request) {
   return fits && is_utf8(request.exec.cwd) && is_utf8(request.sandbox.workspace.path);
 }
 
-Result<Json> run_remote(Api& api, const RunRequest& request, const Warn& warn) {
+Result<Json> run_remote(Api& api, const RunRequest& wanted, const Warn& warn) {
   Caller caller = COVE_TRY(Caller::create());
+  RunRequest request = wanted;
   Json made = COVE_TRY(api.create(body_of(request)));
   // Sandboxes go on while their server is replaced.
   if (client::seems_outdated(api.http())) COVE_TRY(client::replace_if_outdated(api.http()));
   std::string sandbox = client::text_of(made, "id");
   for (const Json& warning : client::field(made, "warnings"))
     if (warning.is_string()) warn(warning.get<std::string>());
-  Result<Json> result = run_in(api, sandbox, request, caller, warn);
+  Result<void> settled = settle_image(made, request);
+  Result<Json> result = settled ? run_in(api, sandbox, request, caller, warn) : fail(std::move(settled).error());
   Result<void> removed = api.remove(sandbox);
   bool gone = removed || removed.error().code() == Code::NotFound;
   if (result && !gone) warn(concat("clean up: ", removed.error().message()));

@@ -191,7 +191,9 @@ TEST(Run, ChecksNamesUsersLabelsAndImages) {
               ElementsAre(Pair("a", "b=c"), Pair("d", "")));
   EXPECT_THAT(refusal_with({"-l", "=x"}), HasSubstr("has no key"));
   EXPECT_EQ(with({"--image", "host@0123456789abcdef"}).request.sandbox.image, "host@0123456789abcdef");
-  EXPECT_THAT(refusal_with({"--image", "ubuntu"}), HasSubstr("--image: unknown image 'ubuntu'"));
+  EXPECT_EQ(with({"--image", "example.org/tools:1"}).request.sandbox.image, "example.org/tools:1");
+  EXPECT_EQ(with({"--image", "ubuntu"}).request.sandbox.user, "");
+  EXPECT_THAT(refusal_with({"--image", "Ubuntu"}), HasSubstr("--image: 'Ubuntu' is not the name of an image"));
   EXPECT_THAT(refusal_with({"--image", "host@12"}), HasSubstr("16 hexadecimal digits"));
 }
 

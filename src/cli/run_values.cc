@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "image/reference.h"
 #include "sys/file.h"
 
 namespace cove::cli {
@@ -108,7 +109,8 @@ Result<std::string> parse_image(const std::string& text) {
   if (text.starts_with(kPrefix))
     return fail(
         Error(Code::Invalid, concat("'", text, "' is not an image")).hint("a fingerprint has 16 hexadecimal digits"));
-  return fail(Error(Code::NotFound, concat("unknown image '", text, "'")).hint("the image there is: host"));
+  if (!is_digest(text)) COVE_TRY(parse_reference(text));
+  return text;
 }
 
 Result<Workspace> parse_workspace(const std::string& text) {

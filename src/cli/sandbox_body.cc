@@ -38,7 +38,8 @@ Json environment_body(const Environment& environment) {
 }
 
 Json sandbox_body(const SandboxSpec& spec) {
-  Json json = {{"image", spec.image}, {"user", spec.user}};
+  Json json = {{"image", spec.image}};
+  if (!spec.user.empty()) json["user"] = spec.user;
   if (!spec.name.empty()) json["name"] = spec.name;
   if (!spec.labels.empty()) json["labels"] = spec.labels;
   if (!spec.env.empty()) json["env"] = environment_body(spec.env);

@@ -60,7 +60,7 @@ inline constexpr Option<T> kUserOption = {
     [](T& order, Text text) { return assign(sandbox_of(order).user, parse_user(text)); }};
 template <typename T>
 inline constexpr Option<T> kImageOption = {
-    {"image", '\0', "IMAGE", "host, or host@FINGERPRINT to insist on a state of it", kProgram},
+    {"image", '\0', "IMAGE", "host, or one that was pulled or imported: a name or a\ndigest (default: host)", kProgram},
     [](T& order, Text text) { return assign(sandbox_of(order).image, parse_image(text)); }};
 
 template <typename T>

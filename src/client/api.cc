@@ -11,6 +11,8 @@ Target exec_target(const std::string& sandbox, const std::string& exec) {
 
 Target session_target(const std::string& session) { return Target("/v1/sessions").part(session); }
 
+Target image_target(const std::string& image) { return Target("/v1/images").part(image); }
+
 Target file_target(const Place& place, std::string_view kind) {
   return sandbox_target(place.sandbox).part(kind).query("path", place.path).query("user", place.user);
 }
@@ -233,6 +235,44 @@ Result<Json> Api::unpack(const Place& place, std::function<Result<void>(BodyWrit
 Result<EventStream> Api::watch(const Place& place, Depth depth) {
   return follow(file_target(place, "watch").query("recursive", recursive(depth)));
 }
+
+Result<std::vector<Json>> Api::images() { return list_of(COVE_TRY(ask("GET", Target("/v1/images"))), "images"); }
+
+Result<Json> Api::image(const std::string& image) { return ask("GET", image_target(image)); }
+
+Result<Json> Api::pull_image(const Json& order) { return ask("POST", Target("/v1/images"), order); }
+
+Result<EventStream> Api::follow_operation(const std::string& operation) { return follow(Target("/v1/operations").part(operation)); }
+
+Result<Json> Api::send_archive(const Target& target, std::function<Result<void>(BodyWriter&)> produce, const Progress& progress) {
+  Request request;
+  request.method = "POST";
+  request.target = target.text();
+  request.headers = {{"Content-Type", "application/x-tar"}};
+  request.produce = std::move(produce);
+  request.progress = progress;
+  return parse_json(COVE_TRY(http_.fetch(request)).body);
+}
+
+Result<Json> Api::load_images(std::function<Result<void>(BodyWriter&)> produce, const Progress& progress) {
+  return send_archive(Target("/v1/images/load"), std::move(produce), progress);
+}
+
+Result<Json> Api::import_image(const std::string& name, std::function<Result<void>(BodyWriter&)> produce, const Progress& progress) {
+  return send_archive(Target("/v1/images/import").query("name", name), std::move(produce), progress);
+}
+
+Result<Json> Api::tag_image(const std::string& image, const std::string& name) {
+  return ask("POST", image_target(image).part("tag"), Json{{"name", name}});
+}
+
+Result<Json> Api::remove_image(const std::string& image, bool force) {
+  return ask("DELETE", image_target(image).query("force", force ? "true" : ""));
+}
+
+Result<Json> Api::prune_images(bool all) { return ask("POST", Target("/v1/images/prune"), Json{{"all", all}}); }
+
+Result<Json> Api::verify_image(const std::string& image) { return ask("POST", image_target(image).part("verify"), Json::object()); }
 
 Result<Json> Api::events(uint64_t after) {
   return ask("GET", Target("/v1/events").query("after", concat(after)).query("limit", "1000"));

@@ -1,5 +1,7 @@
 #include "engine/environment.h"
 
+#include "image/catalogue.h"
+
 namespace cove {
 
 Environment safe_environment() {
@@ -17,6 +19,15 @@ Environment safe_environment() {
       {"NPM_CONFIG_PREFIX", "/home/user/.local"},
       {"NPM_CONFIG_UPDATE_NOTIFIER", "false"},
   };
+}
+
+Environment base_environment(const SandboxSpec& sandbox) {
+  if (is_host_image(sandbox.image)) return safe_environment();
+  Environment env = {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+                     {"TERM", "xterm-256color"},
+                     {"IS_SANDBOX", "true"}};
+  env.insert(env.end(), sandbox.image_defaults.env.begin(), sandbox.image_defaults.env.end());
+  return env;
 }
 
 }  // namespace cove

@@ -7,19 +7,41 @@
 #include "engine/caller.h"
 #include "engine/copy.h"
 #include "engine/environment.h"
+#include "image/catalogue.h"
 #include "engine/run_loop.h"
 #include "runtime/native/native_runtime.h"
+#include "sys/own_folder.h"
 
 namespace cove {
 namespace {
 
-RunRequest complete(const RunRequest& wanted) {
+// What an image says of itself, where no server has looked it up.
+Result<void> settle_image(RunRequest& request) {
+  SandboxSpec& sandbox = request.sandbox;
+  if (is_host_image(sandbox.image)) {
+    if (sandbox.user.empty()) sandbox.user = SandboxSpec().user;
+    return {};
+  }
+  std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
+  Catalogue catalogue = COVE_TRY(read_catalogue(concat(state, "/server/", kServerImages)));
+  NamedImage found = COVE_TRY(find_image(catalogue, sandbox.image, ""));
+  const ImageConfig& config = found.image->config;
+  sandbox.image = found.pinned();
+  sandbox.image_defaults = {config.env, config.entrypoint, config.cmd, config.cwd};
+  if (sandbox.user.empty()) sandbox.user = user_of_image(config);
+  if (request.exec.cwd.empty() && sandbox.workspace.access == Access::None) request.exec.cwd = config.cwd;
+  request.exec.argv = COVE_TRY(command_of(request, sandbox.image_defaults));
+  return {};
+}
+
+Result<RunRequest> complete(const RunRequest& wanted) {
   RunRequest request = wanted;
+  COVE_TRY(settle_image(request));
   if (request.sandbox.id.empty()) request.sandbox.id = make_id();
   if (request.exec.id.empty()) request.exec.id = make_id();
   request.sandbox.single_exec = true;
   request.sandbox.ends_with_exec = request.copy_out.empty();
-  Environment env = safe_environment();
+  Environment env = base_environment(request.sandbox);
   env.insert(env.end(), request.sandbox.env.begin(), request.sandbox.env.end());
   request.sandbox.env = std::move(env);
   return request;
@@ -71,8 +93,20 @@ Result<ExecResult> run_in(Sandbox& sandbox, const RunRequest& request, Caller& c
 
 }  // namespace
 
+Result<std::vector<std::string>> command_of(const RunRequest& request, const ImageDefaults& defaults) {
+  std::vector<std::string> words = request.entrypoint.value_or(defaults.entrypoint);
+  const bool own = !request.exec.argv.empty();
+  // Another entrypoint has no use for the image's arguments.
+  if (own || !request.entrypoint) {
+    const std::vector<std::string>& rest = own ? request.exec.argv : defaults.cmd;
+    words.insert(words.end(), rest.begin(), rest.end());
+  }
+  if (!words.empty() && !words[0].empty()) return words;
+  return fail(Error(Code::Invalid, "no command to run, and the image has none").hint("write it after the options: cove run -- COMMAND…"));
+}
+
 Result<ExecResult> run_once(const RunRequest& wanted, const Warn& warn) {
-  RunRequest request = complete(wanted);
+  RunRequest request = COVE_TRY(complete(wanted));
   Caller caller = COVE_TRY(Caller::create());
   std::unique_ptr<Runtime> runtime = COVE_TRY(native::make_native_runtime(COVE_TRY(native::find_places())));
   std::unique_ptr<Sandbox> sandbox = COVE_TRY(runtime->create(request.sandbox));

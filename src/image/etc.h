@@ -1,6 +1,8 @@
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "image/tree_writer.h"
@@ -14,5 +16,12 @@ Result<void> copy_etc(const std::string& host_etc, const TreeWriter& out);
 
 // Writes what is generated: passwd, group, hosts, resolv.conf, nsswitch.conf…; nothing in it tells of the host.
 Result<void> generate_etc(const TreeWriter& out);
+
+struct GeneratedFile {
+  const char* path;
+  std::string_view data;
+};
+// Of those, what says how hosts are called: every image has them.
+std::span<const GeneratedFile> host_names();
 
 }  // namespace cove

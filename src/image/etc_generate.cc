@@ -34,16 +34,14 @@ constexpr std::string_view kGroup =
     "list:x:38:\nirc:x:39:\nsrc:x:40:\nshadow:x:42:\nutmp:x:43:\nvideo:x:44:\nsasl:x:45:\nplugdev:x:46:\nstaff:x:50:\n"
     "games:x:60:\nusers:x:100:\nnogroup:x:65534:\nuser:x:1000:\n";
 
-struct Generated {
-  const char* path;
-  std::string_view data;
-};
-constexpr Generated kFiles[] = {
-    {"etc/passwd", kPasswd},
-    {"etc/group", kGroup},
+constexpr GeneratedFile kHostNames[] = {
     {"etc/hosts", "127.0.0.1\tlocalhost\n127.0.1.1\tsandbox\n::1\tlocalhost ip6-localhost ip6-loopback\n"},
     {"etc/hostname", "sandbox\n"},
     {"etc/resolv.conf", "# This sandbox has no network.\nnameserver 127.0.0.1\n"},
+};
+constexpr GeneratedFile kFiles[] = {
+    {"etc/passwd", kPasswd},
+    {"etc/group", kGroup},
     {"etc/nsswitch.conf",
      "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\n"
      "services: files\nethers: files\nrpc: files\n"},
@@ -56,9 +54,12 @@ constexpr std::string_view kAptConf = "APT::Sandbox::User \"root\";\n";
 
 }  // namespace
 
+std::span<const GeneratedFile> host_names() { return kHostNames; }
+
 Result<void> generate_etc(const TreeWriter& out) {
   COVE_TRY(out.folder("etc"));
-  for (const Generated& file : kFiles) COVE_TRY(out.file(file.path, file.data));
+  for (const GeneratedFile& file : kFiles) COVE_TRY(out.file(file.path, file.data));
+  for (const GeneratedFile& file : kHostNames) COVE_TRY(out.file(file.path, file.data));
   COVE_TRY(out.link("etc/mtab", "/proc/self/mounts"));
   if (sys::exists(out.path("etc/apt"))) {
     COVE_TRY(out.folder("etc/apt/apt.conf.d"));

@@ -75,14 +75,6 @@ void touch(const std::string& folder, const struct stat& info) {
   if (::time(nullptr) - info.st_mtime > kDay) static_cast<void>(::utimensat(AT_FDCWD, folder.c_str(), nullptr, 0));
 }
 
-DevNodes dev_nodes(const std::string& dev) {
-  struct stat null;
-  struct statvfs file_system;
-  bool real = ::lstat((dev + "/null").c_str(), &null) == 0 && S_ISCHR(null.st_mode) &&
-              ::statvfs(dev.c_str(), &file_system) == 0 && (file_system.f_flag & ST_NODEV) == 0;
-  return real ? DevNodes::Real : DevNodes::Placeholders;
-}
-
 Result<ImageRoot> describe(const std::string& folder, const std::string& fingerprint) {
   ImageRoot image;
   image.reference = "host@" + fingerprint;
@@ -98,6 +90,14 @@ Result<ImageRoot> describe(const std::string& folder, const std::string& fingerp
 }
 
 }  // namespace
+
+DevNodes dev_nodes(const std::string& dev) {
+  struct stat null;
+  struct statvfs file_system;
+  bool real = ::lstat((dev + "/null").c_str(), &null) == 0 && S_ISCHR(null.st_mode) &&
+              ::statvfs(dev.c_str(), &file_system) == 0 && (file_system.f_flag & ST_NODEV) == 0;
+  return real ? DevNodes::Real : DevNodes::Placeholders;
+}
 
 Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program, unsigned first_id) {
   HostSource source{"", sudo_program, first_id};

@@ -54,6 +54,9 @@ inline constexpr const char* kDevices[] = {"null", "zero", "full", "random", "ur
 // Processes that make the same image at once all succeed. Denied where `cache` is not this user's alone.
 Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program, unsigned first_id = 0);
 
+// Which of the two a folder of devices has.
+DevNodes dev_nodes(const std::string& dev);
+
 // Where images and the like are kept: $COVE_CACHE, else /var/cache/cove for root, else $XDG_CACHE_HOME/cove or
 // ~/.cache/cove. It need not exist.
 Result<std::string> cache_folder();

@@ -201,7 +201,9 @@ Result<void> add_device(const TreeWriter& dev, const char* name) {
   return sys::rename(node, dev.path(name));
 }
 
-Result<void> add_devices(const std::string& folder) {
+}  // namespace
+
+Result<void> build_devices(const std::string& folder) {
   TreeWriter dev(folder);
   for (const char* name : kDevices) COVE_TRY(add_device(dev, name));
   COVE_TRY(dev.link("fd", "/proc/self/fd"));
@@ -213,14 +215,12 @@ Result<void> add_devices(const std::string& folder) {
   return {};
 }
 
-}  // namespace
-
 Result<void> build_host_image(const HostSource& host, const std::string& folder) {
   TreeWriter image(folder, host.first_id);
   for (const char* part : {"root", "over", "dev"}) COVE_TRY(image.folder(part));
   COVE_TRY(add_root(host, image.path("root")));
   COVE_TRY(add_host_folders(host, image));
-  return add_devices(image.path("dev"));
+  return build_devices(image.path("dev"));
 }
 
 }  // namespace cove

@@ -20,4 +20,7 @@ struct HostSource {
 //   dev/          the devices, or placeholders for them
 Result<void> build_host_image(const HostSource& host, const std::string& folder);
 
+// The devices of a sandbox, or placeholders for them, and the links and folders that belong to /dev.
+Result<void> build_devices(const std::string& folder);
+
 }  // namespace cove

@@ -90,6 +90,12 @@ int put_up_filters(const Filters& filters) {
 
 int apply_host_filter() { return load(seccomp::kHostFilter); }
 
+uint64_t unpack_capabilities() {
+  return bit(CAP_CHOWN) | bit(CAP_DAC_OVERRIDE) | bit(CAP_FOWNER) | bit(CAP_FSETID) | bit(CAP_SETFCAP);
+}
+
+int apply_unpack_filter() { return load(seccomp::kUnpackFilter); }
+
 int apply_landlock() {
   long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (abi < 0) return errno == ENOSYS || errno == EOPNOTSUPP ? 0 : -1;

@@ -28,6 +28,11 @@ int put_up_filters(const Filters& filters);
 // For a command on the host, which only reads (engine/host_run.h).
 int apply_host_filter();
 
+// For cove-unpack, which writes the files of a stranger's archive: what it may do to files whoever owns them, and the few calls
+// that this takes.
+uint64_t unpack_capabilities();
+int apply_unpack_filter();
+
 // The second fence, for this process and all it starts: no device nodes, no mounting of any kind, no tracing, and (from
 // ABI 6 on) no signals and no abstract sockets beyond the sandbox. 0 also where the kernel has no Landlock.
 int apply_landlock();

@@ -44,6 +44,14 @@ enum class Lifetime { OneRun, Long };
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
+// What an image says about how its programs are run.
+struct ImageDefaults {
+  Environment env;
+  std::vector<std::string> entrypoint;
+  std::vector<std::string> cmd;
+  std::string cwd;  // empty: the user's home
+};
+
 // All that is needed to make a sandbox.
 struct SandboxSpec {
   std::string id;  // 20 characters of [a-z0-9]
@@ -51,7 +59,8 @@ struct SandboxSpec {
   std::map<std::string, std::string> labels;
   std::string image = "host";
   Environment env;            // for every exec
-  std::string user = "user";  // name or uid[:gid], looked up inside
+  ImageDefaults image_defaults;  // filled in where the image is looked up
+  std::string user = "user";  // name or uid[:gid], looked up inside; empty: the image's own
   Limits limits;
   Strictness strictness = Strictness::FallBack;
   NetworkPolicy network;

@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import time
 
-PROGRAMS = ("coved", "cove-spawn", "cove-init", "cove-sudo")
+PROGRAMS = ("coved", "cove-spawn", "cove-init", "cove-sudo", "cove-unpack")
 START_PATIENCE = 60
 EXIT_PATIENCE = 30
 
@@ -135,11 +135,16 @@ MAKING = 2
 
 
 class Server:
-    def __init__(self, programs, settings=()):
+    """Root's, or an ordinary user's."""
+
+    def __init__(self, programs, settings=(), uid=None):
         self.programs = programs
+        self.uid = uid
         self.settings = [f"pool.size={POOL}"] + list(settings)
         self.folder = tempfile.mkdtemp(prefix="cove-crash-")
         os.chmod(self.folder, 0o755)
+        if uid:
+            os.chown(self.folder, uid, uid)
         self.state = self.folder + "/state"
         self.socket = self.folder + "/api.sock"
         self.log = self.folder + "/log"
@@ -159,6 +164,9 @@ class Server:
         words = [self.programs + "/cove-spawn", "serve", "--ready-fd", str(writer)]
         for setting in [f"listen=unix:{self.socket}"] + self.settings:
             words += ["--set", setting]
+        if self.uid:
+            words = ["setpriv", f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups"] + words
+            env |= {"HOME": self.folder, "XDG_RUNTIME_DIR": self.folder}
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(words, env=env, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             pass_fds=[writer], start_new_session=True)

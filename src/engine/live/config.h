@@ -85,6 +85,13 @@ struct Config {
     std::vector<std::string> languages = {"python", "javascript"};  // whose interpreters may wait in them
   } pool;
 
+  struct Images {
+    std::string registry;                          // HOST[:PORT][/FOLDER]; empty: none
+    std::vector<std::string> insecure_registries;  // HOST[:PORT]
+    uint64_t max_size = 32 * kGiB;
+    uint64_t max_entries = 2'000'000;
+  } images;
+
   // Of each project that has none of its own; 0: none.
   struct Quotas {
     uint64_t sandboxes = 0;

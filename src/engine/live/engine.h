@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "image/images.h"
 #include "engine/live/caller.h"
 #include "engine/live/config.h"
 #include "engine/live/exec.h"
@@ -28,8 +29,9 @@ class Engine {
  public:
   // Takes over what an earlier server left: running sandboxes are adopted with their execs, half-made ones removed.
   static Result<std::unique_ptr<Engine>> open(const Config& config, std::unique_ptr<Store> store,
-                                              std::unique_ptr<Runtime> runtime);
+                                              std::unique_ptr<Runtime> runtime, std::unique_ptr<Images> images);
   virtual ~Engine() = default;
+  virtual Images& images() = 0;
 
   virtual Result<SandboxInfo> create(const Caller& caller, CreateOrder order) = 0;
   virtual Result<SandboxInfo> find(const Caller& caller, const std::string& sandbox) = 0;

@@ -43,7 +43,7 @@ EnforcedLimits enforced_for(const SandboxInfo& sandbox, const Limits& limits) {
 
 // What every program has, then what the sandbox has, then the exec's own.
 Environment whole_environment(const SandboxInfo& sandbox, const ExecOrder& order) {
-  Environment env = safe_environment();
+  Environment env = base_environment(sandbox.spec);
   for (const Environment* more : {&sandbox.spec.env, &order.spec.env}) env.insert(env.end(), more->begin(), more->end());
   if (order.language == kPython) want_figures(env);
   return env;
@@ -130,6 +130,7 @@ Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveS
   std::string script = std::move(order.code);
   ExecSpec spec = order.spec;
   spec.env = whole_environment(info, order);
+  if (spec.cwd.empty() && info.spec.workspace.access == Access::None) spec.cwd = info.spec.image_defaults.cwd;
   LiveExec::Parts parts = parts_of(caller, info, std::move(order));
   nlohmann::json data = {{"argv", parts.info.order.spec.argv}};
   if (!parts.info.order.session.empty()) data["session"] = parts.info.order.session;

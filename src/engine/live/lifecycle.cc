@@ -11,6 +11,7 @@
 #include "engine/live/live_engine.h"
 #include "engine/live/record_codec.h"
 #include "engine/live/review_base.h"
+#include "image/catalogue.h"
 #include "sys/file.h"
 
 namespace cove::live {
@@ -130,9 +131,23 @@ Result<SandboxInfo> LiveEngine::create(const Caller& caller, CreateOrder order) 
   return made;
 }
 
+// Which image it is, to the byte, and what that says about users and variables. What is returned keeps it there.
+Result<std::shared_ptr<void>> LiveEngine::settle_image(SandboxSpec& spec) {
+  if (is_host_image(spec.image)) {
+    if (spec.user.empty()) spec.user = SandboxSpec().user;
+    return std::shared_ptr<void>();
+  }
+  Images::Use use = COVE_TRY(images_->use(spec.image));
+  spec.image = use.reference;
+  spec.image_defaults = {use.config.env, use.config.entrypoint, use.config.cmd, use.config.cwd};
+  if (spec.user.empty()) spec.user = user_of_image(use.config);
+  return use.hold;
+}
+
 Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   Clock::time_point start = Clock::now();
   SandboxInfo info;
+  std::shared_ptr<void> image = COVE_TRY(settle_image(order.spec));
   info.spec = order.spec;
   info.spec.lifetime = Lifetime::Long;
   complete(info.spec.limits, config_.limits);

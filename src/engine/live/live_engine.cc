@@ -43,23 +43,26 @@ std::optional<State> parse_state(const std::string& name) {
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(const Config& config, std::unique_ptr<Store> store,
-                                             std::unique_ptr<Runtime> runtime) {
-  auto engine = std::make_unique<LiveEngine>(config, std::move(store), std::move(runtime), COVE_TRY(Pump::create()));
+                                             std::unique_ptr<Runtime> runtime, std::unique_ptr<Images> images) {
+  auto engine = std::make_unique<LiveEngine>(config, std::move(store), std::move(runtime), std::move(images),
+                                             COVE_TRY(Pump::create()));
   COVE_TRY_NOTE("take over from an earlier server", engine->recover());
   engine->start_housekeeping();
   return engine;
 }
 
 LiveEngine::LiveEngine(const Config& config, std::unique_ptr<Store> store, std::unique_ptr<Runtime> runtime,
-                       std::unique_ptr<Pump> pump)
+                       std::unique_ptr<Images> images, std::unique_ptr<Pump> pump)
     : config_(config),
       store_(std::move(store)),
       runtime_(std::move(runtime)),
+      images_(std::move(images)),
       pump_(std::move(pump)),
       room_(config_.server_folder),
       pool_(config_, *runtime_, room_),
       admission_(config_),
       tools_{*store_, *pump_, errands_, [this](const ExecInfo&, double seconds) { exec_seconds_.add(seconds); }} {
+  images_->on_remove([this](const std::string& digest) { pool_.forget_image(digest); });
   store_->on_events([this] {
     std::lock_guard lock(events_mutex_);
     std::erase_if(event_followers_, [](const std::weak_ptr<Subscription>& follower) {
@@ -93,8 +96,11 @@ void LiveEngine::stop_serving() {
 }
 
 LiveEngine::Shared LiveEngine::make_live(SandboxInfo info) {
-  return std::make_shared<LiveSandbox>(tools_, std::move(info),
-                                       [this](const Shared& sandbox, const SandboxEnded& end) { on_gone(sandbox, end); });
+  std::shared_ptr<void> image = images_->hold(info.spec.image);
+  auto sandbox = std::make_shared<LiveSandbox>(
+      tools_, std::move(info), [this](const Shared& gone, const SandboxEnded& end) { on_gone(gone, end); });
+  sandbox->image = std::move(image);
+  return sandbox;
 }
 
 void LiveEngine::add(const Shared& sandbox) {

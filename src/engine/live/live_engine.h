@@ -20,7 +20,7 @@ namespace cove::live {
 class LiveEngine : public Engine {
  public:
   LiveEngine(const Config& config, std::unique_ptr<Store> store, std::unique_ptr<Runtime> runtime,
-             std::unique_ptr<Pump> pump);
+             std::unique_ptr<Images> images, std::unique_ptr<Pump> pump);
   ~LiveEngine() override;
 
   Result<void> recover();
@@ -56,6 +56,7 @@ class LiveEngine : public Engine {
   std::chrono::seconds retry_after() const override { return std::chrono::seconds(2); }
   Store& store() override { return *store_; }
   const Config& config() const override { return config_; }
+  Images& images() override { return *images_; }
   Capabilities capabilities() const override { return runtime_->capabilities(); }
   Counts counts() override;
   bool idle() const override;
@@ -74,6 +75,7 @@ class LiveEngine : public Engine {
   // lifecycle.cc
   Result<std::optional<SandboxInfo>> earlier_answer(const CreateOrder& order, const std::string& project);
   Result<SandboxInfo> make(const Caller& caller, CreateOrder order);
+  Result<std::shared_ptr<void>> settle_image(SandboxSpec& spec);
   Result<Shared> raise(const Caller& caller, SandboxInfo info, const CreateOrder& order, std::optional<Blank> blank);
   // What is not on record of the workspace, in words.
   Result<std::vector<std::string>> record_base_of(const Caller& caller, SandboxInfo& info);
@@ -114,6 +116,7 @@ class LiveEngine : public Engine {
   const Config config_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<Images> images_;
   std::unique_ptr<Pump> pump_;
   RoomGauge room_;
   WarmPool pool_;

@@ -26,6 +26,7 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   ~LiveSandbox() override;
 
   std::mutex changing;
+  std::shared_ptr<void> image;  // keeps it from being removed
 
   SandboxInfo info() const;
   void set_info(SandboxInfo info);

@@ -94,6 +94,11 @@ Json spec_json(const SandboxInfo& info) {
   Json enforced = Json::object();
   for (const auto& [name, limit] : info.enforced) enforced[name] = {{"value", limit.value}, {"by", limit.enforced_by}};
   return {{"image", spec.image},
+          {"image_defaults",
+           {{"env", json_of(spec.image_defaults.env)},
+            {"entrypoint", spec.image_defaults.entrypoint},
+            {"cmd", spec.image_defaults.cmd},
+            {"cwd", spec.image_defaults.cwd}}},
           {"user", spec.user},
           {"labels", spec.labels},
           {"env", json_of(spec.env)},
@@ -109,6 +114,11 @@ Json spec_json(const SandboxInfo& info) {
 void read_spec(const Json& json, SandboxInfo& info) {
   SandboxSpec& spec = info.spec;
   spec.image = json.value("image", "host");
+  Json defaults = json.value("image_defaults", Json::object());
+  spec.image_defaults.env = environment_of(defaults.value("env", Json::array()));
+  spec.image_defaults.entrypoint = defaults.value("entrypoint", std::vector<std::string>());
+  spec.image_defaults.cmd = defaults.value("cmd", std::vector<std::string>());
+  spec.image_defaults.cwd = defaults.value("cwd", "");
   spec.user = json.value("user", "user");
   spec.labels = json.value("labels", std::map<std::string, std::string>());
   spec.env = environment_of(json.value("env", Json::array()));

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "image/catalogue.h"
+#include "image/reference.h"
 
 namespace cove::live {
 namespace {
@@ -55,8 +57,18 @@ std::string binding_of(const SessionOrder& order, const std::string& session_id)
   return "shared";
 }
 
+// A sandbox has its image to the byte; who asks need not.
+static bool same_image(const std::string& wanted, const std::string& there) {
+  if (wanted == there || is_host_image(wanted) || is_host_image(there)) return wanted == there;
+  Result<ImageReference> reference = parse_reference(wanted);
+  if (!reference) return pinned_digest(wanted) == pinned_digest(there);
+  if (!reference->digest.empty()) return reference->digest == pinned_digest(there);
+  std::string name = there.substr(0, there.find('@'));
+  return name == to_text(*reference) || name.ends_with(concat("/", to_text(*reference)));
+}
+
 std::string difference(const SandboxSpec& wanted, const SandboxSpec& there) {
-  if (!wanted.image.empty() && wanted.image != there.image)
+  if (!wanted.image.empty() && !same_image(wanted.image, there.image))
     return concat("the image ", there.image, ", and not ", wanted.image);
   bool same_folder = wanted.workspace.path == there.workspace.path && wanted.workspace.access == there.workspace.access;
   if (wanted.workspace.access != Access::None && !same_folder)

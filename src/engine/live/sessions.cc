@@ -50,6 +50,7 @@ CreateOrder create_order(const SessionOrder& order) {
   CreateOrder create;
   create.spec = order.sandbox;
   if (create.spec.image.empty()) create.spec.image = SandboxSpec().image;
+  create.spec.user.clear();
   create.spec.env.clear();  // each exec brings the session's
   return create;
 }

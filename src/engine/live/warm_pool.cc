@@ -190,6 +190,28 @@ void WarmPool::count_first_use(const std::string& class_name, const std::string&
   for (auto& [each, wish] : wishes) wish += kLearning * ((each == (waits ? language : "") ? 1 : 0) - wish);
 }
 
+void WarmPool::forget_image(const std::string& digest) {
+  std::vector<Blank> blanks;
+  {
+    std::lock_guard lock(mutex_);
+    for (auto at = classes_.begin(); at != classes_.end();) {
+      if (!at->second.model.image.ends_with(digest)) {
+        ++at;
+        continue;
+      }
+      for (auto& [language, ready] : at->second.ready)
+        for (Blank& blank : ready) blanks.push_back(std::move(blank));
+      at->second.ready.clear();
+      // What is being made of it fails, or is dropped with the class.
+      const bool busy = at->second.count() > 0;
+      at->second.demand = 0;
+      at->second.asked = {};
+      at = busy ? std::next(at) : classes_.erase(at);
+    }
+  }
+  end(std::move(blanks));
+}
+
 void WarmPool::count_interpreter() {
   std::lock_guard lock(mutex_);
   ++numbers_.interpreters;
@@ -339,6 +361,7 @@ Result<Blank> WarmPool::make(const Wish& wish) {
 Result<void> WarmPool::start_waiting(Blank& blank, const std::string& language) {
   ExecSpec spec;
   spec.id = make_id();
+  spec.cwd = blank.spec.image_defaults.cwd;
   if (language.empty()) {
     spec.argv = {"-"};
     spec.command_follows = true;
@@ -346,7 +369,7 @@ Result<void> WarmPool::start_waiting(Blank& blank, const std::string& language) 
     Language known = COVE_TRY(find_language(language));
     spec.argv = known.interpreter;
     spec.argv.push_back(script_path(spec.id, known.extension));
-    spec.env = safe_environment();
+    spec.env = base_environment(blank.spec);
     if (language == kPython) want_figures(spec.env);
     spec.input = false;
     spec.script_follows = true;

@@ -54,6 +54,9 @@ class WarmPool {
   void count_first_use(const std::string& class_name, const std::string& language);
   void count_interpreter();
 
+  // The image is to go: nothing made of it is kept ready any more.
+  void forget_image(const std::string& digest);
+
   struct Numbers {
     uint64_t ready = 0;
     uint64_t taken = 0;

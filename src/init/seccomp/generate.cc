@@ -207,12 +207,19 @@ void print_host_filter(uint32_t arch, const char* name) {
   filter.print_with_terminal_guard(name);
 }
 
+void print_unpack_filter(uint32_t arch, const char* name) {
+  Filter filter(arch, kEnosys);
+  for (const char* call : kUnpacking) filter.rule(SCMP_ACT_ALLOW, call);
+  filter.print(name);
+}
+
 void print_architecture(uint32_t arch, const char* macro) {
   std::printf("#if defined(%s)\n", macro);
   print_filter(arch, Nesting::Forbidden, "kFilter");
   print_filter(arch, Nesting::Allowed, "kNestingFilter");
   print_set_id_filter(arch, "kSetIdFilter");
   print_host_filter(arch, "kHostFilter");
+  print_unpack_filter(arch, "kUnpackFilter");
   std::printf("#endif\n");
 }
 

@@ -23,6 +23,7 @@ class LocalHand : public Hand {
     UniqueFd process_1;                  // Lifetime::Long: its pidfd, once the walls stand
     std::string socket_path;             // Lifetime::Long: where process 1 takes servers
     UniqueFd id_lock;
+    UniqueFd image_hold;
     std::function<void()> idle_work;  // done while the sandbox comes down
   };
   explicit LocalHand(Parts parts) : parts_(std::move(parts)) {}

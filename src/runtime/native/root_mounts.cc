@@ -11,6 +11,7 @@
 #include <csignal>
 
 #include "base/text.h"
+#include "runtime/native/overlay.h"
 #include "sys/file.h"
 #include "sys/mount.h"
 #include "sys/process.h"
@@ -139,6 +140,7 @@ Result<void> RootMounts::stage(int user_namespace) {
   uint64_t bytes = memory ? plan_.layer.bytes : 1 << 20;
   // A few inodes more than asked for: the stage itself needs some.
   uint64_t inodes = (memory ? plan_.layer.inodes : 256) + 64;
+  for (const Part& part : parts_) inodes += part.lowers.size();
   uint32_t owner = plan_.ids.builder_id(0);
   MountOptions options = {{"size", std::to_string(bytes)},
                           {"nr_inodes", std::to_string(inodes)},
@@ -235,9 +237,9 @@ Result<void> RootMounts::stage_lowers(int user_namespace) {
   return {};
 }
 
-std::string RootMounts::lower_paths(const Part& part) {
-  std::string paths;
-  for (const Lower& lower : part.lowers) paths += concat(paths.empty() ? "" : ":", lower.path);
+std::vector<std::string> RootMounts::lower_paths(const Part& part) {
+  std::vector<std::string> paths;
+  for (const Lower& lower : part.lowers) paths.push_back(lower.path);
   return paths;
 }
 
@@ -245,7 +247,7 @@ std::string RootMounts::lower_paths(const Part& part) {
 // access against these as well, so what an unprivileged user of this machine cannot read stays closed, also for root
 // inside, and also if it appears after the sandbox has started.
 Result<void> RootMounts::stage_shielded(Part& part, size_t index) {
-  MountOptions options = {{"lowerdir", lower_paths(part)}};
+  MountOptions options = lower_options(lower_paths(part));
   if (plan_.ids.rootless) options.emplace_back("userxattr", "");
   COVE_TRY(file_rights_of(kStranger));
   Result<UniqueFd> shielded = sys::make_mount("overlay", options, kSafe | MOUNT_ATTR_RDONLY);
@@ -259,10 +261,10 @@ Result<void> RootMounts::stage_shielded(Part& part, size_t index) {
   return {};
 }
 
-Result<UniqueFd> RootMounts::mount_overlay(const std::string& lowers, const std::string& name) {
-  MountOptions options = {{"lowerdir", lowers},
-                          {"upperdir", concat(layer_path_, "/", name, ".upper")},
-                          {"workdir", concat(layer_path_, "/", name, ".work")}};
+Result<UniqueFd> RootMounts::mount_overlay(const std::vector<std::string>& lowers, const std::string& name) {
+  MountOptions options = lower_options(lowers);
+  options.emplace_back("upperdir", concat(layer_path_, "/", name, ".upper"));
+  options.emplace_back("workdir", concat(layer_path_, "/", name, ".work"));
   if (plan_.ids.rootless)
     options.emplace_back("userxattr", "");
   else
@@ -382,7 +384,7 @@ Result<void> RootMounts::attach_workspace() {
   if (!workspace_) return {};
   if (plan_.workspace.access != Access::Review)
     return sys::attach_mount(workspace_.get(), root_.get(), kWorkspacePath + 1);
-  UniqueFd mount = COVE_TRY_NOTE("put a layer over the workspace", mount_overlay(concat(kStage, "/", kReviewName), kReviewName));
+  UniqueFd mount = COVE_TRY_NOTE("put a layer over the workspace", mount_overlay({concat(kStage, "/", kReviewName)}, kReviewName));
   COVE_TRY(check_writable(mount.get(), kReviewName));
   return sys::attach_mount(mount.get(), root_.get(), kWorkspacePath + 1);
 }

@@ -44,10 +44,10 @@ class RootMounts {
   Result<void> stage_review();
   Result<void> stage_layer(int user_namespace);
   Result<void> stage_lowers(int user_namespace);
-  static std::string lower_paths(const Part& part);
+  static std::vector<std::string> lower_paths(const Part& part);
   Result<void> stage_shielded(Part& part, size_t index);
   Result<void> mount_part(const Part& part);
-  Result<UniqueFd> mount_overlay(const std::string& lowers, const std::string& name);
+  Result<UniqueFd> mount_overlay(const std::vector<std::string>& lowers, const std::string& name);
   Result<void> mount_dev();
   Result<void> mount_proc(int pid_namespace);
   Result<void> mount_proc_from_inside(int pid_namespace);

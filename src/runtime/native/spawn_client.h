@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "image/layer_shelf.h"
 #include "runtime/native/spawn_protocol.h"
 #include "runtime/runtime.h"
 
@@ -73,5 +74,8 @@ std::unique_ptr<Runtime> make_spawned_runtime(std::shared_ptr<SpawnClient> spawn
 // Commands on the host itself, likewise.
 Result<std::unique_ptr<HostProcess>> spawned_record(std::shared_ptr<SpawnClient> spawn, const Workspace& workspace);
 std::unique_ptr<HostRunner> make_spawned_host_runner(std::shared_ptr<SpawnClient> spawn);
+
+// The unpacked layers of images, likewise.
+std::unique_ptr<LayerShelf> make_spawned_shelf(std::shared_ptr<SpawnClient> spawn);
 
 }  // namespace cove::native

@@ -20,6 +20,7 @@ struct SpawnPlan {
   std::string hostname;
   std::string init_program;  // path of cove-init
   ImageRoot image;
+  UniqueFd image_hold;  // for as long as it is open, the image is not removed
   LayerMount layer;
   IdPlan ids;
   Workspace workspace;

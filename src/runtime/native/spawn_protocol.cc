@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "image/reference.h"
 
 namespace cove::native::spawn {
 namespace {
@@ -181,6 +182,31 @@ HostRunEnd decode_host_end(Reader& in) {
   end.usage.cpu_system_ms = in.number();
   end.usage.memory_peak_bytes = in.number();
   return end;
+}
+
+void encode(Writer& out, const UnpackRequest& request) {
+  out.text(request.key).text(request.dependent_key).texts(request.parents).number(request.lowest ? 1 : 0);
+  out.number(request.max_bytes).number(request.max_entries);
+}
+
+Result<UnpackRequest> decode_unpack(Reader& in) {
+  UnpackRequest request;
+  request.key = in.text();
+  request.dependent_key = in.text();
+  request.parents = in.texts();
+  request.lowest = in.number() != 0;
+  request.max_bytes = in.number();
+  request.max_entries = in.number();
+  if (!in.done()) return nonsense("it is malformed");
+  bool keys = is_hex_key(request.key) && is_hex_key(request.dependent_key) && std::ranges::all_of(request.parents, is_hex_key);
+  if (!keys || request.parents.size() > kMaxLayers) return nonsense("the keys of the layers");
+  return request;
+}
+
+void encode(Writer& out, const unpack::Report& report) {
+  unpack::Report plain = report;
+  plain.opaque_folders.clear();
+  out.text(plain.encode());
 }
 
 }  // namespace cove::native::spawn

@@ -7,6 +7,7 @@
 #include "model/sandbox.h"
 #include "runtime/host_runner.h"
 #include "runtime/native/enforcement.h"
+#include "runtime/native/image_shelf.h"
 #include "sys/cgroup.h"
 
 // The channel between coved, which holds no privilege, and cove-spawn, which does: messages over a SEQPACKET socket.
@@ -18,7 +19,8 @@ using wire::Reader;
 using wire::Writer;
 
 inline constexpr size_t kMaxMessage = 200 * 1024;
-inline constexpr size_t kMaxKnown = 100'000;  // sandboxes named in one sweep, over several messages
+inline constexpr size_t kMaxKnown = 100'000;  // sandboxes named in one sweep, over several messages; also keys of layers
+inline constexpr size_t kMaxLayers = 127;     // of an image
 
 enum class Type : uint32_t {
   // coved → cove-spawn; each begins with a token that the answer repeats
@@ -41,7 +43,12 @@ enum class Type : uint32_t {
   RunOnHost = 17,    // id, HostRunOrder; fds: the caller's own connection, output, errors, and the verdict or the input
                      // → how it ended
   KillOnHost = 18,   // id; not answered
-  RecordBase = 19,   // id, path of a workspace; fds: output, errors, and the caller's own connection, where there is one
+  FindLayers = 19,     // keys → of each: whether it is there, and its report
+  UnpackLayer = 20,    // UnpackRequest; fd: the archive → report
+  AssembleImage = 21,  // digest, keys
+  ExamineLayer = 22,   // key → report
+  SweepImages = 23,    // last (0: more follow), digests, keys: all others go
+  RecordBase = 24,     // id, path of a workspace; fds: output, errors, and the caller's own connection, where there is one
                      // → how it ended
 
   // cove-spawn → coved
@@ -77,6 +84,12 @@ void encode(Writer& out, const HostRunOrder& order);
 Result<HostRunOrder> decode_host_order(Reader& in);
 void encode(Writer& out, const HostRunEnd& end);
 HostRunEnd decode_host_end(Reader& in);
+
+void encode(Writer& out, const UnpackRequest& request);
+// Invalid where a field makes no sense.
+Result<UnpackRequest> decode_unpack(Reader& in);
+// Without the folders that hide what is below them: coved has no use for these.
+void encode(Writer& out, const unpack::Report& report);
 
 // An id of a sandbox: 20 characters of [a-z0-9]. It becomes part of paths and group names.
 bool is_sandbox_id(std::string_view id);

@@ -10,11 +10,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
 
 #include "base/text.h"
+#include "image/reference.h"
 #include "runtime/native/error_report.h"
 #include "sys/cgroup_mounts.h"
 #include "sys/file.h"
@@ -33,6 +35,8 @@ constexpr size_t kMaxFds = 4;
 constexpr std::chrono::seconds kEndPatience(10);
 // So many sandboxes may be coming down with nobody waiting for them.
 constexpr size_t kMostEndings = 64;
+constexpr size_t kMostAsides = 32;
+constexpr size_t kLongestAnswer = spawn::kMaxMessage - 64;
 
 // Acts with a user's rights over files until its end. A process of one thread.
 class ActingAs {
@@ -103,7 +107,7 @@ Result<int> SpawnServer::run(pid_t server) {
   ::signal(SIGPIPE, SIG_IGN);
   // What is coming down is brought down before this ends.
   while (!closed_ || !endings_.empty()) {
-    serve(hands_.empty() && endings_.empty() ? -1 : kTendMilliseconds);
+    serve(hands_.empty() && endings_.empty() && asides_.empty() ? -1 : kTendMilliseconds);
     reap();
   }
   if (!server_status_) server_status_ = COVE_TRY(sys::wait_for(server_));
@@ -122,8 +126,12 @@ void SpawnServer::serve(int patience) {
   host_runs_.poll_for(polled);  // they are reaped after this
   const size_t first_ending = polled.size();
   for (const Ending& ending : endings_) polled.push_back({ending.fd(), POLLIN, 0});
+  const size_t first_aside = polled.size();
+  for (const Aside& aside : asides_) polled.push_back({aside.answer.get(), POLLIN, 0});
   int ready = ::poll(polled.data(), polled.size(), patience);
   if (ready == 0) walls_.tend();
+  look_at_asides(polled, first_aside);
+  polled.resize(first_aside);
   look_at_endings(polled, first_ending);
   if (ready <= 0) return;
   for (size_t i = 1; i < first_run; ++i)
@@ -200,6 +208,16 @@ Result<void> SpawnServer::answer(Type type, uint64_t token, Reader& in, std::vec
     case Type::KillOnHost:
       host_runs_.kill(in.text());
       return {};
+    case Type::FindLayers:
+      return find_layers(token, in);
+    case Type::UnpackLayer:
+      return unpack_layer(token, in, std::move(fds));
+    case Type::AssembleImage:
+      return assemble_image(token, in);
+    case Type::ExamineLayer:
+      return examine_layer(token, in);
+    case Type::SweepImages:
+      return sweep_images(token, in);
     default:
       return fail(Code::Invalid, "cove-spawn does not know this request");
   }
@@ -414,6 +432,114 @@ void SpawnServer::look_at_endings(const std::vector<pollfd>& polled, size_t firs
   }
 }
 
+// --- images ------------------------------------------------------------------------------------------------------------
+
+Result<void> SpawnServer::do_aside(uint64_t token, const std::function<Result<Writer>()>& work) {
+  if (asides_.size() >= kMostAsides) return fail(Code::Exhausted, "too much is being done with images at the same time");
+  sys::Pipe answer = COVE_TRY(sys::pipe());
+  sys::Child child = COVE_TRY(sys::clone3(0));
+  if (child.pid == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    channel_.reset();
+    answer.read.reset();
+    Result<Writer> done = work();
+    std::string text = done ? concat("+", done->data()) : concat("-", encode_error(done.error()));
+    static_cast<void>(sys::write_all(answer.write.get(), text));
+    ::_exit(0);
+  }
+  COVE_TRY(sys::set_nonblocking(answer.read.get()));
+  asides_.push_back({token, std::move(child), std::move(answer.read)});
+  return {};
+}
+
+// True where all of it is there.
+bool SpawnServer::take_answer(Aside& aside) {
+  char piece[16 * 1024];
+  ssize_t size = ::read(aside.answer.get(), piece, sizeof piece);
+  if (size < 0) return errno != EAGAIN && errno != EINTR;
+  aside.text.append(piece, static_cast<size_t>(size));
+  return size == 0 || aside.text.size() > kLongestAnswer;
+}
+
+void SpawnServer::look_at_asides(const std::vector<pollfd>& polled, size_t first) {
+  for (size_t i = polled.size(); i > first; --i) {
+    Aside& aside = asides_[i - 1 - first];
+    if (polled[i - 1].revents == 0 || !take_answer(aside)) continue;
+    std::string_view text = aside.text;
+    if (text.starts_with('+') && text.size() <= kLongestAnswer)
+      send(spawn::message(Type::Done, aside.token), {}, text.substr(1));
+    else if (text.starts_with('-') && text.size() <= kLongestAnswer)
+      send(spawn::message(Type::Failed, aside.token).text(text.substr(1)));
+    else
+      send(spawn::message(Type::Failed, aside.token)
+               .text(encode_error(Error(Code::Unavailable, "the work on an image died on the way"))));
+    asides_.erase(asides_.begin() + static_cast<std::ptrdiff_t>(i - 1 - first));
+  }
+}
+
+Result<void> SpawnServer::find_layers(uint64_t token, Reader& in) {
+  std::vector<std::string> keys = in.texts();
+  if (!in.done() || keys.size() > 2 * spawn::kMaxLayers || !std::ranges::all_of(keys, is_hex_key))
+    return fail(Code::Invalid, "the keys of the layers make no sense");
+  Writer rest;
+  for (const std::string& key : keys) {
+    std::optional<unpack::Report> report = COVE_TRY(walls_.find_layer(key));
+    rest.number(report ? 1 : 0);
+    if (report) spawn::encode(rest, *report);
+  }
+  return done(token, rest);
+}
+
+Result<void> SpawnServer::unpack_layer(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
+  UnpackRequest request = COVE_TRY(spawn::decode_unpack(in));
+  if (fds.size() != 1) return fail(Code::Invalid, "there is no archive to unpack");
+  request.archive = fds[0].get();
+  return do_aside(token, [&]() -> Result<Writer> {
+    Writer rest;
+    spawn::encode(rest, COVE_TRY(walls_.unpack_layer(request)));
+    return rest;
+  });
+}
+
+Result<void> SpawnServer::examine_layer(uint64_t token, Reader& in) {
+  std::string key = in.text();
+  if (!in.done() || !is_hex_key(key)) return fail(Code::Invalid, "the key of the layer makes no sense");
+  return do_aside(token, [&]() -> Result<Writer> {
+    Writer rest;
+    spawn::encode(rest, COVE_TRY(walls_.examine_layer(key)));
+    return rest;
+  });
+}
+
+Result<void> SpawnServer::assemble_image(uint64_t token, Reader& in) {
+  std::string digest = in.text();
+  std::vector<std::string> keys = in.texts();
+  if (!in.done() || !is_hex_key(digest) || keys.size() > spawn::kMaxLayers || !std::ranges::all_of(keys, is_hex_key))
+    return fail(Code::Invalid, "the layers of the image make no sense");
+  return do_aside(token, [&]() -> Result<Writer> {
+    COVE_TRY(walls_.assemble_image(digest, keys));
+    return Writer();
+  });
+}
+
+Result<void> SpawnServer::sweep_images(uint64_t token, Reader& in) {
+  bool last = in.number() != 0;
+  for (std::string& digest : in.texts()) known_images_.insert(std::move(digest));
+  for (std::string& key : in.texts()) known_layers_.insert(std::move(key));
+  if (!in.done() || known_images_.size() + known_layers_.size() > spawn::kMaxKnown) {
+    known_images_.clear();
+    known_layers_.clear();
+    return fail(Code::Invalid, "the list of known images makes no sense");
+  }
+  if (!last) return done(token);
+  std::set<std::string> images = std::exchange(known_images_, {});
+  std::set<std::string> layers = std::exchange(known_layers_, {});
+  return do_aside(token, [&]() -> Result<Writer> {
+    COVE_TRY(walls_.sweep_images(images, layers));
+    return Writer();
+  });
+}
+
 void SpawnServer::take_word(const std::string& id) {
   auto found = hands_.find(id);
   if (found == hands_.end()) return;
@@ -454,8 +580,8 @@ Result<void> SpawnServer::done(uint64_t token, const Writer& rest, const std::ve
   return {};
 }
 
-void SpawnServer::send(const Writer& message, const std::vector<int>& fds) {
-  static_cast<void>(sys::send_message(channel_.get(), message.data(), fds));
+void SpawnServer::send(const Writer& message, const std::vector<int>& fds, std::string_view rest) {
+  static_cast<void>(sys::send_message(channel_.get(), concat(message.data(), rest), fds));
 }
 
 }  // namespace cove::native

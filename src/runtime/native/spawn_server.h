@@ -3,8 +3,10 @@
 #include <poll.h>
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -42,6 +44,14 @@ class SpawnServer {
     int fd() const { return child ? answer.get() : hand->end_fd(); }
   };
 
+  // What takes long and is done by a child, which writes the answer into a pipe.
+  struct Aside {
+    uint64_t token;
+    sys::Child child;
+    UniqueFd answer;
+    std::string text = {};
+  };
+
   void serve(int patience);
   void take_messages();
   Result<void> answer(spawn::Type type, uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
@@ -55,6 +65,14 @@ class SpawnServer {
   Result<void> usage(uint64_t token, wire::Reader& in);
   Result<void> destroy(uint64_t token, wire::Reader& in);
   Result<void> run_on_host(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
+  Result<void> find_layers(uint64_t token, wire::Reader& in);
+  Result<void> unpack_layer(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
+  Result<void> examine_layer(uint64_t token, wire::Reader& in);
+  Result<void> assemble_image(uint64_t token, wire::Reader& in);
+  Result<void> sweep_images(uint64_t token, wire::Reader& in);
+  Result<void> do_aside(uint64_t token, const std::function<Result<wire::Writer>()>& work);
+  void look_at_asides(const std::vector<pollfd>& polled, size_t first);
+  bool take_answer(Aside& aside);
   Result<LocalHand*> hand_of(wire::Reader& in);
   Result<void> raised(uint64_t token, Raised raised);
   // `connection`: of the caller; -1 where he is not on this machine.
@@ -68,7 +86,7 @@ class SpawnServer {
   void reap();
 
   Result<void> done(uint64_t token, const wire::Writer& rest = {}, const std::vector<int>& fds = {});
-  void send(const wire::Writer& message, const std::vector<int>& fds = {});
+  void send(const wire::Writer& message, const std::vector<int>& fds = {}, std::string_view rest = {});
 
   UniqueFd channel_;
   Walls walls_;
@@ -76,7 +94,10 @@ class SpawnServer {
   HostRuns host_runs_;
   std::map<std::string, std::unique_ptr<LocalHand>> hands_;
   std::vector<Ending> endings_;
+  std::vector<Aside> asides_;
   std::vector<std::string> known_;  // of a sweep that is being told
+  std::set<std::string> known_images_;  // likewise
+  std::set<std::string> known_layers_;
   bool closed_ = false;
   pid_t server_ = -1;
   std::optional<int> server_status_;

@@ -13,7 +13,9 @@
 
 #include "base/crash_point.h"
 #include "base/text.h"
+#include "image/catalogue.h"
 #include "image/host_image.h"
+#include "image/reference.h"
 #include "runtime/native/user_scope.h"
 #include "sys/file.h"
 #include "sys/own_folder.h"
@@ -60,6 +62,15 @@ Result<void> set_limits(sys::Cgroup& group, const Limits& limits) {
   return group.set_io(disk, limits.io_read.value, limits.io_write.value);
 }
 
+// A name, where no server has looked it up: in the server's own list.
+Result<std::string> digest_of(const std::string& reference) {
+  std::string digest = pinned_digest(reference);
+  if (!digest.empty()) return digest_hex(digest);
+  std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
+  Catalogue catalogue = COVE_TRY(read_catalogue(concat(state, "/server/", kServerImages)));
+  return digest_hex(COVE_TRY(cove::find_image(catalogue, reference, "")).image->digest);
+}
+
 // Landlock stands behind the other fences; a kernel without it is told, or refused.
 Result<void> check_second_fence(const SandboxSpec& spec, std::vector<std::string>& warnings) {
   if (spec.nesting || sys::landlock_abi() > 0) return {};
@@ -103,7 +114,8 @@ Result<UniqueFd> ask_who(int control) {
 Walls::Walls(Places places, IdRanges ranges)
     : places_(std::move(places)),
       long_prefix_(concat("cove-", mark_of(places_.run_folder), "-")),
-      shares_ids_(ranges == IdRanges::Shared || !can_map_layers(places_.cache)),
+      shares_ids_(ranges == IdRanges::Shared || !can_map_layers(places_.cache) ||
+                  !can_map_layers(sys::find_folder(sys::kStateFolder).value_or(places_.cache))),
       groups_(sys::CgroupTree::find()) {
   bool rootless = ::geteuid() != 0;
   if (rootless && !has_all_limits() && enter_user_scope()) groups_ = sys::CgroupTree::find();
@@ -155,16 +167,50 @@ Result<std::unique_ptr<Layer>> Walls::make_layer_for(const SandboxSpec& spec, co
   return COVE_TRY_NOTE("make the writable layer", COVE_TRY(layers())->make(choice, spec.id, spec.lifetime));
 }
 
-Result<ImageRoot> Walls::find_image(const std::string& reference, const IdPlan& ids) const {
-  if (reference != "host" && !reference.starts_with("host@"))
-    return fail(Error(Code::NotFound, concat("image '", reference, "' is not known"))
-                    .hint("`host`, this machine's own userland, is the image that needs no download"));
+Result<ImageRoot> Walls::find_image(const std::string& reference, const IdPlan& ids, UniqueFd& hold) const {
+  if (!is_host_image(reference)) {
+    std::string digest = COVE_TRY(digest_of(reference));
+    return COVE_TRY(shelf()).find(digest, hold);
+  }
   ImageRoot image = COVE_TRY_NOTE("prepare image host", host_image(places_.cache, places_.programs + "/cove-sudo",
                                                                    ids.shared ? ids.builder_id(0) : 0));
   if (reference != "host" && reference != image.reference)
     return fail(Error(Code::NotFound, concat("image '", reference, "' is not what this machine has now"))
                     .hint(concat("the packages have changed; it is ", image.reference, " now")));
   return image;
+}
+
+// Where ids are not mapped, files on disk have other owners: then it is another shelf.
+Result<ImageShelf> Walls::shelf() const {
+  std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
+  return ImageShelf::open(concat(state, shares_ids_ ? "/images-shared" : "/images"), places_.programs);
+}
+
+Result<IdPlan> Walls::plan_image_ids() const {
+  if (::geteuid() != 0) return plan_rootless_ids(0);
+  return shares_ids_ ? plan_shared_ids() : plan_root_ids(places_.lock_folder);
+}
+
+Result<std::optional<unpack::Report>> Walls::find_layer(const std::string& key) const { return COVE_TRY(shelf()).find_layer(key); }
+
+Result<unpack::Report> Walls::unpack_layer(const UnpackRequest& request) const {
+  IdPlan ids = COVE_TRY(plan_image_ids());
+  return COVE_TRY(shelf()).unpack(request, ids);
+}
+
+Result<unpack::Report> Walls::examine_layer(const std::string& key) const {
+  IdPlan ids = COVE_TRY(plan_image_ids());
+  return COVE_TRY(shelf()).examine(key, ids);
+}
+
+Result<void> Walls::assemble_image(const std::string& digest, const std::vector<std::string>& keys) const {
+  IdPlan ids = COVE_TRY(plan_image_ids());
+  return COVE_TRY(shelf()).assemble(digest, keys, ids);
+}
+
+Result<void> Walls::sweep_images(const std::set<std::string>& roots, const std::set<std::string>& layers) const {
+  IdPlan ids = COVE_TRY(plan_image_ids());
+  return COVE_TRY(shelf()).sweep(roots, layers, ids);
 }
 
 Means Walls::means(LayerKind layer) const {
@@ -197,7 +243,7 @@ Result<SpawnPlan> Walls::plan(const SandboxSpec& spec, const Holding& holding) c
   plan.hostname = spec.name.empty() ? kDefaultHostname : spec.name;
   plan.init_program = places_.programs + "/cove-init";
   plan.ids = COVE_TRY(plan_ids(spec));
-  plan.image = COVE_TRY(find_image(spec.image, plan.ids));
+  plan.image = COVE_TRY(find_image(spec.image, plan.ids, plan.image_hold));
   plan.workspace = spec.workspace;
   plan.workspace_owner = main_id(spec);
   plan.shm_bytes = spec.limits.memory.value ? std::max(kDefaultShm, spec.limits.memory.value / 2) : kDefaultShm;
@@ -287,6 +333,7 @@ Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan
   parts.layer = std::move(layer);
   parts.group = std::move(*group);
   parts.id_lock = std::move(plan.ids.lock);
+  parts.image_hold = std::move(plan.image_hold);
   if (spec.lifetime == Lifetime::OneRun) parts.idle_work = [this] { sweep_left_overs(); };
   parts.spec = spec;
   Raised raised{std::move(spec), std::move(holding), nullptr, std::move(control.first)};

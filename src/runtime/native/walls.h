@@ -9,6 +9,7 @@
 #include "layer/choose.h"
 #include "layer/make.h"
 #include "runtime/native/enforcement.h"
+#include "runtime/native/image_shelf.h"
 #include "runtime/native/local_hand.h"
 #include "runtime/native/native_runtime.h"
 #include "runtime/native/spawn_plan.h"
@@ -35,6 +36,13 @@ class Walls {
   Result<Raised> adopt(const SandboxSpec& spec);
   Result<void> remove_files(const std::string& id);
   Result<void> sweep(const std::vector<std::string>& known);
+  // Of images, what needs privilege; see ImageShelf. What takes long is for a child of the caller's.
+  Result<std::optional<unpack::Report>> find_layer(const std::string& key) const;
+  Result<unpack::Report> unpack_layer(const UnpackRequest& request) const;
+  Result<unpack::Report> examine_layer(const std::string& key) const;
+  Result<void> assemble_image(const std::string& digest, const std::vector<std::string>& keys) const;
+  Result<void> sweep_images(const std::set<std::string>& roots, const std::set<std::string>& layers) const;
+
   // To be called a few times a second while long-lived sandboxes run.
   void tend();
 
@@ -44,7 +52,9 @@ class Walls {
   Result<Layers*> layers();
   Result<LayerChoice> choose_layer_for(const SandboxSpec& spec);
   Result<std::unique_ptr<Layer>> make_layer_for(const SandboxSpec& spec, const LayerChoice& choice);
-  Result<ImageRoot> find_image(const std::string& reference, const IdPlan& ids) const;
+  Result<ImageRoot> find_image(const std::string& reference, const IdPlan& ids, UniqueFd& hold) const;
+  Result<ImageShelf> shelf() const;
+  Result<IdPlan> plan_image_ids() const;
   Result<IdPlan> plan_ids(const SandboxSpec& spec) const;
   Means means(LayerKind layer) const;
   Result<SpawnPlan> plan(const SandboxSpec& spec, const Holding& holding) const;

@@ -1,0 +1,21 @@
+// Names of images, as callers write them: whatever is taken for one is written as it was read, and can be no path.
+#include <cstdlib>
+
+#include "image/reference.h"
+#include "messages.h"
+
+using namespace cove;
+using namespace cove::fuzz;
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  std::string_view text(reinterpret_cast<const char*>(data), size);
+  static_cast<void>(is_loopback(text));
+  Result<ImageReference> reference = parse_reference(text);
+  if (!reference) return 0;
+  Result<ImageReference> again = parse_reference(to_text(*reference));
+  require(again && *again == *reference);
+  require(to_text(*reference).find("..") == std::string::npos && to_text(*reference).find('\0') == std::string::npos);
+  require(reference->digest.empty() || is_digest(reference->digest));
+  static_cast<void>(complete_reference(*reference, "example.org/library"));
+  return 0;
+}
