@@ -109,7 +109,7 @@ double rate_of_floor(seconds duration) {
     if (::fork() != 0) continue;
     int count = 0;
     for (; Clock::now() - start < duration; ++count)
-      make_and_end_bare_sandbox("cove-bench-floor-" + std::to_string(i) + "-" + std::to_string(count));
+      make_and_end_bare_sandbox("cove-bench-floor-" + std::to_string(::getpid()) + "-" + std::to_string(i) + "-" + std::to_string(count));
     write_all(pipe[1], {reinterpret_cast<char*>(&count), sizeof count});
     ::_exit(0);
   }

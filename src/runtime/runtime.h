@@ -127,6 +127,8 @@ class Sandbox {
   virtual int events_fd() const = 0;
   virtual Result<std::optional<Event>> next_event() = 0;
 
+  // Nothing runs in it, and nothing that ran has left anything running: nobody need wait for its end.
+  virtual bool quiet() const { return false; }
   // Ends everything and returns when no process, mount or control group of it is left, nor its files if so asked.
   virtual Result<void> destroy(Files files) = 0;
 };

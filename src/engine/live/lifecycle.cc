@@ -5,6 +5,7 @@
 
 #include "base/crash_point.h"
 #include "base/id.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "engine/live/clock.h"
 #include "engine/live/live_engine.h"
@@ -426,7 +427,7 @@ Result<void> LiveEngine::remove(const Caller& caller, const std::string& name) {
   std::lock_guard lock(sandbox->changing);
   if (sandbox->state() == State::Deleting) return fail(Code::NotFound, concat("there is no sandbox '", name, "'"));
   Result<void> removed = remove_locked(caller, sandbox, "sandbox.deleted");
-  pool_.go_on();
+  errands_.add([this] { pool_.go_on(); });  // by then the caller has his answer
   return removed;
 }
 
@@ -442,13 +443,22 @@ Result<void> LiveEngine::remove_locked(const Caller& caller, const Shared& sandb
   drop(sandbox);
   sandbox->set_info(info);
   admission_.leave(info.project, info.spec.limits, running ? Admission::Memory::Used : Admission::Memory::Unused);
+  remove_logs(info.spec.id);
+  if (!handle || !handle->quiet()) return tear_down(info, handle.get());
+  errands_.add_for_later([this, info, handle = std::shared_ptr<Sandbox>(std::move(handle))] {
+    if (Result<void> gone = tear_down(info, handle.get()); !gone)
+      log::warning("a deleted sandbox was not removed", {{"sandbox", info.spec.id}, {"why", gone.error().message()}});
+  });
+  return {};
+}
+
+Result<void> LiveEngine::tear_down(const SandboxInfo& info, Sandbox* handle) {
   Result<void> gone = handle                ? handle->destroy(Files::Remove)
                       : info.started_ms > 0 ? runtime_->remove_files(info.spec)
                                             : Result<void>();
   // Whoever was to end it may have been killed on the way.
   if (!gone) gone = runtime_->remove_files(info.spec);
   crash_point("engine.delete.destroyed");
-  remove_logs(info.spec.id);
   if (!gone) return fail(std::move(gone.error()).note(concat("delete sandbox ", info.spec.id)));
   return {};
 }

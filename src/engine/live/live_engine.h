@@ -85,6 +85,8 @@ class LiveEngine : public Engine {
   Result<void> pause_locked(const Caller& caller, LiveSandbox& sandbox, const std::string& reason);
   Result<void> resume_locked(const Caller& caller, LiveSandbox& sandbox);
   Result<void> remove_locked(const Caller& caller, const Shared& sandbox, const std::string& kind);
+  // What is left of a sandbox that is not on record any more.
+  Result<void> tear_down(const SandboxInfo& info, Sandbox* handle);
   Result<void> record(const Caller& caller, LiveSandbox& sandbox, SandboxInfo info, const std::string& kind,
                       const std::string& data = "{}");
   Result<std::shared_ptr<void>> begin_use(const Caller& caller, const Shared& sandbox);

@@ -179,11 +179,11 @@ void NativeSandbox::take_over_exec(Reader& in) {
 }
 
 Result<void> NativeSandbox::destroy(Files files) {
-  const bool quiet = execs_.empty() && !left_behind_ && parts_.spec.lifetime == Lifetime::Long && files == Files::Remove;
+  const bool unmissed = quiet() && files == Files::Remove;
   ended_ = true;
   if (parts_.spec.lifetime == Lifetime::OneRun) parts_.hand->kill();
   parts_.control.reset();
-  return quiet ? parts_.hand->let_go(files) : parts_.hand->destroy(files);
+  return unmissed ? parts_.hand->let_go(files) : parts_.hand->destroy(files);
 }
 
 }  // namespace cove::native

@@ -45,6 +45,7 @@ class NativeSandbox : public Sandbox {
   Result<UniqueFd> dial(uint16_t port) override;
   int events_fd() const override { return poll_.get(); }
   Result<std::optional<Event>> next_event() override;
+  bool quiet() const override { return execs_.empty() && !left_behind_ && parts_.spec.lifetime == Lifetime::Long; }
   Result<void> destroy(Files files) override;
 
   // Asks process 1 which execs there are; part of adoption.
