@@ -61,6 +61,7 @@ function(cove_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE cove_flags GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_options(${name} PRIVATE -O0)  # it is built more often than run
   foreach(dependency ${arg_DEPENDS})
     target_link_libraries(${name} PRIVATE cove_${dependency})
   endforeach()

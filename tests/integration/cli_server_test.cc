@@ -302,8 +302,9 @@ TEST_P(CliServer, SandboxesAreChangedWhileTheyRun) {
   make("box");
   EXPECT_EQ(cove({"update", "-e", "LATER=yes", "--label", "k=v", "box"}).exit_code, 0);
   EXPECT_EQ(json({"inspect", "box"})["labels"]["k"], "v");
-  if (succeeds_with_groups({"update", "--pids-limit", "64", "box"}))
+  if (succeeds_with_groups({"update", "--pids-limit", "64", "box"})) {
     EXPECT_EQ(json({"inspect", "box"})["limits"]["processes"], 64);
+  }
   EXPECT_EQ(cove({"exec", "box", "sh", "-c", "echo $LATER"}).out, "yes\n");
   EXPECT_EQ(cove({"renew", "--max", "2h", "box"}).exit_code, 0);
   EXPECT_EQ(json({"inspect", "box"})["lifecycle"]["max"], 7200);
