@@ -116,21 +116,29 @@ std::vector<HostOffers::Program> HostOffers::programs_of(const Language& languag
   return programs;
 }
 
-// Those whose version is not known yet, in one question.
+// Those whose version is not known yet, in one question. Nobody who wants what is known waits for the answer.
 void HostOffers::ask_for(const std::vector<Program>& programs) {
   std::string script;
   std::vector<std::string> asked;
-  for (const Program& program : programs) {
-    if (versions_.contains(program.file.identity) || std::ranges::find(asked, program.file.identity) != asked.end()) continue;
-    // "N code words": the words on one line.
-    script += concat("answer=$('", program.file.path, "' ", program.version_option, " 2>&1 </dev/null); printf '", asked.size(),
-                     " %s %s\\n' $? \"$(printf %s \"$answer\" | tr '\\n' ' ' | cut -c1-200)\"\n");
-    asked.push_back(program.file.identity);
+  {
+    std::lock_guard lock(mutex_);
+    for (const Program& program : programs) {
+      const std::string& identity = program.file.identity;
+      if (versions_.contains(identity) || std::ranges::find(asked, identity) != asked.end()) continue;
+      // "N code words": the words on one line.
+      script += concat("answer=$('", program.file.path, "' ", program.version_option, " 2>&1 </dev/null); printf '",
+                       asked.size(), " %s %s\\n' $? \"$(printf %s \"$answer\" | tr '\\n' ' ' | cut -c1-200)\"\n");
+      asked.push_back(identity);
+    }
   }
   if (asked.empty()) return;
   Result<std::string> answers = ask_(script);
-  if (!answers) return;
-  for (const std::string& line : split(*answers, '\n')) {
+  if (answers) take_answers(*answers, asked);
+}
+
+void HostOffers::take_answers(const std::string& answers, const std::vector<std::string>& asked) {
+  std::lock_guard lock(mutex_);
+  for (const std::string& line : split(answers, '\n')) {
     std::vector<std::string> words = split(line, ' ');
     auto number = parse_integer(words[0], 0, static_cast<int64_t>(asked.size()) - 1);
     if (!number || words.size() < 2) continue;
@@ -156,27 +164,37 @@ std::vector<LanguageOffer> HostOffers::offers_of(const std::vector<Program>& pro
 
 std::vector<LanguageOffer> HostOffers::of(const Language& language) { return of(std::vector{&language}).front(); }
 
-std::vector<std::vector<LanguageOffer>> HostOffers::of(const std::vector<const Language*>& languages) {
+std::optional<std::vector<std::vector<LanguageOffer>>> HostOffers::known(const std::vector<const Language*>& languages) {
   std::lock_guard lock(mutex_);
-  const std::string stamp = this->stamp();
-  std::vector<Program> wanted;
-  std::map<std::string, std::vector<Program>> programs;
-  for (const Language* language : languages) {
-    if (auto known = looked_.find(language->name); known != looked_.end() && known->second.stamp == stamp) continue;
-    std::vector<Program>& own = programs[language->name] = programs_of(*language);
-    wanted.insert(wanted.end(), own.begin(), own.end());
-  }
-  if (!wanted.empty()) ask_for(wanted);
+  const std::string& now = stamp();
   std::vector<std::vector<LanguageOffer>> all;
   for (const Language* language : languages) {
-    auto own = programs.find(language->name);
-    if (own != programs.end()) {
-      std::vector<LanguageOffer> offers = offers_of(own->second);
-      // What could not be asked is asked again the next time.
-      const bool whole = std::ranges::all_of(own->second, [&](const Program& each) { return versions_.contains(each.file.identity); });
-      looked_[language->name] = {whole ? stamp : std::string(), std::move(offers)};
-    }
-    all.push_back(looked_[language->name].offers);
+    auto looked = looked_.find(language->name);
+    if (looked == looked_.end() || looked->second.stamp != now) return std::nullopt;
+    all.push_back(looked->second.offers);
+  }
+  return all;
+}
+
+std::vector<std::vector<LanguageOffer>> HostOffers::of(const std::vector<const Language*>& languages) {
+  if (auto all = known(languages)) return std::move(*all);
+  std::lock_guard asking(asking_);
+  if (auto all = known(languages)) return std::move(*all);
+  std::vector<std::vector<Program>> programs;
+  std::vector<Program> wanted;
+  const std::string before = stamp_of_folders();
+  for (const Language* language : languages) {
+    programs.push_back(programs_of(*language));
+    wanted.insert(wanted.end(), programs.back().begin(), programs.back().end());
+  }
+  ask_for(wanted);
+  std::lock_guard lock(mutex_);
+  std::vector<std::vector<LanguageOffer>> all;
+  for (size_t i = 0; i < languages.size(); ++i) {
+    all.push_back(offers_of(programs[i]));
+    // What could not be asked is asked again the next time.
+    const bool whole = std::ranges::all_of(programs[i], [&](const Program& each) { return versions_.contains(each.file.identity); });
+    looked_[languages[i]->name] = {whole ? before : std::string("?"), all.back()};
   }
   return all;
 }

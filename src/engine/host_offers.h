@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,9 @@ class HostOffers {
   };
 
   static std::vector<Program> programs_of(const Language& language);
+  std::optional<std::vector<std::vector<LanguageOffer>>> known(const std::vector<const Language*>& languages);
   void ask_for(const std::vector<Program>& programs);
+  void take_answers(const std::string& answers, const std::vector<std::string>& asked);
   std::vector<LanguageOffer> offers_of(const std::vector<Program>& programs) const;
   const std::string& stamp();
   void read_cache();
@@ -42,7 +45,8 @@ class HostOffers {
 
   const Ask ask_;
   const std::string cache_;
-  std::mutex mutex_;
+  std::mutex asking_;  // taken before the other one
+  std::mutex mutex_;   // of all below
   std::map<std::string, std::string> versions_;  // by the identity of the program's file
   std::map<std::string, Looked> looked_;         // by language
   std::string stamp_;

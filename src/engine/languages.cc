@@ -72,6 +72,11 @@ Result<LanguagePlan> Languages::plan(const LanguageWish& wish, const std::string
   std::vector<LanguageAbsence> absent;
   std::vector<LanguageOffer> offers = table_offers(language, absent);
   if (image.empty()) {
+    // Where the table has it, nobody need look at this machine's programs.
+    const std::string& wanted = wish.version.empty() ? language.default_version : wish.version;
+    Result<LanguageChoice> known = fail(Code::NotFound, "");
+    if (!wanted.empty()) known = choose_language(language, wanted, offers, {}, "");
+    if (known) return LanguagePlan{std::move(known->use), {std::move(known->command)}};
     for (LanguageOffer& offer : host_.of(language)) offers.push_back(std::move(offer));
   } else {
     std::erase_if(offers, [&](const LanguageOffer& offer) {

@@ -37,7 +37,7 @@ class Place:
         self.config = self.server.folder + "/cove.toml"
         with open(self.config, "w") as file:
             file.write(self.table(build) + MORE)
-        os.environ["COVE_CONFIG"] = self.config
+        self.server.env = {"COVE_CONFIG": self.config}
         self.server.start()
         self.client = self.server.client(120)
         self.import_images(build)
@@ -313,16 +313,21 @@ def test_a_terminal_is_the_programs(place):
 
 
 def test_an_exec_goes_on_from_its_compiler_to_its_program_without_the_server(place):
-    code = "#!/bin/sh\n# compile 1.5\ncat; echo ran\n"
+    code = "#!/bin/sh\n# compile 1.5371\ncat; echo ran\n"
     with place.sandbox() as box:
         exec_id = box.call(201, "POST", "/execs", {"language": "slow", "code": code, "stdin": "kept ", "detach": True}).json()["id"]
-        place.server.kill()
-        time.sleep(2)  # the compiler ends now, and nobody is there
+        place.server.kill("both")
+        eventually(lambda: not running("sleep", "1.5371"))  # the compiler has ended, and nobody is there
         place.server.start()
         place.client.close()
         result = eventually(lambda: box.call(200, "GET", f"/execs/{exec_id}").json()["result"])
         equal((result["status"], result["phase"], result["stdout"]["text"]), ("success", "run", "kept ran\n"))
         equal(result["language"]["name"], "slow")
+
+
+def running(*words):
+    line = b"".join(word.encode() + b"\0" for word in words)
+    return any(servers.read(f"/proc/{pid}/cmdline") == line for pid in os.listdir("/proc") if pid.isdigit())
 
 
 def test_nothing_is_kept_between_sandboxes(place):
