@@ -129,7 +129,7 @@ Result<ExecuteRequest> parse_execute(const Json& body, const Config& config) {
   know_all(fields);
   auto session = COVE_TRY(fields.text("session"));
   request.mode = COVE_TRY(take_mode(fields));
-  COVE_TRY(take_command(fields, request.order));
+  COVE_TRY(take_command(fields, config.languages, request.order));
   COVE_TRY(take_surroundings(fields, request.order.spec));
   COVE_TRY(take_stdin(fields, request.order, SilentInput::Closed));
   request.files = COVE_TRY(take_files(fields));

@@ -5,7 +5,6 @@
 #include "api/response_json.h"
 #include "base/text.h"
 #include "engine/maxima.h"
-#include "model/language.h"
 
 namespace cove::api {
 namespace {
@@ -40,14 +39,6 @@ Outcome get_config(Call& call) {
   return call.respond(200, dump(Document{{"settings", std::move(list)}}));
 }
 
-Outcome get_languages(Call& call) {
-  Document list = Document::array();
-  for (const Language& language : languages())
-    list.push_back(
-        {{"name", language.name}, {"command", language.interpreter}, {"extension", language.extension}});
-  return call.respond(200, dump(Document{{"languages", std::move(list)}}));
-}
-
 Outcome get_usage(Call& call) {
   live::Numbers used = COVE_TRY(call.engine().usage(call.caller.project));
   return call.respond(200, dump(Document{{"project", call.caller.project},
@@ -62,7 +53,6 @@ Outcome get_usage(Call& call) {
 void add_machine(Routes& routes) {
   routes.add("GET", "/v1/machine", kRead, get_machine);
   routes.add("GET", "/v1/config", kAdmin, get_config);
-  routes.add("GET", "/v1/languages", kRead, get_languages);
   routes.add("GET", "/v1/usage", kRead, get_usage);
 }
 

@@ -158,6 +158,10 @@ Checked<live::CreateOrder> parse_create(const Json& body, const Config& config) 
   order.spec.lifetime = Lifetime::Long;
   order.spec.limits = config.limits;
   COVE_TRY(take_spec(fields, order.spec));
+  if (auto language = COVE_TRY(fields.text("language"))) {
+    order.language = COVE_TRY(parse_language(config.languages, *language));
+    if (!fields.raw("image")) order.spec.image.clear();
+  }
   order.lifecycle = lifecycle_of(COVE_TRY(take_lifecycle(fields)), config);
   order.start = COVE_TRY(fields.flag("start")).value_or(true);
   COVE_TRY(fields.finish());

@@ -20,6 +20,9 @@ inline constexpr std::string_view kOther = "Other";
 
 using Text = const std::string&;
 
+// Of the table that is built in, for completion: "python", "python@3.12".
+std::vector<std::string> languages_of_table();
+
 template <typename T>
 Result<void> name_limit(Limit<T>& limit, Result<T> value) {
   if (!value) return fail(std::move(value).error());

@@ -35,9 +35,9 @@ enum class Type : uint32_t {
 
   // process 1 → Cove
   Started = 32,  // id, pid inside; fds: the terminal's master. Only with a pty: nobody waits for the others
-  Failed = 33,   // id, Stage, errno
+  Failed = 33,   // id, Stage, errno; then 1 where it was the compiler that failed to start
   Exited = 34,   // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer, disk bytes read, written;
-                 // fds: figures that it drew, plain files
+                 // then 1 where it was the compiler that ended; fds: figures that it drew, plain files
   Dialed = 35,   // token, errno; fds: the connection
   Table = 36,    // last (0: more follow), count, then per exec: id, group, flags. Then Exited or Failed of each that has ended
   Attached = 37,  // id, flags; fds: the terminal, or [stdin] stdout stderr
@@ -169,12 +169,14 @@ struct ExecRequest {
   std::string group;  // the name of its control group, the last word of its path; empty: it has none of its own
   uint64_t rows = 0;
   uint64_t columns = 0;
+  std::vector<std::string> compile;  // a command that comes first, without input; argv follows where it ends with 0
 
   std::string encode() const {
     Writer out;
     out.text(id).text(user).text(cwd).text(group).texts(argv).texts(env).number(rows).number(columns).number(
         rlimits.size());
     for (const Rlimit& limit : rlimits) out.number(limit.resource).number(limit.soft).number(limit.hard);
+    if (!compile.empty()) out.texts(compile);
     return out.data();
   }
   bool decode(Reader& in) {
@@ -189,6 +191,7 @@ struct ExecRequest {
     uint64_t count = in.number();
     for (uint64_t i = 0; i < count && i < 32 && in.ok(); ++i)
       rlimits.push_back({in.number(), in.number(), in.number()});
+    if (!in.rest().empty()) compile = in.texts();
     return in.done() && !argv.empty() && !id.empty() && id.size() <= 64;
   }
 };

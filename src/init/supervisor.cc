@@ -72,12 +72,6 @@ DiskTraffic disk_traffic(pid_t pid) {
   return traffic;
 }
 
-Writer failure_of(const std::string& id, Stage stage, int errnum) {
-  Writer message(Type::Failed);
-  message.text(id).number(static_cast<uint64_t>(stage)).number(static_cast<uint64_t>(errnum));
-  return message;
-}
-
 uint64_t layer_bytes() {
   struct statfs info;
   if (::statfs("/", &info) < 0) return 0;
@@ -253,6 +247,7 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
     program->code.reset(ends[1]);
     plan.command = command.get();
   }
+  if (!plan.request.compile.empty()) compile_first(plan, *program, fds, stdio, slave);
   program->pid = start_child(plan, program->report);
   if (program->pid < 0) return failed(program->id, Stage::Fork, errno);
   for (size_t i = stdio; i < fds.size(); ++i) program->join_fds.push_back(std::move(fds[i]));
@@ -276,7 +271,7 @@ bool Supervisor::open_terminal(const wire::ExecRequest& request, const User& use
   return ::fchown(slave.get(), user.uid, static_cast<gid_t>(-1)) == 0;
 }
 
-void Supervisor::failed(const std::string& id, Stage stage, int errnum) { tell(failure_of(id, stage, errnum)); }
+void Supervisor::failed(const std::string& id, Stage stage, int errnum) { tell(failure_of(id, stage, errnum, Step::Run)); }
 
 void Supervisor::handle_signal(Reader& in) {
   std::string id = in.text();
@@ -284,6 +279,7 @@ void Supervisor::handle_signal(Reader& in) {
   auto target = static_cast<wire::Target>(in.number());
   Program* program = find(id);
   if (!in.done() || !program || program->ended || number < 1 || number >= NSIG) return;
+  note_request_to_end(*program, number);
   // A program that has just been forked has no group of its own yet.
   if (target == wire::Target::Process || ::kill(-program->pid, number) < 0) ::kill(program->pid, number);
 }
@@ -404,7 +400,15 @@ void Supervisor::reap() {
     int status = 0;
     struct rusage usage = {};
     ::wait4(pid, &status, 0, &usage);
-    if (program != programs_.end()) program_ended(**program, status, usage, traffic.read, traffic.written);
+    if (program != programs_.end()) {
+      Spent& spent = (*program)->spent;
+      spent.user_us += microseconds(usage.ru_utime);
+      spent.system_us += microseconds(usage.ru_stime);
+      spent.peak_kib = std::max(spent.peak_kib, static_cast<uint64_t>(usage.ru_maxrss));
+      spent.disk_read += traffic.read;
+      spent.disk_written += traffic.written;
+      program_ended(**program, status);
+    }
     for (auto& petitioner : petitioners_)
       if (petitioner->pid == pid) petition_ended(*petitioner, status);
   }
@@ -412,24 +416,40 @@ void Supervisor::reap() {
   while (programs_.size() > kRememberedPrograms && programs_.front()->ended) programs_.erase(programs_.begin());
 }
 
-void Supervisor::program_ended(Program& program, int status, const struct rusage& usage, uint64_t disk_read,
-                               uint64_t disk_written) {
+void Supervisor::program_ended(Program& program, int status) {
   StartFailure failure;
+  const Step step = program.next ? Step::Compile : Step::Run;
   if (::read(program.report.get(), &failure, sizeof failure) == sizeof failure) {
-    end_with(program, failure_of(program.id, failure.stage, failure.errnum));
+    end_with(program, failure_of(program.id, failure.stage, failure.errnum, step));
+  } else if (step == Step::Compile) {
+    go_on_or_end(program, status);
   } else {
     program.figures = take_figures(program.pid);
-    end_with(program, Writer(Type::Exited)
-                          .text(program.id)
-                          .number(static_cast<uint64_t>(status))
-                          .number(microseconds(usage.ru_utime))
-                          .number(microseconds(usage.ru_stime))
-                          .number(static_cast<uint64_t>(usage.ru_maxrss))
-                          .number(layer_bytes())
-                          .number(disk_read)
-                          .number(disk_written));
+    end_with(program, exit_of(program, status, step));
   }
-  if (mode_.one_exec) ::_exit(0);
+  if (mode_.one_exec && program.ended) ::_exit(0);
+}
+
+Writer Supervisor::exit_of(const Program& program, int status, Step step) {
+  const Spent& spent = program.spent;
+  Writer message(Type::Exited);
+  message.text(program.id)
+      .number(static_cast<uint64_t>(status))
+      .number(spent.user_us)
+      .number(spent.system_us)
+      .number(spent.peak_kib)
+      .number(layer_bytes())
+      .number(spent.disk_read)
+      .number(spent.disk_written);
+  if (step == Step::Compile) message.number(1);
+  return message;
+}
+
+Writer Supervisor::failure_of(const std::string& id, Stage stage, int errnum, Step step) {
+  Writer message(Type::Failed);
+  message.text(id).number(static_cast<uint64_t>(stage)).number(static_cast<uint64_t>(errnum));
+  if (step == Step::Compile) message.number(1);
+  return message;
 }
 
 void Supervisor::end_with(Program& program, const Writer& word) {
@@ -438,6 +458,7 @@ void Supervisor::end_with(Program& program, const Writer& word) {
   program.told = control_ && send(control_.get(), word, numbers(program.figures));
   untold_ = untold_ || (control_ && !program.told);
   program.report.reset();
+  program.next.reset();
   program.join_fds.clear();
   program.code.reset();
   program.food.reset();

@@ -34,6 +34,21 @@ class Supervisor {
  private:
   friend struct SupervisorFuzzer;  // of tests/fuzz
 
+  // What follows when a compiler has ended well.
+  struct NextStep {
+    ChildPlan plan;
+    std::vector<UniqueFd> fds;  // its streams
+    UniqueFd slave;             // or its terminal
+    int asked_to_end = 0;       // the signal that reached the compiler: nothing follows then
+  };
+  // What steps have used so far.
+  struct Spent {
+    uint64_t user_us = 0;
+    uint64_t system_us = 0;
+    uint64_t peak_kib = 0;
+    uint64_t disk_read = 0;
+    uint64_t disk_written = 0;
+  };
   // A program that runs, or has ended and is remembered for a server to come.
   struct Program {
     std::string id;
@@ -54,6 +69,8 @@ class Supervisor {
     UniqueFd code;          // where it is written to, once the program waits for it
     UniqueFd food;          // its input, whole, as long as not all of it is in the pipe
     UniqueFd mouth;         // that pipe
+    std::unique_ptr<NextStep> next;  // there while its compiler runs
+    Spent spent;
   };
   // Someone inside who asked for sudo.
   struct Petitioner {
@@ -93,14 +110,21 @@ class Supervisor {
   void control_closed();
 
   void start(wire::ExecRequest request, uint64_t flags, std::vector<UniqueFd> fds);
+  // compiling.cc
+  static void compile_first(ChildPlan& plan, Program& program, std::vector<UniqueFd>& fds, size_t stdio, UniqueFd& slave);
+  void go_on_or_end(Program& program, int status);
+  static void note_request_to_end(Program& program, int signal);
+
   bool open_terminal(const wire::ExecRequest& request, const User& user, Program& program, UniqueFd& slave);
+  enum class Step { Compile, Run };
+  static wire::Writer exit_of(const Program& program, int status, Step step);
+  static wire::Writer failure_of(const std::string& id, wire::Stage stage, int errnum, Step step);
   void failed(const std::string& id, wire::Stage stage, int errnum);
   void end_with(Program& program, const wire::Writer& word);
   void tell_of_ended();
 
   void reap();
-  void program_ended(Program& program, int status, const struct rusage& usage, uint64_t disk_read,
-                     uint64_t disk_written);
+  void program_ended(Program& program, int status);
   void petition_ended(Petitioner& petitioner, int status);
 
   void accept_petitioner();

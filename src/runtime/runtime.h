@@ -27,6 +27,7 @@ struct Capabilities {
   bool pty = false;
   bool review_layer = false;  // the writable layer can be read as a change set
   bool waiting_scripts = false;
+  bool compile_step = false;  // ExecSpec::compile
 };
 
 // Our ends of an exec's streams: pipes, or a terminal's master.
@@ -45,12 +46,14 @@ struct ExecEnded {
   uint64_t oom_kills = 0;
   uint64_t refused_forks = 0;
   std::vector<std::string> figures;  // PNG, as the program left them: bounded, else anything
+  Phase phase = Phase::Run;          // Compile: the program was never started
 };
 // The program could not be started: the user's mistake (`exit_code` 126 or 127), or ours.
 struct ExecFailed {
   std::string exec_id;
   Error error;
   int exit_code = 125;
+  Phase phase = Phase::Run;
 };
 // A program with `script_follows` has done all that it does before it reads its script.
 struct ExecWaiting {

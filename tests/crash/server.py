@@ -137,9 +137,10 @@ MAKING = 2
 class Server:
     """Root's, or an ordinary user's."""
 
-    def __init__(self, programs, settings=(), uid=None):
+    def __init__(self, programs, settings=(), uid=None, env=None):
         self.programs = programs
         self.uid = uid
+        self.env = env or {}
         self.settings = [f"pool.size={POOL}"] + list(settings)
         self.folder = tempfile.mkdtemp(prefix="cove-crash-")
         os.chmod(self.folder, 0o755)
@@ -158,7 +159,7 @@ class Server:
     def start(self, crash_at=None):
         """True when it serves; False when it ended before it did."""
         reader, writer = os.pipe()
-        env = {"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), "COVE_STATE": self.state}
+        env = {"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), "COVE_STATE": self.state, **self.env}
         if crash_at:
             env["COVE_CRASH_AT"] = crash_at
         words = [self.programs + "/cove-spawn", "serve", "--ready-fd", str(writer)]

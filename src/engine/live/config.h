@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/language.h"
 #include "model/limits.h"
 
 // The server's configuration: a TOML file, on top of it variables COVE_…, on top of those flags. One table (in
@@ -92,6 +93,8 @@ struct Config {
     uint64_t max_entries = 2'000'000;
   } images;
 
+  LanguageTable languages = builtin_languages();
+
   // Of each project that has none of its own; 0: none.
   struct Quotas {
     uint64_t sandboxes = 0;
@@ -106,7 +109,8 @@ struct Config {
 };
 
 struct ConfigSources {
-  std::string file;  // NotFound where it is named and missing; empty: default_config_file(), which may be missing
+  // NotFound where it is named and missing; empty: $COVE_CONFIG, else default_config_file(), which may be missing
+  std::string file;
   // The value of an environment variable; empty function: this process's.
   std::function<std::optional<std::string>(const std::string&)> env;
   // Name and value: names as in the table or as flags are written ("max_body", "max-body", "limits.open_files",

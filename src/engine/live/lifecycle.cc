@@ -144,9 +144,20 @@ Result<std::shared_ptr<void>> LiveEngine::settle_image(SandboxSpec& spec) {
   return use.hold;
 }
 
+// The image, where it is left to the language; and the key of the interpreter that may wait in the sandbox.
+Result<std::string> LiveEngine::settle_language(CreateOrder& order) {
+  if (order.language.name.empty()) return std::string();
+  std::string image = order.spec.image;
+  if (!image.empty() && !is_host_image(image)) image = COVE_TRY(images_->find_reference(image));
+  LanguagePlan plan = COVE_TRY(languages_.plan(order.language, image));
+  if (image.empty()) order.spec.image = plan.use.image;
+  return order.code_follows ? waiting_key(plan.use) : std::string();
+}
+
 Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   Clock::time_point start = Clock::now();
   SandboxInfo info;
+  std::string key = COVE_TRY(settle_language(order));
   std::shared_ptr<void> image = COVE_TRY(settle_image(order.spec));
   info.spec = order.spec;
   info.spec.lifetime = Lifetime::Long;
@@ -161,7 +172,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
     note(caller, "request.refused", "", "", nlohmann::json({{"why", entered.error().message()}}).dump());
     return std::unexpected(entered.error());
   }
-  std::optional<Blank> blank = order.start ? pool_.take(runtime_spec(info, caller), order.language) : std::nullopt;
+  std::optional<Blank> blank = order.start ? pool_.take(runtime_spec(info, caller), key) : std::nullopt;
   info.spec.id = blank ? blank->spec.id : make_id();
   if (!info.spec.name.empty()) {
     std::unique_lock lock(mutex_);

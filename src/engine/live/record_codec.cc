@@ -167,6 +167,9 @@ Json spec_json(const ExecOrder& order) {
                {"env", json_of(order.spec.env)}, {"cwd", order.spec.cwd}, {"user", order.spec.user},
                {"input", order.spec.input},     {"detached", order.detached}, {"limits", json_of(order.limits)}};
   if (!order.placed.empty()) json["placed"] = order.placed;
+  if (!order.spec.compile.empty()) json["compile"] = order.spec.compile;
+  if (order.used)
+    json["used"] = {{"name", order.used->name}, {"version", order.used->version}, {"image", order.used->image}, {"note", order.used->note}};
   if (order.spec.pty) json["pty"] = {{"rows", order.spec.pty->rows}, {"columns", order.spec.pty->columns}};
   return json;
 }
@@ -181,6 +184,10 @@ void read_spec(const Json& json, ExecOrder& order) {
   order.spec.input = json.value("input", true);
   order.detached = json.value("detached", false);
   order.placed = json.value("placed", "");
+  order.spec.compile = json.value("compile", std::vector<std::string>());
+  if (json.contains("used"))
+    order.used = LanguageUse{json["used"].value("name", ""), json["used"].value("version", ""), json["used"].value("image", ""),
+                             json["used"].value("note", "")};
   order.limits = limits_of(json.value("limits", Json::object()));
   if (!json.contains("pty")) return;
   order.spec.pty = WindowSize{json["pty"].value("rows", uint16_t{24}), json["pty"].value("columns", uint16_t{80})};

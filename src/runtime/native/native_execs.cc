@@ -87,6 +87,7 @@ wire::ExecRequest NativeSandbox::request_of(const ExecSpec& spec) const {
   request.cwd = spec.cwd;
   if (request.cwd.empty() && parts_.spec.workspace.access != Access::None) request.cwd = kWorkspacePath;
   request.argv = spec.argv;
+  request.compile = spec.compile;
   for (const Environment* env : {&parts_.spec.env, &spec.env})
     for (const auto& [name, value] : *env) {
       std::erase_if(request.env, [&](const std::string& entry) { return entry.starts_with(name + "="); });
@@ -228,6 +229,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   uint64_t layer = in.number();
   uint64_t disk_read = in.number();
   uint64_t disk_written = in.number();
+  if (!in.rest().empty() && in.number() == 1) end.phase = Phase::Compile;
   auto found = execs_.find(end.exec_id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
   end.figures = read_figures(figures);
@@ -263,9 +265,13 @@ Result<std::optional<Event>> NativeSandbox::exec_failed(Reader& in) {
   std::string id = in.text();
   auto stage = static_cast<wire::Stage>(in.number());
   auto errnum = static_cast<int>(in.number());
+  const Phase phase = !in.rest().empty() && in.number() == 1 ? Phase::Compile : Phase::Run;
   auto found = execs_.find(id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
-  ExecFailed failure = explain_failure(request_of(found->second.spec), stage, errnum);
+  wire::ExecRequest request = request_of(found->second.spec);
+  if (phase == Phase::Compile) request.argv = request.compile;
+  ExecFailed failure = explain_failure(request, stage, errnum);
+  failure.phase = phase;
   parts_.hand->retire_exec_group(found->second.group_name);
   execs_.erase(found);
   return Event(std::move(failure));
@@ -290,7 +296,8 @@ Result<void> NativeSandbox::kill(const std::string& exec_id) {
   if (found->second.group) {
     // A program that is just being started is not in its group yet: process 1, who hears of this after that, kills it.
     // What it may have started by then goes when its end is known.
-    if (!parts_.spec.single_exec) static_cast<void>(signal(exec_id, SIGKILL, SignalReach::Process));
+    if (!parts_.spec.single_exec || !found->second.spec.compile.empty())
+      static_cast<void>(signal(exec_id, SIGKILL, SignalReach::Process));
     return parts_.hand->kill_exec_group(found->second.group_name);
   }
   if (parts_.spec.single_exec) return parts_.hand->kill(), Result<void>();

@@ -23,7 +23,8 @@ class SpawnedRuntime : public Runtime {
             .nesting = true,
             .pty = true,
             .review_layer = true,
-            .waiting_scripts = true};
+            .waiting_scripts = true,
+          .compile_step = true};
   }
 
   bool lost() const override { return spawn_->closed(); }

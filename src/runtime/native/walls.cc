@@ -131,7 +131,8 @@ Capabilities Walls::capabilities() const {
           .nesting = true,
           .pty = true,
           .review_layer = true,
-          .waiting_scripts = true};
+          .waiting_scripts = true,
+          .compile_step = true};
 }
 
 bool Walls::has_all_limits() const {
