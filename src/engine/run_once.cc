@@ -108,7 +108,9 @@ Result<std::vector<std::string>> command_of(const RunRequest& request, const Ima
 Result<ExecResult> run_once(const RunRequest& wanted, const Warn& warn) {
   RunRequest request = COVE_TRY(complete(wanted));
   Caller caller = COVE_TRY(Caller::create());
-  std::unique_ptr<Runtime> runtime = COVE_TRY(native::make_native_runtime(COVE_TRY(native::find_places())));
+  std::unique_ptr<Runtime> runtime =
+      COVE_TRY(native::make_oci_runtime(COVE_TRY(native::find_places()), request.sandbox.runtime));
+  request.sandbox.runtime.clear();
   std::unique_ptr<Sandbox> sandbox = COVE_TRY(runtime->create(request.sandbox));
   for (const std::string& warning : sandbox->warnings()) warn(warning);
   Result<ExecResult> result = run_in(*sandbox, request, caller, warn);
