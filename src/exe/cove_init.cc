@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "init/exec_child.h"
 #include "init/fences.h"
 #include "init/protocol.h"
 #include "init/supervisor.h"
@@ -71,7 +72,7 @@ int main(int argc, char** argv) {
   UniqueFd listener(mode.one_run ? -1 : wire::kListenFd);
   UniqueFd inner(outer ? wire::kInnerFd : -1);
   // An OCI runtime passes one more: this program itself.
-  if (!outer) ::syscall(SYS_close_range, mode.one_run ? wire::kListenFd : wire::kLockFd + 1, ~0u, 0);
+  if (!outer) ::syscall(SYS_close_range, mode.one_run ? wire::kListenFd : wire::kLockFd + 1, init::kLastFd, 0);
   // While the walls rise.
   if (init::limit_bounding_set(init::root_capabilities()) < 0) return 2;
   if (!mode.single_id && init::put_up_filters(mode.filters) < 0) return 2;

@@ -122,7 +122,7 @@ bool close_others(int& report, int& command) {
   report = kReport;
   if (command >= 0 && ::dup3(high, kCommand, O_CLOEXEC) < 0) return false;
   command = command < 0 ? -1 : kCommand;
-  return ::syscall(SYS_close_range, command < 0 ? kReport + 1 : kCommand + 1, ~0u, 0) == 0;
+  return ::syscall(SYS_close_range, command < 0 ? kReport + 1 : kCommand + 1, kLastFd, 0) == 0;
 }
 
 // What most programs look for first: in a sandbox that was just made each look goes through all of its layers.

@@ -11,6 +11,9 @@
 
 namespace cove::init {
 
+// For close_range(2): gVisor takes no larger number.
+inline constexpr unsigned kLastFd = 0x7fffffff;
+
 // What a new program of the sandbox is started with.
 struct ChildPlan {
   wire::ExecRequest request;

@@ -66,7 +66,7 @@ bool Supervisor::start_pump(Program& program, int far_end) {
   int high = ::fcntl(far_end, F_DUPFD, kHigh);
   ::dup2(program.terminal.get(), kTerminal);
   ::dup2(high, kFarEnd);
-  ::syscall(SYS_close_range, kFarEnd + 1, ~0u, 0);
+  ::syscall(SYS_close_range, kFarEnd + 1, kLastFd, 0);
   pump(kTerminal, kFarEnd);
 }
 

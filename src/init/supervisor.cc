@@ -349,7 +349,7 @@ void Supervisor::handle_view(Reader& in, std::vector<UniqueFd> fds) {
   // Of what is process 1's nothing stays open: somebody may wait for the end of a pipe.
   constexpr int kSocket = 3;
   if (::dup3(fds[0].get(), kSocket, O_CLOEXEC) < 0 && errno != EINVAL) ::_exit(1);
-  ::syscall(SYS_close_range, kSocket + 1, ~0u, 0);
+  ::syscall(SYS_close_range, kSocket + 1, kLastFd, 0);
   serve_view(UniqueFd(kSocket), user, mode_.filters, mode_.single_id);
 }
 
