@@ -48,9 +48,10 @@ bool lead_nowhere() {
 int run_inner(init::Mode mode, const char* processes, const char* memory) {
   UniqueFd control(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, wire::kControlFd));
   mode.memory = std::strtoull(memory, nullptr, 10);
+  mode.filters.kernel = init::Kernel::Own;
   init::InnerGroups groups;
   if (!control || groups.make(std::strtoull(processes, nullptr, 10)) < 0) return 6;
-  if (init::limit_bounding_set(init::root_capabilities()) < 0 || init::put_up_filters(mode.filters) < 0) return 2;
+  if (init::limit_bounding_set(init::root_capabilities()) < 0 || init::no_new_privileges() < 0) return 2;
   if (::chdir("/") < 0 || !lead_nowhere()) return 2;
   init::Supervisor supervisor(std::move(control), UniqueFd(), mode);
   supervisor.put_programs_into(std::move(groups));

@@ -22,6 +22,7 @@ struct ChildPlan {
   bool joins_by_number = false;  // a process writes its own number there, not 0
   int stdio[3] = {-1, -1, -1};
   int terminal = -1;  // the slave end, instead of stdio
+  bool own_tty = false;  // in a kernel whose /dev/tty is of no use: the terminal is put in its place
   int command = -1;   // where argv and env come from, later
   Filters filters;
   bool single_id = false;
