@@ -59,6 +59,22 @@ Json mounts() {
         {"options", {"rbind"}}}});
 }
 
+// The devices of /dev, and terminals; nothing else can be opened, wherever it lies.
+Json device_rules() {
+  struct Device {
+    int major;
+    int minor;  // -1: all
+  };
+  constexpr Device kAllowed[] = {{1, 3}, {1, 5}, {1, 7}, {1, 8}, {1, 9}, {5, 0}, {5, 2}, {136, -1}};
+  Json rules = Json::array({{{"allow", false}, {"access", "rwm"}}});
+  for (const Device& device : kAllowed) {
+    Json rule = {{"allow", true}, {"type", "c"}, {"major", device.major}, {"access", "rw"}};
+    if (device.minor >= 0) rule["minor"] = device.minor;
+    rules.push_back(std::move(rule));
+  }
+  return rules;
+}
+
 Json linux_part(const native::SpawnPlan& plan) {
   Json masked = Json::array(), read_only = Json::array(), namespaces = Json::array();
   for (const char* name : native::kMaskedProcFiles) masked.push_back(concat("/proc/", std::string_view(name)));
@@ -72,7 +88,7 @@ Json linux_part(const native::SpawnPlan& plan) {
                {"readonlyPaths", std::move(read_only)}};
   // The limits are held by groups of Cove's own, into which the programs go; what the runtime makes is process 1's.
   if (!plan.oci->group.empty()) part["cgroupsPath"] = "/" + plan.oci->group;
-  part["resources"] = {{"devices", {{{"allow", false}, {"access", "rwm"}}}}};
+  part["resources"] = {{"devices", device_rules()}};
   return part;
 }
 
