@@ -238,6 +238,9 @@ Result<std::optional<OciPlan>> Walls::plan_oci(const SandboxSpec& spec) const {
                     .hint("--nesting works with the runtime native"));
   OciPlan plan{spec.runtime, COVE_TRY(oci::find_program(kind)), oci_group_name(spec)};
   plan.own_kernel = has_own_kernel(spec.runtime);
+  if (spec.runtime == "crun" && ::geteuid() != 0)
+    return fail(Error(Code::Unsupported, "the runtime crun can be used by root only: it wants to make devices itself")
+                    .hint("use runc or native, or run the server as root"));
   if (!plan.own_kernel) return plan;
   if (::geteuid() != 0 || !has_all_limits())
     return fail(Error(Code::Unsupported, concat("the runtime ", spec.runtime, " needs root, and control groups for its limits"))
@@ -267,7 +270,8 @@ Means Walls::means(const SandboxSpec& spec, LayerKind layer) const {
 }
 
 Result<IdPlan> Walls::plan_ids(const SandboxSpec& spec) const {
-  if (::geteuid() != 0) return plan_rootless_ids(main_id(spec));
+  // OCI runtimes want an id for root inside; where it is the only one, programs of others play theirs.
+  if (::geteuid() != 0) return plan_rootless_ids(is_oci(spec) ? 0 : main_id(spec));
   if (shares_ids_) return plan_shared_ids();
   return plan_root_ids(places_.lock_folder);
 }
