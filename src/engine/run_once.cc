@@ -176,7 +176,8 @@ Result<std::vector<std::string>> command_of(const RunRequest& request, const Ima
 Result<ExecResult> run_once(const RunRequest& wanted, const std::function<Result<RunLanguages>()>& languages,
                             const Warn& warn) {
   Caller caller = COVE_TRY(Caller::create());
-  std::unique_ptr<Runtime> runtime = COVE_TRY(native::make_native_runtime(COVE_TRY(native::find_places())));
+  std::unique_ptr<Runtime> runtime =
+      COVE_TRY(native::make_oci_runtime(COVE_TRY(native::find_places()), wanted.sandbox.runtime));
   LanguagePlan plan;
   RunRequest request = wanted;
   if (request.code) {
@@ -184,6 +185,7 @@ Result<ExecResult> run_once(const RunRequest& wanted, const std::function<Result
     if (!plan.use.note.empty()) warn(plan.use.note);
   }
   request = COVE_TRY(complete(request));
+  request.sandbox.runtime.clear();
   std::unique_ptr<Sandbox> sandbox = COVE_TRY(runtime->create(request.sandbox));
   for (const std::string& warning : sandbox->warnings()) warn(warning);
   Result<ExecResult> result = run_in(*sandbox, plan, request, caller, warn);

@@ -141,6 +141,8 @@ class Runtime {
  public:
   virtual ~Runtime() = default;
   virtual Capabilities capabilities() const = 0;
+  // Of sandboxes whose spec names that runtime, where this one stands for several.
+  virtual Capabilities capabilities_of(const std::string&) const { return capabilities(); }
   virtual Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) = 0;
   // A Lifetime::Long sandbox that an earlier process created.
   virtual Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) = 0;

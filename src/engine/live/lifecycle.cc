@@ -12,6 +12,7 @@
 #include "engine/live/record_codec.h"
 #include "engine/live/review_base.h"
 #include "image/catalogue.h"
+#include "runtime/oci/programs.h"
 #include "sys/file.h"
 
 namespace cove::live {
@@ -160,6 +161,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   std::string key = COVE_TRY(settle_language(order));
   std::shared_ptr<void> image = COVE_TRY(settle_image(order.spec));
   info.spec = order.spec;
+  info.spec.runtime = COVE_TRY(oci::settle_runtime(order.spec.runtime.empty() ? config_.runtime : order.spec.runtime));
   info.spec.lifetime = Lifetime::Long;
   complete(info.spec.limits, config_.limits);
   info.project = caller.project;

@@ -1,4 +1,6 @@
 #include "base/text.h"
+#include "model/runtime_kind.h"
+#include "runtime/native/capabilities.h"
 #include "runtime/native/native_sandbox.h"
 #include "runtime/native/remote_hand.h"
 #include "runtime/native/spawn_client.h"
@@ -14,17 +16,9 @@ class SpawnedRuntime : public Runtime {
  public:
   explicit SpawnedRuntime(std::shared_ptr<SpawnClient> spawn) : spawn_(std::move(spawn)) {}
 
-  Capabilities capabilities() const override {
-    return {.name = "native",
-            .pause = true,
-            .update_limits = true,
-            .adopt = true,
-            .dial = true,
-            .nesting = true,
-            .pty = true,
-            .review_layer = true,
-            .waiting_scripts = true,
-          .compile_step = true};
+  Capabilities capabilities() const override { return capabilities_of(kNativeRuntime); }
+  Capabilities capabilities_of(const std::string& runtime) const override {
+    return runtime_capabilities(runtime, ControlGroups::Usable);
   }
 
   bool lost() const override { return spawn_->closed(); }
@@ -87,6 +81,12 @@ class SpawnedRuntime : public Runtime {
 };
 
 }  // namespace
+
+std::vector<std::string> spawned_runtime_names() {
+  std::vector<std::string> names;
+  for (const RuntimeKind& kind : runtime_kinds()) names.push_back(kind.name);
+  return names;
+}
 
 std::unique_ptr<Runtime> make_spawned_runtime(std::shared_ptr<SpawnClient> spawn) {
   return std::make_unique<SpawnedRuntime>(std::move(spawn));
