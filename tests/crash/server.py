@@ -149,6 +149,7 @@ class Server:
         self.socket = self.folder + "/api.sock"
         self.log = self.folder + "/log"
         self.process = None
+        self.env = {}  # variables beside the usual ones
 
     def client(self, timeout=60):
         return Client(self.socket, timeout)
@@ -158,7 +159,7 @@ class Server:
     def start(self, crash_at=None):
         """True when it serves; False when it ended before it did."""
         reader, writer = os.pipe()
-        env = {"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), "COVE_STATE": self.state}
+        env = {"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), "COVE_STATE": self.state, **self.env}
         if crash_at:
             env["COVE_CRASH_AT"] = crash_at
         words = [self.programs + "/cove-spawn", "serve", "--ready-fd", str(writer)]
