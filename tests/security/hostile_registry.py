@@ -13,6 +13,7 @@ from layouts import CONFIG_TYPE, INDEX_TYPE, LAYER_TYPE, MANIFEST_TYPE, Layer
 
 MOST_SENT = 64 << 20  # of an answer that does not end
 ENDLESS = object()
+SOUND = "registry is sound"
 
 
 class HostileRegistry:
@@ -65,8 +66,9 @@ def answer(data, **headers):
 
 
 def image(layer_change=None, served=None):
-    """What a registry has of a sound image; `layer_change` is what the manifest says of its layer, `served` what it sends for it."""
-    archive = Layer().folder("a").file("a/f", b"x" * 3000).archive()
+    """What a registry has of a sound image that nobody has yet; `layer_change` is what the manifest says of its layer, `served` what
+    it sends for it."""
+    archive = Layer().folder("a").file("a/f", os.urandom(3000)).archive()
     config = json.dumps(layouts.config_of([archive])).encode()
     layer = {"mediaType": LAYER_TYPE, "digest": digest(archive), "size": len(archive), **(layer_change or {})}
     manifest = json.dumps({"schemaVersion": 2, "mediaType": MANIFEST_TYPE, "layers": [layer],
@@ -82,8 +84,8 @@ def index_of(reference):
 
 
 def cases():
-    """(what is wrong, what it answers); the first is sound, so that the others are refused for what they are."""
-    yield "registry is sound", image()
+    """(what is wrong, what it answers). All are to be refused, but for SOUND: so the others are refused for what they are."""
+    yield SOUND, image()
     yield "registry's manifest does not end", {"manifests/1": (200, {}, ENDLESS)}
     yield "registry's manifest has another digest", {"manifests/1": answer(index_of("sha256:" + "2" * 64)), "manifests/": answer(b"{}")}
     circle = index_of("sha256:" + "3" * 64)
