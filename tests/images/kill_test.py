@@ -122,7 +122,9 @@ class Bench:
         """One or two of them, whenever some are there."""
         wanted = self.random.randrange(1, 3)
         while self.helpers_killed < wanted and time.monotonic() < until:
-            pid = self.random.choice(self.helpers() or [0])
+            found = self.helpers()
+            unpackers = [pid for pid in found if self.program_of(pid) == "cove-unpack"]
+            pid = self.random.choice(unpackers or found or [0])
             time.sleep(self.random.random() * 0.01)
             if program := self.program_of(pid):
                 self.helpers_killed += 1
