@@ -243,6 +243,20 @@ def test_names_without_a_registry_are_refused(place):
     equal("cove pull" in problem["hint"], True)
 
 
+def test_what_fails_says_what_and_on_what(place):
+    address = place.registry.address
+    for words, said in [(("pull", f"{address}/missing:7"), f"registry {address} has no image missing:7"),
+                        (("pull", f"http://{address}/missing:7"), "begins without 'http://'"),
+                        (("pull", "127.0.0.1:1/x"), "check the registry's name and port"),
+                        (("image", "load", "/nonexistent"), "load /nonexistent"),
+                        (("image", "load", "/etc/passwd"), "load /etc/passwd: the archive cannot be read"),
+                        (("image", "import", "/etc/passwd", "x"), "import /etc/passwd: unpack the archive: it is no tar archive"),
+                        (("image", "tag", "host", "x"), "the image host is this machine itself"),
+                        (("image", "verify", "host"), "the image host is this machine itself")]:
+        done = place.cove(*words, ok=False)
+        equal((words, done.returncode, said in done.stderr.decode()), (words, 125, True))
+
+
 def test_host_images_stay_as_long_as_they_are_shown(place):
     cache = f"{place.folder}/cache"
     server = servers.Server(place.programs)
