@@ -38,7 +38,7 @@ COMMANDS = [
     ("cat /etc/apt/apt.conf.d/*; cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep -c '@'", r"(?s)^(?!.*Proxy).*\b0$"),
 ]
 
-LIBRARIES = """aiohttp bs4 cv2 docx gensim httpx imageio IPython ipykernel joblib lxml matplotlib nltk numba numpy openpyxl pandas PIL
+LIBRARIES = """aiohttp bs4 cv2 docx httpx imageio IPython ipykernel joblib lxml matplotlib nltk numba numpy openpyxl pandas PIL
 plotly pytest pytz requests scipy seaborn skimage sklearn soundfile sympy tornado urllib3 xarray xlrd yaml""".split()
 
 PLOT = """
