@@ -9,6 +9,7 @@
 #include "base/crash_point.h"
 #include "base/id.h"
 #include "base/text.h"
+#include "image/catalogue.h"
 #include "runtime/native/ids.h"
 #include "sys/file.h"
 #include "sys/process.h"
@@ -36,6 +37,8 @@ Result<void> LocalHand::ready() {
   built_ = true;
   if (parts_.spec.lifetime == Lifetime::OneRun) return {};
   parts_.process_1 = std::move(parts_.builder->process_1);
+  // From here on its mounts tell that it is in use, whoever dies.
+  if (is_host_image(parts_.spec.image)) parts_.image_hold.reset();
   // A builder that watches memory stays.
   if (parts_.builder->stays) return {};
   if (reaps_) static_cast<void>(wait_for_end(*parts_.builder));

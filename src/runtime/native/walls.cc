@@ -189,7 +189,7 @@ Result<ImageRoot> Walls::find_image(const std::string& reference, const IdPlan& 
     std::string digest = COVE_TRY(digest_of(reference));
     return COVE_TRY(shelf()).find(digest, hold);
   }
-  ImageRoot image = COVE_TRY_NOTE("prepare image host", host_image(places_.cache, places_.programs + "/cove-sudo",
+  ImageRoot image = COVE_TRY_NOTE("prepare image host", host_image(places_.cache, places_.programs + "/cove-sudo", hold,
                                                                    ids.shared ? ids.builder_id(0) : 0));
   if (reference != "host" && reference != image.reference)
     return fail(Error(Code::NotFound, concat("image '", reference, "' is not what this machine has now"))
