@@ -221,13 +221,19 @@ inline constexpr int kGoFd = 4;       // a byte arrives when the walls stand; en
 inline constexpr int kListenFd = 5;   // only where a next server may come: new channels are accepted here
 inline constexpr int kLockFd = 6;     // there too: holds the sandbox's range of user ids by being open
 
-// Process 1's arguments: cove-init VERSION MODE, with letters of MODE:
+// Process 1's arguments: cove-init VERSION MODE [DOOR], with letters of MODE:
 inline constexpr char kModeOneRun = 'o';    // ends when the channel closes
 inline constexpr char kModeOneExec = 'x';   // ends with its first program
 inline constexpr char kModeNesting = 'n';   // namespaces may be made inside
 inline constexpr char kModeSingleId = 's';  // only one user id is mapped: root is played in a namespace of its own
 inline constexpr char kModeLandlock = 'l';
 inline constexpr char kModeNoSetId = 'w';  // a folder of the host's can be written to: no set-id files
+
+// Where a container engine starts process 1, it inherits nothing: it connects to the socket at the path DOOR and is sent
+// this word and the id that `user` is to have where the image has none; beside it its channel and, if a next server may come,
+// the listening socket. It answers with the version of Landlock's interface that it found, 0 for none.
+inline constexpr std::string_view kDoorWord = "come in";
+inline constexpr uint64_t kDoorUser = 1000;
 
 // The address at which sudo inside asks process 1: abstract, in the sandbox's own network namespace.
 inline constexpr std::string_view kSudoAddress{"\0cove/sudo", 10};

@@ -51,26 +51,8 @@ uint64_t microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
 }
 
-// What a process that has ended, and the children it waited for, moved from and to disks.
-struct DiskTraffic {
-  unsigned long long read = 0;
-  unsigned long long written = 0;
-};
-// Process 1 has no power to look at the processes of others.
-bool is_own(const User& user) { return user.uid == ::getuid(); }
-
-DiskTraffic disk_traffic(pid_t pid) {
-  char path[32];
-  std::snprintf(path, sizeof path, "/proc/%d/io", pid);
-  UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
-  char text[512] = {};
-  DiskTraffic traffic;
-  if (!fd || ::read(fd.get(), text, sizeof text - 1) <= 0) return traffic;
-  if (const char* line = std::strstr(text, "read_bytes: ")) std::sscanf(line, "read_bytes: %llu", &traffic.read);
-  if (const char* line = std::strstr(text, "\nwrite_bytes: "))
-    std::sscanf(line, "\nwrite_bytes: %llu", &traffic.written);
-  return traffic;
-}
+// What a process that has ended, and the children it waited for, moved from and to disks: the kernel counts in blocks of 512.
+uint64_t block_bytes(long blocks) { return static_cast<uint64_t>(blocks) * 512; }
 
 Writer failure_of(const std::string& id, Stage stage, int errnum) {
   Writer message(Type::Failed);
@@ -394,17 +376,12 @@ void Supervisor::reap() {
   signalfd_siginfo info;
   while (::read(signals_.get(), &info, sizeof info) > 0) {
   }
-  siginfo_t ended = {};
-  // Looked at before they are reaped: a zombie still tells what it moved.
-  while (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) {
-    pid_t pid = std::exchange(ended.si_pid, 0);
+  int status = 0;
+  struct rusage usage = {};
+  for (pid_t pid; (pid = ::wait4(-1, &status, WNOHANG, &usage)) > 0;) {
     auto program = std::find_if(programs_.begin(), programs_.end(),
                                 [&](const auto& candidate) { return candidate->pid == pid && !candidate->ended; });
-    DiskTraffic traffic = program != programs_.end() && is_own((*program)->owner) ? disk_traffic(pid) : DiskTraffic{};
-    int status = 0;
-    struct rusage usage = {};
-    ::wait4(pid, &status, 0, &usage);
-    if (program != programs_.end()) program_ended(**program, status, usage, traffic.read, traffic.written);
+    if (program != programs_.end()) program_ended(**program, status, usage);
     for (auto& petitioner : petitioners_)
       if (petitioner->pid == pid) petition_ended(*petitioner, status);
   }
@@ -412,8 +389,7 @@ void Supervisor::reap() {
   while (programs_.size() > kRememberedPrograms && programs_.front()->ended) programs_.erase(programs_.begin());
 }
 
-void Supervisor::program_ended(Program& program, int status, const struct rusage& usage, uint64_t disk_read,
-                               uint64_t disk_written) {
+void Supervisor::program_ended(Program& program, int status, const struct rusage& usage) {
   StartFailure failure;
   if (::read(program.report.get(), &failure, sizeof failure) == sizeof failure) {
     end_with(program, failure_of(program.id, failure.stage, failure.errnum));
@@ -425,9 +401,9 @@ void Supervisor::program_ended(Program& program, int status, const struct rusage
                           .number(microseconds(usage.ru_utime))
                           .number(microseconds(usage.ru_stime))
                           .number(static_cast<uint64_t>(usage.ru_maxrss))
-                          .number(layer_bytes())
-                          .number(disk_read)
-                          .number(disk_written));
+                          .number(mode_.contained ? 0 : layer_bytes())
+                          .number(block_bytes(usage.ru_inblock))
+                          .number(block_bytes(usage.ru_oublock)));
   }
   if (mode_.one_exec) ::_exit(0);
 }

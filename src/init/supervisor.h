@@ -20,6 +20,7 @@ struct Mode {
   bool one_exec = false;
   bool single_id = false;
   bool landlock = false;
+  bool contained = false;  // in a container of somebody else's: the root is no file system of the sandbox's own
   Filters filters;
 };
 
@@ -99,8 +100,7 @@ class Supervisor {
   void tell_of_ended();
 
   void reap();
-  void program_ended(Program& program, int status, const struct rusage& usage, uint64_t disk_read,
-                     uint64_t disk_written);
+  void program_ended(Program& program, int status, const struct rusage& usage);
   void petition_ended(Petitioner& petitioner, int status);
 
   void accept_petitioner();

@@ -1,0 +1,55 @@
+#include "runtime/docker/docker_runtime.h"
+
+#include "runtime/docker/engine_walls.h"
+#include "runtime/native/native_sandbox.h"
+
+namespace cove::docker {
+namespace {
+
+class EngineRuntime : public Runtime {
+ public:
+  EngineRuntime(std::string runtime, native::Places places, std::string state)
+      : runtime_(std::move(runtime)), walls_(std::move(places), std::move(state)) {}
+
+  Capabilities capabilities() const override { return engine_capabilities(runtime_); }
+
+  Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override {
+    return COVE_TRY(sandbox_of(COVE_TRY(walls_.raise(own(spec)))));
+  }
+
+  Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) override {
+    std::unique_ptr<native::NativeSandbox> sandbox = COVE_TRY(sandbox_of(COVE_TRY(walls_.adopt(own(spec)))));
+    COVE_TRY(sandbox->take_over());
+    return sandbox;
+  }
+
+  Result<ImageConfig> image(const std::string&, const std::string& name) override { return walls_.image(runtime_, name); }
+  Result<void> remove_files(const SandboxSpec& spec) override { return walls_.remove_files(spec.id); }
+  Result<void> sweep(const std::vector<std::string>& known) override { return walls_.sweep(known); }
+
+ private:
+  SandboxSpec own(SandboxSpec spec) const {
+    spec.runtime = runtime_;
+    return spec;
+  }
+
+  static Result<std::unique_ptr<native::NativeSandbox>> sandbox_of(native::Raised raised) {
+    return native::NativeSandbox::create(
+        {std::move(raised.spec), std::move(raised.holding), std::move(raised.hand), std::move(raised.control)});
+  }
+
+  std::string runtime_;
+  EngineWalls walls_;
+};
+
+}  // namespace
+
+Capabilities engine_capabilities(const std::string& runtime) {
+  return {.name = runtime, .pause = true, .update_limits = true, .adopt = true, .dial = true, .pty = true, .disk_limit = false, .own_images = true};
+}
+
+std::unique_ptr<Runtime> make_engine_runtime(const std::string& runtime, native::Places places, const std::string& state) {
+  return std::make_unique<EngineRuntime>(runtime, std::move(places), state);
+}
+
+}  // namespace cove::docker
