@@ -9,6 +9,7 @@
 #include "engine/environment.h"
 #include "image/catalogue.h"
 #include "engine/run_loop.h"
+#include "runtime/docker/docker_runtime.h"
 #include "runtime/native/native_runtime.h"
 #include "sys/own_folder.h"
 
@@ -16,17 +17,23 @@ namespace cove {
 namespace {
 
 // What an image says of itself, where no server has looked it up.
-Result<void> settle_image(RunRequest& request) {
+Result<ImageConfig> look_up_image(SandboxSpec& sandbox, Runtime& runtime) {
+  Capabilities can = runtime.capabilities();
+  if (can.own_images) return runtime.image(can.name, sandbox.image);
+  std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
+  Catalogue catalogue = COVE_TRY(read_catalogue(concat(state, "/server/", kServerImages)));
+  NamedImage found = COVE_TRY(find_image(catalogue, sandbox.image, ""));
+  sandbox.image = found.pinned();
+  return found.image->config;
+}
+
+Result<void> settle_image(RunRequest& request, Runtime& runtime) {
   SandboxSpec& sandbox = request.sandbox;
   if (is_host_image(sandbox.image)) {
     if (sandbox.user.empty()) sandbox.user = SandboxSpec().user;
     return {};
   }
-  std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
-  Catalogue catalogue = COVE_TRY(read_catalogue(concat(state, "/server/", kServerImages)));
-  NamedImage found = COVE_TRY(find_image(catalogue, sandbox.image, ""));
-  const ImageConfig& config = found.image->config;
-  sandbox.image = found.pinned();
+  const ImageConfig config = COVE_TRY(look_up_image(sandbox, runtime));
   sandbox.image_defaults = {config.env, config.entrypoint, config.cmd, config.cwd};
   if (sandbox.user.empty()) sandbox.user = user_of_image(config);
   if (request.exec.cwd.empty() && sandbox.workspace.access == Access::None) request.exec.cwd = config.cwd;
@@ -34,9 +41,9 @@ Result<void> settle_image(RunRequest& request) {
   return {};
 }
 
-Result<RunRequest> complete(const RunRequest& wanted) {
+Result<RunRequest> complete(const RunRequest& wanted, Runtime& runtime) {
   RunRequest request = wanted;
-  COVE_TRY(settle_image(request));
+  COVE_TRY(settle_image(request, runtime));
   if (request.sandbox.id.empty()) request.sandbox.id = make_id();
   if (request.exec.id.empty()) request.exec.id = make_id();
   request.sandbox.single_exec = true;
@@ -105,10 +112,17 @@ Result<std::vector<std::string>> command_of(const RunRequest& request, const Ima
   return fail(Error(Code::Invalid, "no command to run, and the image has none").hint("write it after the options: cove run -- COMMAND…"));
 }
 
+Result<std::unique_ptr<Runtime>> make_runtime(const std::string& name) {
+  native::Places places = COVE_TRY(native::find_places());
+  if (!is_engine_runtime(name)) return native::make_oci_runtime(std::move(places), name);
+  return docker::make_engine_runtime(name, std::move(places), COVE_TRY(sys::find_folder(sys::kStateFolder)));
+}
+
 Result<ExecResult> run_once(const RunRequest& wanted, const Warn& warn) {
-  RunRequest request = COVE_TRY(complete(wanted));
+  std::unique_ptr<Runtime> runtime = COVE_TRY(make_runtime(wanted.sandbox.runtime));
+  RunRequest request = COVE_TRY(complete(wanted, *runtime));
   Caller caller = COVE_TRY(Caller::create());
-  std::unique_ptr<Runtime> runtime = COVE_TRY(native::make_native_runtime(COVE_TRY(native::find_places())));
+  request.sandbox.runtime.clear();
   std::unique_ptr<Sandbox> sandbox = COVE_TRY(runtime->create(request.sandbox));
   for (const std::string& warning : sandbox->warnings()) warn(warning);
   Result<ExecResult> result = run_in(*sandbox, request, caller, warn);

@@ -18,9 +18,10 @@ namespace {
 
 using wire::Stage;
 
-bool join_groups(const std::vector<int>& fds) {
-  for (int fd : fds)
-    if (::write(fd, "0", 1) != 1) return false;
+bool join_groups(const ChildPlan& plan) {
+  const std::string self = plan.joins_by_number ? std::to_string(::getpid()) : "0";
+  for (int fd : plan.join_fds)
+    if (::write(fd, self.data(), self.size()) != static_cast<ssize_t>(self.size())) return false;
   return true;
 }
 
@@ -154,7 +155,7 @@ bool read_command(int from, wire::ExecRequest& request) {
 
 // The steps of the child, in order; returns the one that failed.
 Stage run_steps(const ChildPlan& plan, int& report) {
-  if (!join_groups(plan.join_fds)) return Stage::JoinGroup;
+  if (!join_groups(plan)) return Stage::JoinGroup;
   unblock_signals();
   int command = plan.command;
   if (::setsid() < 0 || !connect_stdio(plan) || !close_others(report, command)) return Stage::Terminal;

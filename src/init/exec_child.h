@@ -16,6 +16,7 @@ struct ChildPlan {
   wire::ExecRequest request;
   User user;
   std::vector<int> join_fds;  // control groups to move into first
+  bool joins_by_number = false;  // a process writes its own number there, not 0
   int stdio[3] = {-1, -1, -1};
   int terminal = -1;  // the slave end, instead of stdio
   int command = -1;   // where argv and env come from, later

@@ -38,6 +38,7 @@ constexpr size_t kProgramsPerTable = 300;
 constexpr int kMostPatience = 64;  // messages from inside in a burst; then one a millisecond
 constexpr int kClosedMilliseconds = 5;
 constexpr int kArmingMilliseconds = 2;
+constexpr uint64_t kHeldMilliseconds = 500;  // for the output of a far terminal to be moved
 
 UniqueFd open_signals() {
   sigset_t set;
@@ -60,12 +61,6 @@ Writer failure_of(const std::string& id, Stage stage, int errnum) {
   return message;
 }
 
-uint64_t layer_bytes() {
-  struct statfs info;
-  if (::statfs("/", &info) < 0) return 0;
-  return (info.f_blocks - info.f_bfree) * static_cast<uint64_t>(info.f_bsize);
-}
-
 std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
   std::vector<int> list;
   for (const UniqueFd& fd : fds) list.push_back(fd.get());
@@ -74,27 +69,41 @@ std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
 
 }  // namespace
 
+uint64_t layer_bytes() {
+  struct statfs info;
+  if (::statfs("/", &info) < 0) return 0;
+  return (info.f_blocks - info.f_bfree) * static_cast<uint64_t>(info.f_bsize);
+}
+
+uint64_t monotonic_milliseconds() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1'000'000;
+}
+
 Supervisor::Supervisor(UniqueFd control, UniqueFd listener, Mode mode)
     : control_(std::move(control)), listener_(std::move(listener)), mode_(mode), signals_(open_signals()) {}
 
 void Supervisor::run() {
   if (mode_.landlock && apply_landlock() < 0) ::_exit(3);
-  open_sudo_door();
+  if (!inner_) open_sudo_door();
   while (true) {
     bool open = door_is_open();
     std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0},
                                   {control_.get(), POLLIN, 0},
                                   {listener_.get(), POLLIN, 0},
-                                  {open ? sudo_door_.get() : -1, POLLIN, 0}};
+                                  {inner_ ? inner_.get() : open ? sudo_door_.get() : -1, POLLIN, 0}};
     for (const auto& petitioner : petitioners_) polled.push_back({open ? petitioner->socket.get() : -1, POLLIN, 0});
     add_hungry(polled);
     if (untold_) polled[1].events |= POLLOUT;
-    int ready = ::poll(polled.data(), polled.size(), arming_ ? kArmingMilliseconds : open ? -1 : kClosedMilliseconds);
+    int patience = arming_ ? kArmingMilliseconds : !open ? kClosedMilliseconds : needs_turns() ? kTurnMilliseconds : -1;
+    int ready = ::poll(polled.data(), polled.size(), patience);
     if (ready > 0)
       serve(polled);
     else if (ready < 0 && errno != EINTR)
       ::_exit(4);  // never a busy loop outside the limits
     if (arming_) look_for_waiting();
+    if (needs_turns()) take_turn();
   }
 }
 
@@ -108,14 +117,13 @@ void Supervisor::serve(const std::vector<pollfd>& polled) {
   for (size_t i = 0; i < known && 4 + i < polled.size(); ++i)
     if (polled[4 + i].revents) --patience_left_, take_petition(*petitioners_[i]);
   forget_closed_petitioners();
+  if (polled[3].revents && inner_) return take_inner_messages();
   if (polled[3].revents) --patience_left_, accept_petitioner();
 }
 
 bool Supervisor::door_is_open() {
   if (patience_left_ > 0) return true;
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  uint64_t milliseconds = static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1'000'000;
+  uint64_t milliseconds = monotonic_milliseconds();
   uint64_t earned = std::min<uint64_t>(milliseconds - patience_since_, kMostPatience);
   if (earned == 0) return false;
   patience_left_ = static_cast<int>(earned);
@@ -186,28 +194,45 @@ void Supervisor::handle(sys::Message message) {
 
 void Supervisor::handle_exec(Reader& in, std::vector<UniqueFd> fds) {
   uint64_t flags = in.number();
+  const bool in_file = (flags & wire::kExecInMemfd) != 0;
+  Forwarded exec{{}, flags, std::string(in.rest()), {}, {}};
+  if (inner_ && in_file && !fds.empty()) exec.file.reset(::fcntl(fds.front().get(), F_DUPFD_CLOEXEC, 3));
   wire::ExecRequest request;
-  if (!read_request(in, (flags & wire::kExecInMemfd) != 0, fds, request))
-    return failed(request.id, Stage::Request, EINVAL);
-  start(std::move(request), flags, std::move(fds));
+  if (!read_request(in, in_file, fds, request)) return failed(request.id, Stage::Request, EINVAL);
+  if (!inner_) return start(std::move(request), flags, std::move(fds));
+  exec.request = std::move(request);
+  exec.fds = std::move(fds);
+  pass_on(std::move(exec));
+}
+
+// What of an exec's descriptors is kept for a later server; the streams stay, and what follows them.
+bool Supervisor::take_streams(Program& program, uint64_t flags, std::vector<UniqueFd>& fds) {
+  const bool pty = (flags & wire::kExecPty) != 0;
+  const size_t first = (flags & wire::kExecNoInput) != 0 ? 1 : 0;  // of the three that is given
+  const size_t stdio = pty ? 0 : 3 - first;
+  const size_t kept = !pty && (flags & wire::kExecKeepPipes) ? stdio : 0;
+  if (fds.size() < stdio + kept) return false;
+  for (size_t i = 0; i < kept; ++i) {
+    UniqueFd& end = fds[stdio + i];
+    first + i == 0 ? program.kept_input = std::move(end) : program.kept.emplace_back(std::move(end));
+  }
+  fds.erase(fds.begin() + static_cast<std::ptrdiff_t>(stdio), fds.begin() + static_cast<std::ptrdiff_t>(stdio + kept));
+  return true;
 }
 
 void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<UniqueFd> fds) {
   const bool pty = (flags & wire::kExecPty) != 0;
   const size_t first = (flags & wire::kExecNoInput) != 0 ? 1 : 0;  // of the three that is given
   const size_t stdio = pty ? 0 : 3 - first;
-  const size_t kept = !pty && (flags & wire::kExecKeepPipes) ? stdio : 0;
-  if (fds.size() < stdio + kept) return failed(request.id, Stage::Request, EBADF);
   auto program = std::make_unique<Program>();
-  for (size_t i = 0; i < kept; ++i) {
-    UniqueFd& end = fds[stdio + i];
-    first + i == 0 ? program->kept_input = std::move(end) : program->kept.emplace_back(std::move(end));
-  }
-  fds.erase(fds.begin() + static_cast<std::ptrdiff_t>(stdio), fds.begin() + static_cast<std::ptrdiff_t>(stdio + kept));
+  if (!take_streams(*program, flags, fds)) return failed(request.id, Stage::Request, EBADF);
   ChildPlan plan;
   if (!find_user(request.user, plan.user)) return failed(request.id, Stage::User, ENOENT);
   UniqueFd slave;
   if (pty && !open_terminal(request, plan.user, *program, slave)) return failed(request.id, Stage::Terminal, errno);
+  const bool far = pty && (flags & wire::kExecFarTerminal) != 0;
+  if (far && (fds.empty() || !start_pump(*program, fds[0].get()))) return failed(request.id, Stage::Terminal, errno);
+  if (far) fds.clear();
   if ((flags & wire::kExecFeed) && !pty && first == 0 && !prepare_feeding(*program, fds[0]))
     return failed(request.id, Stage::Request, errno);
   plan.terminal = slave.get();
@@ -222,6 +247,7 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   program->group = plan.request.group;
   program->rlimits = plan.request.rlimits;
   program->owner = plan.user;
+  if (mode_.inner && !enter_groups(*program, plan)) return failed(program->id, Stage::JoinGroup, errno);
   if (flags & wire::kExecWaits) {
     program->script = plan.request.argv.back();
     if (!put_pipe_for_script(*program)) return failed(program->id, Stage::Request, errno);
@@ -238,9 +264,9 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   program->pid = start_child(plan, program->report);
   if (program->pid < 0) return failed(program->id, Stage::Fork, errno);
   for (size_t i = stdio; i < fds.size(); ++i) program->join_fds.push_back(std::move(fds[i]));
-  if (pty)
+  if (pty || mode_.inner)
     tell(Writer(Type::Started).text(program->id).number(static_cast<uint64_t>(program->pid)),
-         {program->terminal.get()});
+         mode_.inner ? std::vector<int>() : std::vector<int>{program->terminal.get()});
   if (program->code) tell(Writer(Type::Waiting).text(program->id));
   programs_.push_back(std::move(program));
 }
@@ -266,6 +292,12 @@ void Supervisor::handle_signal(Reader& in) {
   auto target = static_cast<wire::Target>(in.number());
   Program* program = find(id);
   if (!in.done() || !program || program->ended || number < 1 || number >= NSIG) return;
+  if (inner_) {
+    send(inner_.get(), Writer(Type::Signal).text(id).number(static_cast<uint64_t>(number)).number(static_cast<uint64_t>(target)));
+    return;
+  }
+  if (target == wire::Target::Everything && mode_.inner) return groups_.kill(id);
+  if (program->pid <= 0) return;
   // A program that has just been forked has no group of its own yet.
   if (target == wire::Target::Process || ::kill(-program->pid, number) < 0) ::kill(program->pid, number);
 }
@@ -277,6 +309,8 @@ void Supervisor::handle_resize(Reader& in) {
   size.ws_col = static_cast<unsigned short>(in.number());
   Program* program = find(id);
   if (in.done() && program && program->terminal) ::ioctl(program->terminal.get(), TIOCSWINSZ, &size);
+  if (in.done() && program && inner_)
+    send(inner_.get(), Writer(Type::Resize).text(id).number(size.ws_row).number(size.ws_col));
 }
 
 void Supervisor::handle_view(Reader& in, std::vector<UniqueFd> fds) {
@@ -305,6 +339,7 @@ void Supervisor::handle_dial(Reader& in) {
   uint64_t token = in.number();
   uint64_t port = in.number();
   if (!in.done() || port < 1 || port > 65535) return;
+  if (inner_) return tell(Writer(Type::Dialed).number(token).number(EOPNOTSUPP));
   // Without waiting: a listener inside may have a full queue on purpose.
   UniqueFd connection(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in address = {};
@@ -384,6 +419,7 @@ void Supervisor::reap() {
     if (program != programs_.end()) program_ended(**program, status, usage);
     for (auto& petitioner : petitioners_)
       if (petitioner->pid == pid) petition_ended(*petitioner, status);
+    pump_ended(pid);
   }
   // Ended programs are remembered for a server that comes later, the oldest forgotten first.
   while (programs_.size() > kRememberedPrograms && programs_.front()->ended) programs_.erase(programs_.begin());
@@ -392,32 +428,37 @@ void Supervisor::reap() {
 void Supervisor::program_ended(Program& program, int status, const struct rusage& usage) {
   StartFailure failure;
   if (::read(program.report.get(), &failure, sizeof failure) == sizeof failure) {
-    end_with(program, failure_of(program.id, failure.stage, failure.errnum));
+    end_with(program, failure_of(program.id, failure.stage, failure.errnum).data());
   } else {
-    program.figures = take_figures(program.pid);
-    end_with(program, Writer(Type::Exited)
-                          .text(program.id)
-                          .number(static_cast<uint64_t>(status))
-                          .number(microseconds(usage.ru_utime))
-                          .number(microseconds(usage.ru_stime))
-                          .number(static_cast<uint64_t>(usage.ru_maxrss))
-                          .number(mode_.contained ? 0 : layer_bytes())
-                          .number(block_bytes(usage.ru_inblock))
-                          .number(block_bytes(usage.ru_oublock)));
+    if (!mode_.inner) program.figures = take_figures(program.pid);
+    Writer word(Type::Exited);
+    word.text(program.id).number(static_cast<uint64_t>(status)).number(microseconds(usage.ru_utime));
+    word.number(microseconds(usage.ru_stime)).number(static_cast<uint64_t>(usage.ru_maxrss)).number(mode_.contained ? 0 : layer_bytes());
+    word.number(block_bytes(usage.ru_inblock)).number(block_bytes(usage.ru_oublock)).number(program.memory_kills);
+    // Whoever hears of its end has all that it wrote.
+    if (program.pump > 0) {
+      program.last_word = word.data();
+      program.held_until = monotonic_milliseconds() + kHeldMilliseconds;
+      program.pid = -1;
+      return;
+    }
+    end_with(program, word.data());
   }
   if (mode_.one_exec) ::_exit(0);
 }
 
-void Supervisor::end_with(Program& program, const Writer& word) {
+void Supervisor::end_with(Program& program, std::string word) {
   program.ended = true;
-  program.last_word = word.data();
-  program.told = control_ && send(control_.get(), word, numbers(program.figures));
+  program.last_word = std::move(word);
+  program.told =
+      control_ && sys::send_message(control_.get(), program.last_word, numbers(program.figures), MSG_DONTWAIT).has_value();
   untold_ = untold_ || (control_ && !program.told);
   program.report.reset();
   program.join_fds.clear();
   program.code.reset();
   program.food.reset();
   program.mouth.reset();
+  if (mode_.inner) groups_.remove(program.id);
   if (!program.script.empty()) ::unlink(std::exchange(program.script, {}).c_str());
 }
 

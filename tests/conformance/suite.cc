@@ -255,7 +255,6 @@ time.sleep(60)
 }
 
 TEST_P(Conformance, HoldsTheDiskLimit) {
-  if (!runtime().capabilities().disk_limit) GTEST_SKIP() << "this runtime cannot limit the disk on every machine";
   SandboxSpec small = spec();
   small.limits.disk.name(32 * kMiB);
   Ran ran = run(sandbox(small),

@@ -50,6 +50,7 @@ class EngineSandboxes : public testing::Test {
   static json order(json more = json::object()) {
     more.emplace("runtime", "podman");
     more.emplace("image", ContainerEngine::kImage);
+    more.emplace("user", "user");
     return more;
   }
   std::string make(const json& more = json::object()) {

@@ -1,6 +1,9 @@
 #include "runtime/docker/docker_runtime.h"
 
+#include "base/text.h"
+#include "runtime/docker/engine_socket.h"
 #include "runtime/docker/engine_walls.h"
+#include "runtime/native/capabilities.h"
 #include "runtime/native/native_sandbox.h"
 
 namespace cove::docker {
@@ -11,7 +14,7 @@ class EngineRuntime : public Runtime {
   EngineRuntime(std::string runtime, native::Places places, std::string state)
       : runtime_(std::move(runtime)), walls_(std::move(places), std::move(state)) {}
 
-  Capabilities capabilities() const override { return engine_capabilities(runtime_); }
+  Capabilities capabilities() const override { return native::runtime_capabilities(runtime_, native::ControlGroups::Usable); }
 
   Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override {
     return COVE_TRY(sandbox_of(COVE_TRY(walls_.raise(own(spec)))));
@@ -44,8 +47,24 @@ class EngineRuntime : public Runtime {
 
 }  // namespace
 
-Capabilities engine_capabilities(const std::string& runtime) {
-  return {.name = runtime, .pause = true, .update_limits = true, .adopt = true, .dial = true, .pty = true, .disk_limit = false, .own_images = true};
+RuntimeFact examine(const std::string& runtime) {
+  RuntimeFact fact{.name = runtime, .title = find_runtime_kind(runtime)->title};
+  Result<EngineFacts> engine = [&]() -> Result<EngineFacts> {
+    Engine found(COVE_TRY(find_engine_socket(runtime)));
+    fact.program = found.socket();
+    EngineFacts facts = COVE_TRY(found.facts());
+    COVE_TRY(check_kind(facts, runtime, found.socket()));
+    return facts;
+  }();
+  fact.available = engine.has_value();
+  if (engine) {
+    fact.version = concat(std::string_view(engine->title()), " ", engine->version);
+    fact.remedy = age_warning(*engine);
+  } else {
+    fact.problem = engine.error().message();
+    fact.remedy = engine.error().hint();
+  }
+  return fact;
 }
 
 std::unique_ptr<Runtime> make_engine_runtime(const std::string& runtime, native::Places places, const std::string& state) {

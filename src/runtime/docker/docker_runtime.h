@@ -8,8 +8,8 @@
 
 namespace cove::docker {
 
-// What sandboxes in an engine's containers can do.
-Capabilities engine_capabilities(const std::string& runtime);
+// Whether the engine of that runtime ("docker" or "podman") can be used, and which it is.
+RuntimeFact examine(const std::string& runtime);
 
 // Sandboxes in containers of a Docker or Podman engine, made by this very process. `runtime`: "docker" or "podman"; `state`: the
 // state folder, by which it knows its own containers.

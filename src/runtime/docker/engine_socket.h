@@ -8,9 +8,6 @@
 
 namespace cove::docker {
 
-// Whether sandboxes of that runtime are an engine's containers.
-inline bool is_engine_runtime(const std::string& runtime) { return runtime == "docker" || runtime == "podman"; }
-
 // A variable of the environment; empty where it is not set.
 using Variable = std::function<std::string(const char*)>;
 std::string variable(const char* name);

@@ -19,19 +19,21 @@ class LocalHand : public Hand {
     SandboxSpec spec;
     std::unique_ptr<Layer> layer;        // null where none was found
     std::unique_ptr<sys::Cgroup> group;  // null where the machine has none for us
+    bool exec_groups = true;             // execs can have groups in it
     std::optional<Builder> builder;      // none after adoption, or once a long-lived sandbox stands
     UniqueFd process_1;                  // Lifetime::Long: its pidfd, once the walls stand
     std::string socket_path;             // Lifetime::Long: where process 1 takes servers
     UniqueFd id_lock;
     UniqueFd image_hold;
     std::function<void()> idle_work;  // done while the sandbox comes down
+    std::function<void()> after_end;  // when nothing of it runs any more
   };
   explicit LocalHand(Parts parts) : parts_(std::move(parts)) {}
   ~LocalHand() override;
 
   Result<void> ready() override;
   SandboxEnded how_it_ended() override;
-  bool has_groups() const override { return parts_.group != nullptr; }
+  bool has_groups() const override { return parts_.group != nullptr && parts_.exec_groups; }
   Result<ExecGroup> take_exec_group() override;
   void make_spare() override;
   Result<std::unique_ptr<sys::Cgroup>> adopt_exec_group(const std::string& name) override;

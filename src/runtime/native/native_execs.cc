@@ -11,6 +11,7 @@
 
 #include "base/id.h"
 #include "base/text.h"
+#include "model/runtime_kind.h"
 #include "runtime/native/exec_failure.h"
 #include "runtime/native/figures.h"
 #include "runtime/native/native_sandbox.h"
@@ -228,6 +229,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   uint64_t layer = in.number();
   uint64_t disk_read = in.number();
   uint64_t disk_written = in.number();
+  end.oom_kills = in.number();
   auto found = execs_.find(end.exec_id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
   end.figures = read_figures(figures);
@@ -244,6 +246,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
     end.usage.cpu_user_ms = user_us / 1000;
     end.usage.cpu_system_ms = system_us / 1000;
     end.usage.memory_peak_bytes = peak_kib * 1024;
+    end.usage.processes_peak = 1;  // at least
   }
   uint64_t before = std::exchange(layer_bytes_, layer_usage(layer));
   end.usage.disk_written_bytes = layer_bytes_ - std::min(before, layer_bytes_);
@@ -296,7 +299,8 @@ Result<void> NativeSandbox::kill(const std::string& exec_id) {
     return parts_.hand->kill_exec_group(found->second.group_name);
   }
   if (parts_.spec.single_exec) return parts_.hand->kill(), Result<void>();
-  return signal(exec_id, SIGKILL, SignalReach::Group);
+  if (!has_own_kernel(parts_.spec.runtime)) return signal(exec_id, SIGKILL, SignalReach::Group);
+  return send(Writer(Type::Signal).text(exec_id).number(SIGKILL).number(static_cast<uint64_t>(wire::Target::Everything)));
 }
 
 Result<Stats> NativeSandbox::stats() {

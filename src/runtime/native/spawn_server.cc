@@ -17,7 +17,8 @@
 
 #include "base/text.h"
 #include "image/reference.h"
-#include "runtime/docker/engine_socket.h"
+#include "model/runtime_kind.h"
+#include "runtime/docker/docker_runtime.h"
 #include "runtime/native/error_report.h"
 #include "sys/cgroup_mounts.h"
 #include "sys/file.h"
@@ -223,6 +224,8 @@ Result<void> SpawnServer::answer(Type type, uint64_t token, Reader& in, std::vec
       return sweep_images(token, in);
     case Type::EngineImage:
       return engine_image(token, in);
+    case Type::ExamineEngine:
+      return examine_engine(token, in);
     default:
       return fail(Code::Invalid, "cove-spawn does not know this request");
   }
@@ -267,7 +270,7 @@ Result<void> SpawnServer::create(uint64_t token, Reader& in, std::vector<UniqueF
   SandboxSpec spec = COVE_TRY(spawn::decode_spec(in));
   if (hands_.contains(spec.id)) return fail(Code::Exists, concat("sandbox ", spec.id, " exists already"));
   UniqueFd folder = COVE_TRY_NOTE("show the workspace", open_workspace(spec.workspace, fds.empty() ? -1 : fds[0].get()));
-  if (docker::is_engine_runtime(spec.runtime)) {
+  if (is_engine_runtime(spec.runtime)) {
     spec.workspace.mount = folder.get();
     return create_in_engine(token, std::move(spec));
   }
@@ -294,7 +297,7 @@ Result<void> SpawnServer::create_in_engine(uint64_t token, SandboxSpec spec) {
 Result<void> SpawnServer::adopt(uint64_t token, Reader& in) {
   SandboxSpec spec = COVE_TRY(spawn::decode_spec(in));
   hands_.erase(spec.id);
-  const bool in_engine = docker::is_engine_runtime(spec.runtime);
+  const bool in_engine = is_engine_runtime(spec.runtime);
   return raised(token, COVE_TRY(in_engine ? engine_walls_.adopt(spec) : walls_.adopt(spec)));
 }
 
@@ -312,7 +315,7 @@ Result<void> SpawnServer::remove_files(uint64_t token, Reader& in) {
   std::string id = in.text();
   std::string runtime = in.text();
   if (!in.done() || !spawn::is_sandbox_id(id)) return fail(Code::Invalid, "the id of the sandbox makes no sense");
-  if (docker::is_engine_runtime(runtime))
+  if (is_engine_runtime(runtime))
     return do_aside(token, [&]() -> Result<Writer> {
       COVE_TRY(engine_walls_.remove_files(id));
       return Writer();
@@ -527,10 +530,21 @@ void SpawnServer::take_whole_answer(const Aside& aside) {
 
 // --- images ------------------------------------------------------------------------------------------------------------
 
+Result<void> SpawnServer::examine_engine(uint64_t token, Reader& in) {
+  std::string runtime = in.text();
+  if (!in.done() || !is_engine_runtime(runtime)) return fail(Code::Invalid, "the runtime is no engine's");
+  return do_aside(token, [&]() -> Result<Writer> {
+    RuntimeFact fact = docker::examine(runtime);
+    Writer rest;
+    rest.text(fact.title).number(fact.available ? 1 : 0).text(fact.version).text(fact.program).text(fact.problem).text(fact.remedy);
+    return rest;
+  });
+}
+
 Result<void> SpawnServer::engine_image(uint64_t token, Reader& in) {
   std::string runtime = in.text();
   std::string name = in.text();
-  if (!in.done() || !docker::is_engine_runtime(runtime)) return fail(Code::Invalid, "the runtime has no images of its own");
+  if (!in.done() || !is_engine_runtime(runtime)) return fail(Code::Invalid, "the runtime has no images of its own");
   return do_aside(token, [&]() -> Result<Writer> {
     Writer rest;
     spawn::encode(rest, COVE_TRY(engine_walls_.image(runtime, name)));

@@ -12,7 +12,9 @@ test('it is alive and ready', async () => {
 
 test('it tells of its machine, settings, images and languages', async () => {
   const { json: machine } = await api.call('getMachine', { expect: 200 });
-  assert.ok(machine.runtimes.includes('native'));
+  const native = machine.runtimes.find((runtime) => runtime.name === 'native');
+  assert.ok(native.available && native.default && native.capabilities.pause);
+  for (const runtime of machine.runtimes) assert.ok(runtime.available || (runtime.problem && runtime.remedy), runtime.name);
   assert.ok(machine.capacity.memory > 0 && machine.capacity.cpus > 0);
   const { json: config } = await api.call('getConfig', { expect: 200 });
   const names = config.settings.map((setting) => setting.name);
