@@ -92,6 +92,8 @@ std::string container_name(const std::string& sandbox_id) { return concat("cove-
 
 Json container_order(const ContainerPlan& plan) {
   const SandboxSpec& spec = plan.spec;
+  Json labels = {{kSandboxLabel, spec.id}, {kStateLabel, plan.state}};
+  if (plan.disk > 0) labels[kDiskLabel] = concat(plan.disk);
   return {{"Image", spec.image},
           {"Hostname", spec.name.empty() ? native::kDefaultHostname : spec.name},
           {"User", "0:0"},
@@ -103,7 +105,7 @@ Json container_order(const ContainerPlan& plan) {
           {"OpenStdin", false},
           {"StopSignal", "SIGKILL"},
           {"Healthcheck", {{"Test", {"NONE"}}}},
-          {"Labels", {{kSandboxLabel, spec.id}, {kStateLabel, plan.state}}},
+          {"Labels", std::move(labels)},
           {"HostConfig", host_config(plan)}};
 }
 

@@ -14,6 +14,8 @@ namespace cove::docker {
 // The labels of what is ours. Nothing without both is ever changed or removed.
 inline constexpr const char* kSandboxLabel = "cove.sandbox";  // the sandbox's id
 inline constexpr const char* kStateLabel = "cove.state";      // the state folder of the Cove that made it
+// For later starts: the bytes that the engine holds its disk to.
+inline constexpr const char* kDiskLabel = "cove.disk";
 
 // Where things of Cove's are in a container.
 inline constexpr const char* kInitInside = "/.cove/init";

@@ -123,7 +123,10 @@ Result<std::vector<Container>> Engine::list(const std::vector<std::string>& labe
   std::string filters = percent_encode(client::dump(Json{{"label", labels}}));
   Json listed = COVE_TRY_NOTE("list the containers", ask("GET", concat("/containers/json?all=true&filters=", filters)));
   std::vector<Container> found;
-  for (const Json& each : listed) found.push_back({text_of(each, "Id"), text_of(field(each, "Labels"), kSandboxLabel)});
+  for (const Json& each : listed) {
+    const Json& labels = field(each, "Labels");
+    found.push_back({text_of(each, "Id"), text_of(labels, kSandboxLabel), !text_of(labels, kDiskLabel).empty()});
+  }
   return found;
 }
 

@@ -16,6 +16,7 @@ using client::Json;
 struct Container {
   std::string id;
   std::string sandbox;  // the label
+  bool sized = false;   // the engine holds its disk limit
 };
 
 // A Docker or Podman engine of this machine, over its Unix socket. Each call is a connection of its own; blocking. An answer of

@@ -139,8 +139,9 @@ struct EngineWalls::Raising {
       standing.sized = sized.has_value();
       if (sized || !is_about_size(sized.error())) return sized;
       plan.disk = 0;
+      native::Holding refused;
+      COVE_TRY(hold_disk(refused, spec(), false));
     }
-    COVE_TRY(hold_disk(standing.holding, spec(), false));
     return engine.create(name, container_order(plan));
   }
 
@@ -155,6 +156,7 @@ struct EngineWalls::Raising {
     OwnContainers own(walls.state_);
     OwnContainers::Found found = COVE_TRY(own.find(spec().id));
     engine = std::move(found.engine);
+    standing.sized = found.sized;
     COVE_TRY(engine.stop(found.id));  // nobody answers in it, if it runs
     Limits limits = spec().limits;
     limits.cpus.named = limits.memory.named = limits.processes.named = true;
@@ -173,12 +175,16 @@ struct EngineWalls::Raising {
     return {};
   }
 
+  Result<void> settle(const std::string& container) {
+    COVE_TRY(hold_disk(standing.holding, spec(), standing.sized));
+    return start(container);
+  }
+
   Result<Standing> run() {
     COVE_TRY(hold());
     std::string container = COVE_TRY(spec().restarted ? find_again() : explain(create()));
-    if (standing.sized) COVE_TRY(hold_disk(standing.holding, spec(), true));
     crash_point("spawn.create.container");
-    Result<void> started = start(container);
+    Result<void> started = settle(container);
     ::unlink(rising.door_path.c_str());
     if (started) return std::move(standing);
     static_cast<void>(spec().restarted ? engine.stop(container) : engine.remove(container));

@@ -38,7 +38,7 @@ Result<OwnContainers::Found> OwnContainers::find(const std::string& sandbox_id) 
   for (const std::string& socket : engines()) {
     Engine engine(socket);
     Result<std::vector<Container>> found = engine.list({label(), label_of(kSandboxLabel, sandbox_id)});
-    if (found && !found->empty()) return Found{std::move(engine), found->front().id};
+    if (found && !found->empty()) return Found{std::move(engine), found->front().id, found->front().sized};
     if (!found) last = found.error();
   }
   return fail(std::move(last));

@@ -23,6 +23,7 @@ class OwnContainers {
   struct Found {
     Engine engine;
     std::string id;
+    bool sized = false;
   };
   // The container of a sandbox; NotFound where no engine has one.
   Result<Found> find(const std::string& sandbox_id) const;
