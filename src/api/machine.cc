@@ -19,9 +19,16 @@ Document capacity_json(const Config& config) {
   return {{"cpus", maxima.cpus}, {"memory", maxima.memory}, {"disk", disk_of(config.server_folder)}};
 }
 
-// What the server adds to what was found out about a runtime.
+// What the server adds to what was found out about a runtime, with fewer rights than sandboxes are made with.
 void complete_runtime(Document& runtime, live::Engine& engine) {
   std::string name = runtime.value("name", "");
+  if (Result<RuntimeFact> fact = engine.examine(name)) {
+    runtime["available"] = fact->available;
+    runtime["version"] = fact->version;
+    runtime["program"] = fact->program;
+    runtime["problem"] = fact->problem;
+    runtime["remedy"] = fact->remedy;
+  }
   Capabilities can = engine.capabilities(name);
   runtime["default"] = name == engine.config().runtime;
   runtime["capabilities"] = {{"pause", can.pause},       {"update_limits", can.update_limits},

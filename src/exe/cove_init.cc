@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "init/door.h"
 #include "init/exec_child.h"
 #include "init/fences.h"
 #include "init/protocol.h"
@@ -58,6 +59,14 @@ int run_inner(init::Mode mode, const char* processes, const char* memory) {
   supervisor.run();
 }
 
+// In an engine's container it has nothing but what it is given at the door, which is returned.
+int come_in(const char* path) {
+  ::syscall(SYS_close_range, wire::kControlFd, ~0u, 0);
+  unsigned user = 0;
+  const int door = init::enter_by_door(path, user);
+  return door >= 0 && init::add_user(user) == 0 ? door : -1;
+}
+
 }  // namespace
 
 // Process 1 of a sandbox: cove-init VERSION MODE …, as protocol.h says, with the descriptors that it names.
@@ -69,16 +78,21 @@ int main(int argc, char** argv) {
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   init::Mode mode = parse_mode(argv[2]);
   if (mode.inner) return argc == 5 ? run_inner(mode, argv[3], argv[4]) : 2;
+  mode.contained = argc == 4;
+  const int door = mode.contained ? come_in(argv[3]) : -1;
+  if (mode.contained && door < 0) return 2;
   const bool outer = std::strchr(argv[2], wire::kModeOuter) != nullptr;
   UniqueFd listener(mode.one_run ? -1 : wire::kListenFd);
   UniqueFd inner(outer ? wire::kInnerFd : -1);
   // An OCI runtime passes one more: this program itself.
-  if (!outer) ::syscall(SYS_close_range, mode.one_run ? wire::kListenFd : wire::kLockFd + 1, init::kLastFd, 0);
+  if (!outer && !mode.contained) ::syscall(SYS_close_range, mode.one_run ? wire::kListenFd : wire::kLockFd + 1, init::kLastFd, 0);
   // While the walls rise.
   if (init::limit_bounding_set(init::root_capabilities()) < 0) return 2;
   if (!mode.single_id && init::put_up_filters(mode.filters) < 0) return 2;
-  if (!wait_for_walls()) return 2;
+  // An engine's walls stand before it starts anything.
+  if (!mode.contained && !wait_for_walls()) return 2;
   if (::chdir("/") < 0 || !lead_nowhere()) return 2;
+  if (mode.contained) init::close_door(door);
   init::Supervisor supervisor(UniqueFd(wire::kControlFd), std::move(listener), mode);
   if (outer) supervisor.run_programs_at(std::move(inner));
   supervisor.run();

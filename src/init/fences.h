@@ -37,7 +37,9 @@ uint64_t unpack_capabilities();
 int apply_unpack_filter();
 
 // The second fence, for this process and all it starts: no device nodes, no mounting of any kind, no tracing, and (from
-// ABI 6 on) no signals and no abstract sockets beyond the sandbox. 0 also where the kernel has no Landlock.
+// ABI 6 on) no signals and no abstract sockets beyond the sandbox. 0 also where there is no Landlock.
 int apply_landlock();
+// The version of its interface; 0 where the kernel has none, or a filter around this process lets nobody use it.
+int landlock_abi();
 
 }  // namespace cove::init

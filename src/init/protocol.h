@@ -230,7 +230,7 @@ inline constexpr int kLockFd = 6;     // there too: holds the sandbox's range of
 
 inline constexpr int kInnerFd = 7;    // with kModeOuter: the channel to process 1 of the other kernel
 
-// Process 1's arguments: cove-init VERSION MODE, with letters of MODE:
+// Process 1's arguments: cove-init VERSION MODE [DOOR], with letters of MODE:
 inline constexpr char kModeOneRun = 'o';    // ends when the channel closes
 inline constexpr char kModeOneExec = 'x';   // ends with its first program
 inline constexpr char kModeNesting = 'n';   // namespaces may be made inside
@@ -244,6 +244,12 @@ inline constexpr char kModeOuter = 'k';
 // In that kernel: cove-init VERSION MODE PROCESSES MEMORY (bytes; 0: no bound). The channel is its standard input. Nothing
 // it sends can have descriptors.
 inline constexpr char kModeInner = 'g';
+
+// Where a container engine starts process 1, it inherits nothing: it connects to the socket at the path DOOR and is sent
+// this word and the id that `user` is to have where the image has none; beside it its channel and, if a next server may come,
+// the listening socket. It answers with the version of Landlock's interface that it found, 0 for none.
+inline constexpr std::string_view kDoorWord = "come in";
+inline constexpr uint64_t kDoorUser = 1000;
 
 // The address at which sudo inside asks process 1: abstract, in the sandbox's own network namespace.
 inline constexpr std::string_view kSudoAddress{"\0cove/sudo", 10};

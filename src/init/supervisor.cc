@@ -51,26 +51,8 @@ uint64_t microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
 }
 
-// What a process that has ended, and the children it waited for, moved from and to disks.
-struct DiskTraffic {
-  unsigned long long read = 0;
-  unsigned long long written = 0;
-};
-// Process 1 has no power to look at the processes of others.
-bool is_own(const User& user) { return user.uid == ::getuid(); }
-
-DiskTraffic disk_traffic(pid_t pid) {
-  char path[32];
-  std::snprintf(path, sizeof path, "/proc/%d/io", pid);
-  UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
-  char text[512] = {};
-  DiskTraffic traffic;
-  if (!fd || ::read(fd.get(), text, sizeof text - 1) <= 0) return traffic;
-  if (const char* line = std::strstr(text, "read_bytes: ")) std::sscanf(line, "read_bytes: %llu", &traffic.read);
-  if (const char* line = std::strstr(text, "\nwrite_bytes: "))
-    std::sscanf(line, "\nwrite_bytes: %llu", &traffic.written);
-  return traffic;
-}
+// What a process that has ended, and the children it waited for, moved from and to disks: the kernel counts in blocks of 512.
+uint64_t block_bytes(long blocks) { return static_cast<uint64_t>(blocks) * 512; }
 
 UniqueFd open_slave(int master) {
   int unlock = 0;
@@ -443,23 +425,18 @@ void Supervisor::reap() {
   signalfd_siginfo info;
   while (::read(signals_.get(), &info, sizeof info) > 0) {
   }
-  siginfo_t ended = {};
-  // Looked at before they are reaped: a zombie still tells what it moved.
-  while (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) {
-    pid_t pid = std::exchange(ended.si_pid, 0);
+  int status = 0;
+  struct rusage usage = {};
+  for (pid_t pid; (pid = ::wait4(-1, &status, WNOHANG, &usage)) > 0;) {
     auto program = std::find_if(programs_.begin(), programs_.end(),
                                 [&](const auto& candidate) { return candidate->pid == pid && !candidate->ended; });
-    DiskTraffic traffic = program != programs_.end() && is_own((*program)->owner) ? disk_traffic(pid) : DiskTraffic{};
-    int status = 0;
-    struct rusage usage = {};
-    ::wait4(pid, &status, 0, &usage);
     if (program != programs_.end()) {
       Spent& spent = (*program)->spent;
       spent.user_us += microseconds(usage.ru_utime);
       spent.system_us += microseconds(usage.ru_stime);
       spent.peak_kib = std::max(spent.peak_kib, static_cast<uint64_t>(usage.ru_maxrss));
-      spent.disk_read += traffic.read;
-      spent.disk_written += traffic.written;
+      spent.disk_read += block_bytes(usage.ru_inblock);
+      spent.disk_written += block_bytes(usage.ru_oublock);
       program_ended(**program, status);
     }
     for (auto& petitioner : petitioners_)
@@ -484,7 +461,7 @@ void Supervisor::program_ended(Program& program, int status) {
   if (mode_.one_exec && program.ended) ::_exit(0);
 }
 
-Writer Supervisor::exit_of(const Program& program, int status, Step step) {
+Writer Supervisor::exit_of(const Program& program, int status, Step step) const {
   const Spent& spent = program.spent;
   Writer message(Type::Exited);
   message.text(program.id)
@@ -492,7 +469,7 @@ Writer Supervisor::exit_of(const Program& program, int status, Step step) {
       .number(spent.user_us)
       .number(spent.system_us)
       .number(spent.peak_kib)
-      .number(layer_bytes())
+      .number(mode_.contained ? 0 : layer_bytes())
       .number(spent.disk_read)
       .number(spent.disk_written)
       .number(program.memory_kills);

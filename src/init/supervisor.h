@@ -21,6 +21,7 @@ struct Mode {
   bool one_exec = false;
   bool single_id = false;
   bool landlock = false;
+  bool contained = false;  // in a container of somebody else's: the root is no file system of the sandbox's own
   bool inner = false;  // in a kernel of its own: see protocol.h
   uint64_t memory = 0;  // there: at which programs are killed; 0: none
   Filters filters;
@@ -155,7 +156,7 @@ class Supervisor {
 
   bool open_terminal(const wire::ExecRequest& request, const User& user, Program& program, UniqueFd& slave);
   enum class Step { Compile, Run };
-  static wire::Writer exit_of(const Program& program, int status, Step step);
+  wire::Writer exit_of(const Program& program, int status, Step step) const;
   static wire::Writer failure_of(const std::string& id, wire::Stage stage, int errnum, Step step);
   void failed(const std::string& id, wire::Stage stage, int errnum);
   void end_with(Program& program, std::string word);

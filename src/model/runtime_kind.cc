@@ -13,6 +13,8 @@ constexpr RuntimeKind kKinds[] = {
     {"crun", RuntimeFamily::Oci, "crun", "an OCI runtime in C"},
     {"runsc", RuntimeFamily::Oci, "runsc", "gVisor: a kernel of its own, in user space"},
     {"kata", RuntimeFamily::Oci, "kata-runtime", "Kata Containers: a virtual machine"},
+    {"docker", RuntimeFamily::Engine, nullptr, "containers of a Docker or Podman engine"},
+    {"podman", RuntimeFamily::Engine, nullptr, "containers of a Podman engine"},
 };
 
 }  // namespace
@@ -22,6 +24,11 @@ std::span<const RuntimeKind> runtime_kinds() { return kKinds; }
 const RuntimeKind* find_runtime_kind(std::string_view name) {
   auto found = std::ranges::find_if(kKinds, [&](const RuntimeKind& kind) { return kind.name == name; });
   return found == std::end(kKinds) ? nullptr : found;
+}
+
+bool is_engine_runtime(std::string_view name) {
+  const RuntimeKind* kind = find_runtime_kind(name);
+  return kind && kind->family == RuntimeFamily::Engine;
 }
 
 bool has_own_kernel(std::string_view name) { return name == "runsc"; }

@@ -13,6 +13,7 @@ namespace cove {
 enum class RuntimeFamily {
   Native,  // Cove itself makes the walls
   Oci,     // a program that takes an OCI bundle does
+  Engine,  // a container engine does, from images of its own
 };
 
 // One row of the table of runtimes: what `--runtime` takes.
@@ -26,6 +27,8 @@ struct RuntimeKind {
 // All there are, the one that `oci` prefers first in its family.
 std::span<const RuntimeKind> runtime_kinds();
 const RuntimeKind* find_runtime_kind(std::string_view name);
+
+bool is_engine_runtime(std::string_view name);
 
 // gVisor: programs run in a kernel that the runtime brings along.
 bool has_own_kernel(std::string_view name);
@@ -45,7 +48,7 @@ struct RuntimeFact {
   std::string title;
   bool available = false;
   std::string version;
-  std::string program;  // its path; empty: none, or not found
+  std::string program;  // its path, or the socket of an engine; empty: none, or not found
   std::string problem;  // why it cannot be used
   std::string remedy;   // what to do about that
 };

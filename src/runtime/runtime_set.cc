@@ -36,6 +36,12 @@ Result<std::unique_ptr<HostProcess>> RuntimeSet::record_base(const Workspace& wo
   return runtimes_.front()->record_base(workspace);
 }
 
+Result<ImageConfig> RuntimeSet::image(const std::string& runtime, const std::string& name) {
+  return COVE_TRY(of(runtime))->image(runtime, name);
+}
+
+Result<RuntimeFact> RuntimeSet::examine(const std::string& runtime) { return COVE_TRY(of(runtime))->examine(runtime); }
+
 Result<void> RuntimeSet::remove_files(const SandboxSpec& spec) { return COVE_TRY(of(spec.runtime))->remove_files(spec); }
 
 Result<void> RuntimeSet::sweep(const std::vector<std::string>& known) {

@@ -49,6 +49,7 @@ void Conformance::TearDown() {
 SandboxSpec Conformance::spec() const {
   SandboxSpec spec;
   spec.id = make_id();
+  spec.image = GetParam().image;
   spec.env = safe_environment();
   return spec;
 }

@@ -91,6 +91,8 @@ class Engine {
   virtual const Config& config() const = 0;
   // Of sandboxes of that runtime.
   virtual Capabilities capabilities(const std::string& runtime) const = 0;
+  // See Runtime::examine.
+  virtual Result<RuntimeFact> examine(const std::string& runtime) = 0;
 
   struct Counts {
     std::map<std::string, uint64_t> sandboxes;  // by state

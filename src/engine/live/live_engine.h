@@ -60,6 +60,7 @@ class LiveEngine : public Engine {
   Images& images() override { return *images_; }
   Languages& languages() override { return languages_; }
   Capabilities capabilities(const std::string& runtime) const override { return runtime_->capabilities_of(runtime); }
+  Result<RuntimeFact> examine(const std::string& runtime) override { return runtime_->examine(runtime); }
   Counts counts() override;
   bool idle() const override;
   void stop_serving() override;

@@ -13,6 +13,7 @@ enum class ControlGroups { Missing, Usable };
 inline Capabilities runtime_capabilities(const std::string& runtime, ControlGroups groups) {
   const bool held = groups == ControlGroups::Usable;
   const bool own_kernel = has_own_kernel(runtime);
+  const bool engine = is_engine_runtime(runtime);
   return {.name = runtime,
           .pause = held,
           .update_limits = held && !own_kernel,
@@ -20,9 +21,10 @@ inline Capabilities runtime_capabilities(const std::string& runtime, ControlGrou
           .dial = !own_kernel,
           .nesting = runtime == "native",
           .pty = true,
-          .review_layer = true,
+          .review_layer = !engine,
           .waiting_scripts = runtime == "native",
-          .compile_step = true};
+          .compile_step = true,
+          .own_images = engine};
 }
 
 }  // namespace cove::native

@@ -178,7 +178,7 @@ bool LocalHand::in_use() const { return !parts_.group || parts_.group->populated
 
 // The files of a folder may be many.
 bool LocalHand::can_end_in_steps(Files files) const {
-  return parts_.process_1 && !parts_.builder && (files == Files::Keep || layer_kind() != LayerKind::Folder);
+  return !waits_for_others() && parts_.process_1 && !parts_.builder && (files == Files::Keep || layer_kind() != LayerKind::Folder);
 }
 
 void LocalHand::begin_end() {

@@ -50,6 +50,8 @@ class LocalHand : public Hand {
   // The same in steps, for a loop that waits for nobody: everything is killed, `end_fd` tells when it is dead, and
   // `finish_end` removes what is left; Unavailable where that takes longer: `destroy` does the rest then.
   bool can_end_in_steps(Files files) const;
+  // Whether changing or ending it means waiting for another program.
+  virtual bool waits_for_others() const { return false; }
   void begin_end();
   int end_fd() const { return parts_.process_1.get(); }
   Result<void> finish_end(Files files);
@@ -65,6 +67,7 @@ class LocalHand : public Hand {
   // The caller's loop waits for all children of the process; this must not.
   void leave_reaping_to_caller() { reaps_ = false; }
   std::string usage_folder() const { return parts_.layer ? parts_.layer->usage_folder() : std::string(); }
+  const SandboxSpec& spec() const { return parts_.spec; }
   LayerKind layer_kind() const { return parts_.layer ? parts_.layer->mount().kind : LayerKind::Memory; }
 
  private:

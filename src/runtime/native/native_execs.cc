@@ -252,6 +252,8 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   }
   uint64_t before = std::exchange(layer_bytes_, layer_usage(layer));
   end.usage.disk_written_bytes = layer_bytes_ - std::min(before, layer_bytes_);
+  // Where nobody can tell the layer's size: what the program itself, and those it waited for, have written.
+  if (layer_bytes_ == 0) end.usage.disk_written_bytes = disk_written;
   // A group counts what all of its processes moved, if it counts at all.
   end.usage.io_read_bytes = std::max(end.usage.io_read_bytes, disk_read);
   end.usage.io_write_bytes = std::max(end.usage.io_write_bytes, disk_written);

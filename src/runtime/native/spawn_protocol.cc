@@ -212,4 +212,24 @@ void encode(Writer& out, const unpack::Report& report) {
   out.text(plain.encode());
 }
 
+void encode(Writer& out, const ImageConfig& config) {
+  out.number(config.env.size());
+  for (const auto& [name, value] : config.env) out.text(name).text(value);
+  out.texts(config.entrypoint).texts(config.cmd).text(config.cwd).text(config.user);
+}
+
+ImageConfig decode_image_config(Reader& in) {
+  ImageConfig config;
+  uint64_t count = in.number();
+  for (uint64_t i = 0; i < count && in.ok(); ++i) {
+    std::string name = in.text();
+    config.env.emplace_back(std::move(name), in.text());
+  }
+  config.entrypoint = in.texts();
+  config.cmd = in.texts();
+  config.cwd = in.text();
+  config.user = in.text();
+  return config;
+}
+
 }  // namespace cove::native::spawn

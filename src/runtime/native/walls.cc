@@ -19,6 +19,7 @@
 #include "model/runtime_kind.h"
 #include "runtime/native/capabilities.h"
 #include "runtime/native/user_scope.h"
+#include "runtime/native/who.h"
 #include "runtime/oci/groups.h"
 #include "runtime/oci/programs.h"
 #include "sys/file.h"
@@ -110,21 +111,6 @@ std::string mark_of(const std::string& folder) {
 
 bool is_id(const std::string& text) {
   return text.size() == 20 && std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
-}
-
-// Process 1 itself says which process it is: nobody else at the other end of this socket can.
-Result<UniqueFd> ask_who(int control) {
-  constexpr int kPatience = 5000;
-  COVE_TRY(sys::send_message(control, wire::Writer(wire::Type::Who).data()));
-  while (true) {
-    pollfd polled = {control, POLLIN, 0};
-    if (::poll(&polled, 1, kPatience) <= 0) return fail(Code::Unavailable, "process 1 does not answer");
-    sys::Message answer = COVE_TRY(sys::receive_message(control, wire::kMaxMessage));
-    if (answer.data.empty()) return fail(Code::Unavailable, "process 1 is gone");
-    if (wire::Reader(answer.data).type() != wire::Type::Me) continue;
-    if (answer.fds.size() != 1) return fail(Code::Internal, "process 1 did not say which process it is");
-    return std::move(answer.fds[0]);
-  }
 }
 
 }  // namespace

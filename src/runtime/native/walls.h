@@ -43,6 +43,7 @@ class Walls {
   Result<void> assemble_image(const std::string& digest, const std::vector<std::string>& keys) const;
   Result<void> sweep_images(const std::set<std::string>& roots, const std::set<std::string>& layers) const;
 
+  const Places& places() const { return places_; }
   // To be called a few times a second while long-lived sandboxes run.
   void tend();
 
