@@ -125,6 +125,8 @@ TEST_F(EngineSandboxes, PauseStopAndStartAgain) {
   EXPECT_EQ(started.status, 200) << started.body;
   EXPECT_EQ(text(sandbox, "cat note /etc/note"), "kept\nkept\n");
   EXPECT_EQ(containers().size(), 1u);
+  EXPECT_EQ(post(sandbox + "/pause").status, 200);
+  EXPECT_EQ(call("DELETE", sandbox).status / 100, 2);
 }
 
 TEST_F(EngineSandboxes, AreAdoptedByTheNextServer) {

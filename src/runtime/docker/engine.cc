@@ -124,8 +124,8 @@ Result<std::vector<Container>> Engine::list(const std::vector<std::string>& labe
   Json listed = COVE_TRY_NOTE("list the containers", ask("GET", concat("/containers/json?all=true&filters=", filters)));
   std::vector<Container> found;
   for (const Json& each : listed) {
-    const Json& labels = field(each, "Labels");
-    found.push_back({text_of(each, "Id"), text_of(labels, kSandboxLabel), !text_of(labels, kDiskLabel).empty()});
+    const Json& its = field(each, "Labels");
+    found.push_back({text_of(each, "Id"), text_of(its, kSandboxLabel), !text_of(its, kDiskLabel).empty()});
   }
   return found;
 }

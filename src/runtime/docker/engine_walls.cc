@@ -185,7 +185,6 @@ struct EngineWalls::Raising {
     std::string container = COVE_TRY(spec().restarted ? find_again() : explain(create()));
     crash_point("spawn.create.container");
     Result<void> started = settle(container);
-    ::unlink(rising.door_path.c_str());
     if (started) return std::move(standing);
     static_cast<void>(spec().restarted ? engine.stop(container) : engine.remove(container));
     return std::unexpected(started.error());
@@ -193,6 +192,13 @@ struct EngineWalls::Raising {
 };
 
 Result<Standing> EngineWalls::build(const Rising& rising) const {
+  Result<Standing> standing = build_in_engine(rising);
+  ::unlink(rising.door_path.c_str());
+  if (!standing && !rising.socket_path.empty()) ::unlink(rising.socket_path.c_str());
+  return standing;
+}
+
+Result<Standing> EngineWalls::build_in_engine(const Rising& rising) const {
   Engine engine(COVE_TRY(find_engine_socket(rising.spec.runtime)));
   ContainerPlan plan{.spec = rising.spec, .state = state_, .programs = places_.programs, .door = rising.door_path};
   plan.engine = COVE_TRY(engine.facts());

@@ -58,6 +58,7 @@ class EngineWalls {
 
  private:
   struct Raising;
+  Result<Standing> build_in_engine(const Rising& rising) const;
   Result<std::unique_ptr<native::LocalHand>> hand_of(const SandboxSpec& spec, UniqueFd process_1,
                                                      std::unique_ptr<sys::Cgroup> group) const;
 
