@@ -146,6 +146,7 @@ void Walls::tend() {}
 namespace cove::docker {
 
 // Nobody is asked for a container here.
+Result<native::Raised> EngineWalls::raise(const SandboxSpec& spec) { return pretend(spec); }
 Result<Rising> EngineWalls::prepare(const SandboxSpec& spec) const {
   check(spec);
   return fail(Code::Unsupported, "engine");
