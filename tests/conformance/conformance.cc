@@ -50,6 +50,7 @@ SandboxSpec Conformance::spec() const {
   SandboxSpec spec;
   spec.id = make_id();
   spec.env = safe_environment();
+  spec.runtime = GetParam().asked_for;
   return spec;
 }
 
