@@ -51,6 +51,7 @@ SandboxSpec Conformance::spec() const {
   spec.id = make_id();
   spec.image = GetParam().image;
   spec.env = safe_environment();
+  spec.runtime = GetParam().asked_for;
   return spec;
 }
 

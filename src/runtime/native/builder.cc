@@ -104,11 +104,13 @@ Result<sys::Child> build(const SpawnPlan& plan, int control, int status) {
   sys::SocketPair inner;
   if (plan.oci) inner = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
   ProcessOne process_1 = COVE_TRY_NOTE("start process 1", start_process_one(plan, {control, inner.first.get()}, status));
+  std::vector<UniqueFd> programs;
+  if (plan.oci) programs = COVE_TRY(oci::open_programs(plan.init_program));
   RootMounts mounts(plan);
   COVE_TRY_NOTE("open the image", mounts.open_sources());
   COVE_TRY(mounts.stage(process_1.user_namespace.get()));
   COVE_TRY(mounts.assemble());
-  if (plan.oci) COVE_TRY(oci::start_kernel(plan, inner.second.get()));
+  if (plan.oci) COVE_TRY(oci::start_kernel(plan, programs, inner.second.get()));
   COVE_TRY(mounts.show_processes(process_1.pid_namespace.get()));
   COVE_TRY(mounts.enter());
   if (::write(process_1.go.get(), "g", 1) != 1) return fail_errno("let process 1 go");

@@ -256,8 +256,7 @@ Means Walls::means(const SandboxSpec& spec, LayerKind layer) const {
 }
 
 Result<IdPlan> Walls::plan_ids(const SandboxSpec& spec) const {
-  // OCI runtimes want an id for root inside; where it is the only one, programs of others play theirs.
-  if (::geteuid() != 0) return plan_rootless_ids(is_oci(spec) ? 0 : main_id(spec));
+  if (::geteuid() != 0) return plan_rootless_ids(main_id(spec));
   if (shares_ids_) return plan_shared_ids();
   return plan_root_ids(places_.lock_folder);
 }
@@ -279,6 +278,9 @@ Result<SpawnPlan> Walls::plan(const SandboxSpec& spec, const Holding& holding) c
   plan.ends_with_exec = spec.ends_with_exec;
   plan.lifetime = spec.lifetime;
   plan.oci = COVE_TRY(plan_oci(spec));
+  if (plan.oci && plan.ids.single_id)
+    return fail(Error(Code::Unsupported, concat("the runtime ", spec.runtime, " needs more user ids than this user has"))
+                    .hint("install uidmap and give this user subordinate ids (`cove doctor` tells how), or use native"));
   return plan;
 }
 

@@ -49,14 +49,17 @@ Json process(const native::SpawnPlan& plan) {
           {"noNewPrivileges", true}};
 }
 
-// The staged root has all the rest, /dev with its devices among it: named here so that the runtime makes none itself.
+// The staged root has all the rest, /dev with its devices among it: named here so that the runtime makes none itself, and
+// with what is mounted in it, which crun leaves out.
 Json mounts() {
-  return Json::array(
-      {{{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}, {"options", {"nosuid", "noexec", "nodev"}}},
-       {{"destination", "/dev"},
-        {"type", "bind"},
-        {"source", concat(std::string_view(native::kStagedRoot), "/dev")},
-        {"options", {"rbind"}}}});
+  Json list = Json::array(
+      {{{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}, {"options", {"nosuid", "noexec", "nodev"}}}});
+  for (const char* path : {"/dev", "/dev/pts", "/dev/shm"})
+    list.push_back({{"destination", path},
+                    {"type", "bind"},
+                    {"source", concat(std::string_view(native::kStagedRoot), std::string_view(path))},
+                    {"options", {"rbind"}}});
+  return list;
 }
 
 // The devices of /dev, and terminals; nothing else can be opened, wherever it lies.

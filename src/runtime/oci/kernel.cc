@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <vector>
+
 #include "base/text.h"
 #include "runtime/native/root_mounts.h"
 #include "runtime/oci/builder.h"
@@ -32,26 +34,34 @@ void make_room_in_dev() {
   if (!made) ::_exit(126);
 }
 
-// A file of Cove's own, as it is read only.
-Result<void> show(const std::string& source, const std::string& name) {
-  const std::string place = concat(std::string_view(kInitSource), "/", name);
-  COVE_TRY(sys::write_file(place, ""));
-  UniqueFd tree = COVE_TRY(sys::open_tree_clone(AT_FDCWD, source, sys::Subtree::One));
-  COVE_TRY(sys::mount_setattr(tree.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, sys::Subtree::One));
-  return sys::attach_mount(tree.get(), AT_FDCWD, place);
-}
+constexpr const char* kPrograms[] = {"cove-init", "cove-stat.so"};
 
-Result<void> show_programs(const std::string& init) {
+Result<void> show_programs(const std::vector<UniqueFd>& programs) {
   COVE_TRY(sys::mkdir(kInitSource, 0755));
-  COVE_TRY(show(init, "cove-init"));
-  return show(concat(init.substr(0, init.rfind('/')), "/cove-stat.so"), "cove-stat.so");
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const std::string place = concat(std::string_view(kInitSource), "/", std::string_view(kPrograms[i]));
+    COVE_TRY(sys::write_file(place, ""));
+    COVE_TRY(sys::attach_mount(programs[i].get(), AT_FDCWD, place));
+  }
+  return {};
 }
 
 }  // namespace
 
-Result<void> start_kernel(const native::SpawnPlan& plan, int channel) {
+Result<std::vector<UniqueFd>> open_programs(const std::string& init) {
+  const std::string folder = init.substr(0, init.rfind('/') + 1);
+  std::vector<UniqueFd> programs;
+  for (const char* name : kPrograms) {
+    UniqueFd tree = COVE_TRY(sys::open_tree_clone(AT_FDCWD, folder + name, sys::Subtree::One));
+    COVE_TRY(sys::mount_setattr(tree.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, sys::Subtree::One));
+    programs.push_back(std::move(tree));
+  }
+  return programs;
+}
+
+Result<void> start_kernel(const native::SpawnPlan& plan, const std::vector<UniqueFd>& programs, int channel) {
   COVE_TRY_NOTE("write the bundle", write_bundle(kernel_config(plan)));
-  COVE_TRY_NOTE("show cove-init to the kernel", show_programs(plan.init_program));
+  COVE_TRY_NOTE("show cove-init to the kernel", show_programs(programs));
   Invocation call{plan.oci->runtime, command_line(plan)};
   call.input = channel;
   for (const UniqueFd& fd : plan.oci->join_fds) call.join_fds.push_back(fd.get());
