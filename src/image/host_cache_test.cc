@@ -130,8 +130,8 @@ TEST_F(HostCache, ImagesThatAreGoneCannotBeHeld) {
 
 // Whatever has its name is whole, and the next one removes the rest.
 TEST_F(HostCache, AKillWhileItRemovesLeavesWholeImages) {
-  constexpr int kFiles = 40;
-  for (int round = 0; round < 20; ++round) {
+  constexpr int kFiles = 20;
+  for (int round = 0; round < 10; ++round) {
     add_many(10, kFiles);
     pid_t child = ::fork();
     if (child == 0) {
