@@ -50,6 +50,7 @@ SandboxSpec Conformance::spec() const {
   SandboxSpec spec;
   spec.id = make_id();
   spec.image = GetParam().image;
+  spec.runtime = GetParam().runtime;
   spec.env = safe_environment();
   return spec;
 }

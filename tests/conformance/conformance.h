@@ -17,6 +17,7 @@ struct RuntimeUnderTest {
   std::string name;
   std::function<Result<std::unique_ptr<Runtime>>()> make;
   std::string image = "host";  // with python3 and the usual tools
+  std::string runtime = {};    // for one that stands for several
 };
 
 // What an exec did.
