@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "init/door.h"
+#include "init/exec_child.h"
 #include "init/fences.h"
 #include "init/protocol.h"
 #include "init/supervisor.h"
@@ -48,9 +49,10 @@ bool lead_nowhere() {
 int run_inner(init::Mode mode, const char* processes, const char* memory) {
   UniqueFd control(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, wire::kControlFd));
   mode.memory = std::strtoull(memory, nullptr, 10);
+  mode.filters.kernel = init::Kernel::Own;
   init::InnerGroups groups;
   if (!control || groups.make(std::strtoull(processes, nullptr, 10)) < 0) return 6;
-  if (init::limit_bounding_set(init::root_capabilities()) < 0 || init::put_up_filters(mode.filters) < 0) return 2;
+  if (init::limit_bounding_set(init::root_capabilities()) < 0 || init::no_new_privileges() < 0) return 2;
   if (::chdir("/") < 0 || !lead_nowhere()) return 2;
   init::Supervisor supervisor(std::move(control), UniqueFd(), mode);
   supervisor.put_programs_into(std::move(groups));
@@ -83,7 +85,7 @@ int main(int argc, char** argv) {
   UniqueFd listener(mode.one_run ? -1 : wire::kListenFd);
   UniqueFd inner(outer ? wire::kInnerFd : -1);
   // An OCI runtime passes one more: this program itself.
-  if (!outer && !mode.contained) ::syscall(SYS_close_range, mode.one_run ? wire::kListenFd : wire::kLockFd + 1, ~0u, 0);
+  if (!outer && !mode.contained) ::syscall(SYS_close_range, mode.one_run ? wire::kListenFd : wire::kLockFd + 1, init::kLastFd, 0);
   // While the walls rise.
   if (init::limit_bounding_set(init::root_capabilities()) < 0) return 2;
   if (!mode.single_id && init::put_up_filters(mode.filters) < 0) return 2;

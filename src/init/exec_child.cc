@@ -4,6 +4,7 @@
 #include <linux/close_range.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -36,6 +37,13 @@ bool connect_stdio(const ChildPlan& plan) {
   for (int fd = 0; fd < 3; ++fd)
     if (::dup2(plan.stdio[fd], fd) < 0) return false;
   return true;
+}
+
+// gVisor has a /dev/tty that cannot be opened. In a mount namespace of the program's own the terminal takes its place.
+bool replace_tty() {
+  char path[64] = {};
+  if (::readlink("/proc/self/fd/0", path, sizeof path - 1) <= 0) return false;
+  return ::unshare(CLONE_NEWNS) == 0 && ::mount(path, "/dev/tty", nullptr, MS_BIND, nullptr) == 0;
 }
 
 bool set_rlimits(const std::vector<wire::Rlimit>& limits) {
@@ -122,7 +130,7 @@ bool close_others(int& report, int& command) {
   report = kReport;
   if (command >= 0 && ::dup3(high, kCommand, O_CLOEXEC) < 0) return false;
   command = command < 0 ? -1 : kCommand;
-  return ::syscall(SYS_close_range, command < 0 ? kReport + 1 : kCommand + 1, ~0u, 0) == 0;
+  return ::syscall(SYS_close_range, command < 0 ? kReport + 1 : kCommand + 1, kLastFd, 0) == 0;
 }
 
 // What most programs look for first: in a sandbox that was just made each look goes through all of its layers.
@@ -159,6 +167,7 @@ Stage run_steps(const ChildPlan& plan, int& report) {
   unblock_signals();
   int command = plan.command;
   if (::setsid() < 0 || !connect_stdio(plan) || !close_others(report, command)) return Stage::Terminal;
+  if (plan.own_tty && !replace_tty()) return Stage::Terminal;
   if (!set_rlimits(plan.request.rlimits)) return Stage::Rlimit;
   ::umask(022);
   FenceOutcome fences = become(plan.user, plan.filters, plan.single_id);
@@ -184,7 +193,8 @@ FenceOutcome become(const User& user, const Filters& filters, bool single_id) {
   if (limit_bounding_set(kept, root_capabilities()) < 0) return {false, Stage::Fence};
   if (!single_id && !set_identity(user)) return {false, Stage::Identity};
   if (set_capabilities(kept) < 0) return {false, Stage::Fence};
-  if (single_id && put_up_filters(filters) < 0) return {false, Stage::Fence};
+  const bool each = single_id || filters.kernel == Kernel::Own;
+  if (each && put_up_filters(filters) < 0) return {false, Stage::Fence};
   return {true, Stage::Fence};
 }
 

@@ -17,9 +17,12 @@ enum class Nesting { Forbidden, Allowed };
 int apply_seccomp(Nesting nesting);
 // Whether files may be made set-user-id and set-group-id: not where a folder of the host's can be written to.
 enum class SetId { Allowed, Forbidden };
+// Whether the programs run on the host's kernel or on one of their own, gVisor's: there each puts up the filters itself.
+enum class Kernel { Host, Own };
 struct Filters {
   Nesting nesting = Nesting::Forbidden;
   SetId set_id = SetId::Allowed;
+  Kernel kernel = Kernel::Host;
 };
 // No new privileges, and the filters. Process 1 does it once, for itself and for all that it starts; only where it has
 // to make namespaces for them (single-id mode), each of them does it.

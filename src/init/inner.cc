@@ -13,6 +13,22 @@
 namespace cove::init {
 namespace {
 
+// This kernel counts in large pieces, and parts of its own among them.
+constexpr uint64_t kMemorySlack = 64 << 20;
+
+// Older gVisors refuse a flag that does nothing in them, and that ls(1) gives; then a library takes it away.
+void help_with_statx(wire::ExecRequest& request) {
+  constexpr const char* kVariable = "LD_PRELOAD=";
+  constexpr int kNoAutomount = 0x800;
+  static const bool refuses = [] {
+    char out[256];
+    return ::syscall(SYS_statx, AT_FDCWD, "/", kNoAutomount, 0, out) < 0 && errno == EINVAL;
+  }();
+  for (const std::string& entry : request.env)
+    if (entry.starts_with(kVariable)) return;
+  if (refuses) request.env.push_back(std::string(kVariable) + kStatLibrary);
+}
+
 bool write_all(int fd, const char* data, ssize_t size) {
   while (size > 0) {
     ssize_t count = ::write(fd, data, static_cast<size_t>(size));
@@ -54,6 +70,7 @@ bool Supervisor::enter_groups(Program& program, ChildPlan& plan) {
   program.group = program.id;
   for (const UniqueFd& fd : program.join_fds) plan.join_fds.push_back(fd.get());
   plan.joins_by_number = true;
+  help_with_statx(plan.request);
   return true;
 }
 
@@ -66,7 +83,7 @@ bool Supervisor::start_pump(Program& program, int far_end) {
   int high = ::fcntl(far_end, F_DUPFD, kHigh);
   ::dup2(program.terminal.get(), kTerminal);
   ::dup2(high, kFarEnd);
-  ::syscall(SYS_close_range, kFarEnd + 1, ~0u, 0);
+  ::syscall(SYS_close_range, kFarEnd + 1, kLastFd, 0);
   pump(kTerminal, kFarEnd);
 }
 
@@ -91,7 +108,7 @@ void Supervisor::take_turn() {
     if (!program->ended && program->held_until > 0 && now > program->held_until) ::kill(program->pump, SIGKILL);
   if (mode_.memory == 0 || now < turn_at_) return;
   turn_at_ = now + kTurnMilliseconds;
-  if (memory_in_use() <= mode_.memory) return;
+  if (memory_in_use() <= mode_.memory + kMemorySlack) return;
   pid_t largest = largest_process();
   for (auto& program : programs_)
     if (!program->ended && groups_.contains(program->id, largest)) ++program->memory_kills;

@@ -10,6 +10,9 @@
 
 namespace cove::init {
 
+// Where the bundle (runtime/oci/bundle.h) shows the library of stat_shim.cc.
+inline constexpr const char* kStatLibrary = "/dev/cove/cove-stat.so";
+
 // Control groups of a kernel that process 1 has for itself (gVisor's): one group bounds the number of processes of all
 // programs, and in another hierarchy each program has a group that tells what belongs to it. The programs do not see
 // them.

@@ -61,6 +61,21 @@ Writer failure_of(const std::string& id, Stage stage, int errnum) {
   return message;
 }
 
+UniqueFd open_slave(int master) {
+  int unlock = 0;
+  if (::ioctl(master, TIOCSPTLCK, &unlock) < 0) return {};
+  return UniqueFd(::ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+}
+
+// gVisor knows no other way.
+UniqueFd open_slave_by_name(int master) {
+  unsigned number = 0;
+  if (::ioctl(master, TIOCGPTN, &number) < 0) return {};
+  char path[32];
+  std::snprintf(path, sizeof path, "/dev/pts/%u", number);
+  return UniqueFd(::open(path, O_RDWR | O_NOCTTY | O_CLOEXEC));
+}
+
 std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
   std::vector<int> list;
   for (const UniqueFd& fd : fds) list.push_back(fd.get());
@@ -236,6 +251,7 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   if ((flags & wire::kExecFeed) && !pty && first == 0 && !prepare_feeding(*program, fds[0]))
     return failed(request.id, Stage::Request, errno);
   plan.terminal = slave.get();
+  plan.own_tty = far;
   // Where no input is given, process 1's own descriptor 0 is /dev/null.
   if (!pty) plan.stdio[0] = 0;
   for (size_t i = 0; i < stdio; ++i) plan.stdio[first + i] = fds[i].get();
@@ -274,9 +290,7 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
 bool Supervisor::open_terminal(const wire::ExecRequest& request, const User& user, Program& program, UniqueFd& slave) {
   program.terminal.reset(::open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!program.terminal) return false;
-  int unlock = 0;
-  if (::ioctl(program.terminal.get(), TIOCSPTLCK, &unlock) < 0) return false;
-  slave.reset(::ioctl(program.terminal.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  slave = mode_.inner ? open_slave_by_name(program.terminal.get()) : open_slave(program.terminal.get());
   if (!slave) return false;
   winsize size = {static_cast<unsigned short>(request.rows), static_cast<unsigned short>(request.columns), 0, 0};
   ::ioctl(program.terminal.get(), TIOCSWINSZ, &size);
@@ -309,6 +323,11 @@ void Supervisor::handle_resize(Reader& in) {
   size.ws_col = static_cast<unsigned short>(in.number());
   Program* program = find(id);
   if (in.done() && program && program->terminal) ::ioctl(program->terminal.get(), TIOCSWINSZ, &size);
+  // gVisor tells nobody.
+  if (in.done() && program && mode_.inner && program->pid > 0) {
+    pid_t foreground = ::tcgetpgrp(program->terminal.get());
+    ::kill(foreground > 0 ? -foreground : -program->pid, SIGWINCH);
+  }
   if (in.done() && program && inner_)
     send(inner_.get(), Writer(Type::Resize).text(id).number(size.ws_row).number(size.ws_col));
 }
@@ -331,7 +350,7 @@ void Supervisor::handle_view(Reader& in, std::vector<UniqueFd> fds) {
   // Of what is process 1's nothing stays open: somebody may wait for the end of a pipe.
   constexpr int kSocket = 3;
   if (::dup3(fds[0].get(), kSocket, O_CLOEXEC) < 0 && errno != EINVAL) ::_exit(1);
-  ::syscall(SYS_close_range, kSocket + 1, ~0u, 0);
+  ::syscall(SYS_close_range, kSocket + 1, kLastFd, 0);
   serve_view(UniqueFd(kSocket), user, mode_.filters, mode_.single_id);
 }
 

@@ -26,6 +26,16 @@ Result<Child> clone3(uint64_t flags) {
   return Child{static_cast<pid_t>(pid), UniqueFd(pid == 0 ? -1 : pidfd)};
 }
 
+void begin_elsewhere(pid_t child) {
+  cpu_set_t allowed;
+  int here = ::sched_getcpu();
+  if (here < 0 || ::sched_getaffinity(child, sizeof allowed, &allowed) < 0 || CPU_COUNT(&allowed) < 2) return;
+  cpu_set_t others = allowed;
+  CPU_CLR(here, &others);
+  ::sched_setaffinity(child, sizeof others, &others);
+  ::sched_setaffinity(child, sizeof allowed, &allowed);
+}
+
 Result<void> unshare(int flags) {
   if (::unshare(flags) < 0) return fail_errno("unshare");
   return {};

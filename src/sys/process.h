@@ -21,6 +21,9 @@ struct Child {
 
 // clone3 with CLONE_* namespace flags and a pidfd; pid is 0 in the child. SIGCHLD tells of its end.
 Result<Child> clone3(uint64_t flags);
+// Lets a new child begin on another CPU than this one, where its maker works on: the kernel often leaves it waiting behind
+// its maker though another CPU is idle. Its allowed CPUs stay what they were. Where that cannot be done it begins here.
+void begin_elsewhere(pid_t child);
 
 Result<void> unshare(int flags);
 Result<void> setns(int fd, int flags);

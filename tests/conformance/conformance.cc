@@ -50,8 +50,8 @@ SandboxSpec Conformance::spec() const {
   SandboxSpec spec;
   spec.id = make_id();
   spec.image = GetParam().image;
-  spec.runtime = GetParam().runtime;
   spec.env = safe_environment();
+  spec.runtime = GetParam().asked_for;
   return spec;
 }
 

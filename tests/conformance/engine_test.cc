@@ -66,9 +66,9 @@ Result<std::unique_ptr<Runtime>> make_spawned_engine() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engine, Conformance,
-                         testing::Values(RuntimeUnderTest{engine_kind(), make_engine, ContainerEngine::kImage},
+                         testing::Values(RuntimeUnderTest{engine_kind(), make_engine, engine_kind(), ContainerEngine::kImage},
                                          RuntimeUnderTest{engine_kind() + "_spawned", make_spawned_engine,
-                                                          ContainerEngine::kImage, engine_kind()}),
+                                                          engine_kind(), ContainerEngine::kImage}),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -30,7 +30,7 @@ Result<std::unique_ptr<Runtime>> make_spawned() {
   return native::make_spawned_runtime(native::SpawnClient::create(std::move(channel.first), [] {}));
 }
 
-INSTANTIATE_TEST_SUITE_P(Spawned, Conformance, testing::Values(RuntimeUnderTest{"native_spawned", make_spawned}),
+INSTANTIATE_TEST_SUITE_P(Spawned, Conformance, testing::Values(RuntimeUnderTest{"native_spawned", make_spawned}, RuntimeUnderTest{"runc_spawned", make_spawned, "runc"}),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

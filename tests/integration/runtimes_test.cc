@@ -41,7 +41,7 @@ TEST_P(Runtimes, MakesUsesAndRemovesSandboxes) {
   EXPECT_EQ(says(box, "cat in; echo from inside > out"), "from outside");
   EXPECT_EQ(call("GET", "/v1/sandboxes/" + box + "/files?path=/home/user/out").body, "from inside\n");
   json stats = call("GET", "/v1/sandboxes/" + box + "/stats").json();
-  EXPECT_TRUE(stats.contains("memory_bytes") || stats.contains("memory")) << stats;
+  EXPECT_GT(stats.value("memory_bytes", 0), 0) << stats;
   remove(box);
   EXPECT_EQ(wait_for_traces(before, std::chrono::seconds(20)), before);
 }
@@ -59,7 +59,7 @@ TEST_P(Runtimes, FindsSandboxesAgainAfterTheServerWasKilled) {
   Traces before = find_traces();
   std::string box = make();
   HttpResponse begun = post("/v1/sandboxes/" + box + "/execs",
-                            {{"shell", "echo before; read line; echo after $line; exit 9"}, {"detach", true}});
+                            {{"shell", "echo before; read line; echo after $line; exit 9"}});
   ASSERT_EQ(begun.status, 201) << begun.body;
   std::string exec = "/v1/sandboxes/" + box + "/execs/" + begun.json().value("id", "none");
   EXPECT_TRUE(comes_true([&] { return call("GET", exec + "/output").body.find("before") != std::string::npos; }));
@@ -67,9 +67,9 @@ TEST_P(Runtimes, FindsSandboxesAgainAfterTheServerWasKilled) {
   server_->start_again();
   ASSERT_TRUE(server_->running()) << server_->said();
   EXPECT_EQ(call("GET", "/v1/sandboxes/" + box).json().value("state", ""), "running");
-  fetch(server_->socket(), {"POST", exec + "/stdin", {}, "all\n"});
+  EXPECT_EQ(post(exec + "/stdin", {{"text", "all\n"}}).status, 204);
   EXPECT_TRUE(comes_true([&] { return call("GET", exec).json().value("state", "") == "ended"; }));
-  EXPECT_EQ(call("GET", exec).json()["result"]["exit_code"], 9);
+  EXPECT_EQ(call("GET", exec + "/output").json()["result"]["exit_code"], 9);
   EXPECT_THAT(call("GET", exec + "/output").body, HasSubstr("after all"));
   EXPECT_EQ(says(box, "echo still here"), "still here\n");
   remove(box);

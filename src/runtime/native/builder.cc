@@ -205,6 +205,7 @@ Result<Builder> start_builder(const SpawnPlan& plan, sys::SocketPair& control, c
     control.first.reset();
     builder_main(plan, std::move(control.second), status.second.get(), clean_up);
   }
+  sys::begin_elsewhere(child.pid);
   control.second.reset();
   bool stays = plan.lifetime == Lifetime::OneRun || plan.watched_memory > 0;
   Builder builder{std::move(child), std::move(status.first), stays, {}};

@@ -133,6 +133,7 @@ Result<ProcessOne> start_process_one(const SpawnPlan& plan, Channels channels, i
     static_cast<void>(sys::send_message(status, encode_error(outcome.error())));
     ::_exit(127);
   }
+  sys::begin_elsewhere(child.pid);
   sys::Setgroups setgroups = plan.ids.single_id ? sys::Setgroups::Deny : sys::Setgroups::Keep;
   COVE_TRY(sys::write_id_maps(child.pid, plan.ids.users, plan.ids.groups, setgroups));
   // While it waits: once it changes its identity, it is closed to an ordinary user's eyes until it has executed.

@@ -224,6 +224,9 @@ Result<std::optional<OciPlan>> Walls::plan_oci(const SandboxSpec& spec) const {
                     .hint("--nesting works with the runtime native"));
   OciPlan plan{spec.runtime, COVE_TRY(oci::find_program(kind)), oci_group_name(spec)};
   plan.own_kernel = has_own_kernel(spec.runtime);
+  if (spec.runtime == "crun" && ::geteuid() != 0)
+    return fail(Error(Code::Unsupported, "the runtime crun can be used by root only: it wants to make devices itself")
+                    .hint("use runc or native, or run the server as root"));
   if (!plan.own_kernel) return plan;
   if (::geteuid() != 0 || !has_all_limits())
     return fail(Error(Code::Unsupported, concat("the runtime ", spec.runtime, " needs root, and control groups for its limits"))
@@ -275,6 +278,9 @@ Result<SpawnPlan> Walls::plan(const SandboxSpec& spec, const Holding& holding) c
   plan.ends_with_exec = spec.ends_with_exec;
   plan.lifetime = spec.lifetime;
   plan.oci = COVE_TRY(plan_oci(spec));
+  if (plan.oci && plan.ids.single_id)
+    return fail(Error(Code::Unsupported, concat("the runtime ", spec.runtime, " needs more user ids than this user has"))
+                    .hint("install uidmap and give this user subordinate ids (`cove doctor` tells how), or use native"));
   return plan;
 }
 

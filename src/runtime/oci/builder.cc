@@ -57,7 +57,7 @@ Result<sys::Child> build(const native::SpawnPlan& plan, int control) {
   COVE_TRY(mounts.stage(map.get()));
   COVE_TRY(mounts.assemble());
   COVE_TRY_NOTE("write the bundle", write_bundle(bundle_config(plan)));
-  COVE_TRY(show_one_hierarchy());
+  if (!plan.ids.rootless) COVE_TRY(show_one_hierarchy());
   // The walls stand before process 1 is executed.
   sys::Pipe go = COVE_TRY(sys::pipe());
   if (::write(go.write.get(), "g", 1) != 1) return fail_errno("let process 1 go");

@@ -49,14 +49,33 @@ Json process(const native::SpawnPlan& plan) {
           {"noNewPrivileges", true}};
 }
 
-// The staged root has all the rest, /dev with its devices among it: named here so that the runtime makes none itself.
+// The staged root has all the rest, /dev with its devices among it: named here so that the runtime makes none itself, and
+// with what is mounted in it, which crun leaves out.
 Json mounts() {
-  return Json::array(
-      {{{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}, {"options", {"nosuid", "noexec", "nodev"}}},
-       {{"destination", "/dev"},
-        {"type", "bind"},
-        {"source", concat(std::string_view(native::kStagedRoot), "/dev")},
-        {"options", {"rbind"}}}});
+  Json list = Json::array(
+      {{{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}, {"options", {"nosuid", "noexec", "nodev"}}}});
+  for (const char* path : {"/dev", "/dev/pts", "/dev/shm"})
+    list.push_back({{"destination", path},
+                    {"type", "bind"},
+                    {"source", concat(std::string_view(native::kStagedRoot), std::string_view(path))},
+                    {"options", {"rbind"}}});
+  return list;
+}
+
+// The devices of /dev, and terminals; nothing else can be opened, wherever it lies.
+Json device_rules() {
+  struct Device {
+    int major;
+    int minor;  // -1: all
+  };
+  constexpr Device kAllowed[] = {{1, 3}, {1, 5}, {1, 7}, {1, 8}, {1, 9}, {5, 0}, {5, 2}, {136, -1}};
+  Json rules = Json::array({{{"allow", false}, {"access", "rwm"}}});
+  for (const Device& device : kAllowed) {
+    Json rule = {{"allow", true}, {"type", "c"}, {"major", device.major}, {"access", "rw"}};
+    if (device.minor >= 0) rule["minor"] = device.minor;
+    rules.push_back(std::move(rule));
+  }
+  return rules;
 }
 
 Json linux_part(const native::SpawnPlan& plan) {
@@ -72,7 +91,7 @@ Json linux_part(const native::SpawnPlan& plan) {
                {"readonlyPaths", std::move(read_only)}};
   // The limits are held by groups of Cove's own, into which the programs go; what the runtime makes is process 1's.
   if (!plan.oci->group.empty()) part["cgroupsPath"] = "/" + plan.oci->group;
-  part["resources"] = {{"devices", {{{"allow", false}, {"access", "rwm"}}}}};
+  part["resources"] = {{"devices", device_rules()}};
   return part;
 }
 

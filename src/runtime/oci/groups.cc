@@ -50,7 +50,7 @@ void remove_group(const std::string& name) {
 // All of this happens in a mount namespace of this process's own, whose mounts are private: the machine's stay.
 Result<void> show_one_hierarchy() {
   Result<sys::CgroupMount> shown = find_hierarchy();
-  if (!shown || shown->version == 2 || ::geteuid() != 0) return {};
+  if (!shown || shown->version == 2) return {};
   UniqueFd devices = COVE_TRY(sys::open_tree_clone(AT_FDCWD, shown->point, sys::Subtree::One));
   // Covered ones would still be found in the list of mounts.
   for (const sys::CgroupMount& mount : sys::parse_cgroup_mounts(COVE_TRY(sys::read_file("/proc/self/mountinfo"))))

@@ -32,20 +32,26 @@ void make_room_in_dev() {
   if (!made) ::_exit(126);
 }
 
-Result<void> show_init(const std::string& program) {
-  COVE_TRY(sys::mkdir(kInitSource, 0755));
-  const std::string place = concat(std::string_view(kInitSource), "/cove-init");
+// A file of Cove's own, as it is read only.
+Result<void> show(const std::string& source, const std::string& name) {
+  const std::string place = concat(std::string_view(kInitSource), "/", name);
   COVE_TRY(sys::write_file(place, ""));
-  UniqueFd tree = COVE_TRY(sys::open_tree_clone(AT_FDCWD, program, sys::Subtree::One));
+  UniqueFd tree = COVE_TRY(sys::open_tree_clone(AT_FDCWD, source, sys::Subtree::One));
   COVE_TRY(sys::mount_setattr(tree.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, sys::Subtree::One));
   return sys::attach_mount(tree.get(), AT_FDCWD, place);
+}
+
+Result<void> show_programs(const std::string& init) {
+  COVE_TRY(sys::mkdir(kInitSource, 0755));
+  COVE_TRY(show(init, "cove-init"));
+  return show(concat(init.substr(0, init.rfind('/')), "/cove-stat.so"), "cove-stat.so");
 }
 
 }  // namespace
 
 Result<void> start_kernel(const native::SpawnPlan& plan, int channel) {
   COVE_TRY_NOTE("write the bundle", write_bundle(kernel_config(plan)));
-  COVE_TRY_NOTE("show cove-init to the kernel", show_init(plan.init_program));
+  COVE_TRY_NOTE("show cove-init to the kernel", show_programs(plan.init_program));
   Invocation call{plan.oci->runtime, command_line(plan)};
   call.input = channel;
   for (const UniqueFd& fd : plan.oci->join_fds) call.join_fds.push_back(fd.get());
