@@ -5,12 +5,10 @@
 #include <filesystem>
 
 #include "conformance/conformance.h"
+#include "conformance/spawned.h"
 #include "runtime/docker/docker_runtime.h"
-#include "runtime/native/spawn_client.h"
-#include "runtime/native/spawn_server.h"
 #include "support/child.h"
 #include "support/container_engine.h"
-#include "sys/socket.h"
 
 namespace cove::test {
 namespace {
@@ -43,31 +41,9 @@ Result<std::unique_ptr<Runtime>> make_engine() {
   return docker::make_engine_runtime(engine_kind(), COVE_TRY(native::find_places()), ::getenv("COVE_STATE"));
 }
 
-// Serves like cove-spawn, in a process of its own; ends with the channel.
-void serve(UniqueFd channel) {
-  Result<native::Places> places = native::find_places();
-  if (!places) ::_exit(1);
-  native::SpawnServer server(std::move(channel), native::Walls(*places, native::IdRanges::AsTheKernelCan), {});
-  static_cast<void>(server.run(-1));
-  ::_exit(0);
-}
-
-// Another process talks to the engine, as the server has it.
-Result<std::unique_ptr<Runtime>> make_spawned_engine() {
-  sys::SocketPair channel = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
-  pid_t pid = ::fork();
-  if (pid < 0) return fail_errno("fork");
-  if (pid == 0) {
-    channel.first.reset();
-    serve(std::move(channel.second));
-  }
-  channel.second.reset();
-  return native::make_spawned_runtime(native::SpawnClient::create(std::move(channel.first), [] {}));
-}
-
 INSTANTIATE_TEST_SUITE_P(Engine, Conformance,
                          testing::Values(RuntimeUnderTest{engine_kind(), make_engine, engine_kind(), ContainerEngine::kImage},
-                                         RuntimeUnderTest{engine_kind() + "_spawned", make_spawned_engine,
+                                         RuntimeUnderTest{engine_kind() + "_spawned", make_spawned,
                                                           engine_kind(), ContainerEngine::kImage}),
                          [](const auto& test) { return test.param.name; });
 
