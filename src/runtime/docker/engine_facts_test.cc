@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/sandbox.h"
+
 namespace cove::docker {
 namespace {
 
