@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "conformance/conformance.h"
+#include "conformance/spawned.h"
 #include "runtime/docker/docker_runtime.h"
 #include "support/child.h"
 #include "support/container_engine.h"
@@ -41,7 +42,9 @@ Result<std::unique_ptr<Runtime>> make_engine() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Engine, Conformance,
-                         testing::Values(RuntimeUnderTest{engine_kind(), make_engine, ContainerEngine::kImage}),
+                         testing::Values(RuntimeUnderTest{engine_kind(), make_engine, engine_kind(), ContainerEngine::kImage},
+                                         RuntimeUnderTest{engine_kind() + "_spawned", make_spawned,
+                                                          engine_kind(), ContainerEngine::kImage}),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

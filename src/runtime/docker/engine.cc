@@ -70,7 +70,7 @@ Result<Engine::Answer> Engine::exchange(const std::string& method, const std::st
   COVE_TRY(connection.write(client::Http(address, {}).head_of(request) + request.body.value_or("")));
   client::ResponseHead head = COVE_TRY(client::receive_head(connection));
   client::Body answer(connection, COVE_TRY(client::framing_of(head, method)));
-  return Answer{head.status, COVE_TRY(answer.read_all(kLargestAnswer))};
+  return Answer{head.status, std::string(head.header("Server")), COVE_TRY(answer.read_all(kLargestAnswer))};
 }
 
 Result<Json> Engine::ask(const std::string& method, const std::string& target, const std::optional<Json>& body) const {
@@ -80,9 +80,17 @@ Result<Json> Engine::ask(const std::string& method, const std::string& target, c
   return client::parse_json(answer.body);
 }
 
+Result<std::string> Engine::identity() const {
+  Answer pong = COVE_TRY_NOTE(concat("ask the engine at ", socket_), exchange("GET", "/_ping", {}));
+  return concat(socket_, " ", pong.server);
+}
+
 Result<EngineFacts> Engine::facts() const {
+  std::string identity = COVE_TRY(this->identity());
   Json version = COVE_TRY(ask("GET", "/version"));
-  return read_engine_facts(version, COVE_TRY(ask("GET", "/info")));
+  EngineFacts facts = COVE_TRY(read_engine_facts(version, COVE_TRY(ask("GET", "/info"))));
+  facts.identity = std::move(identity);
+  return facts;
 }
 
 Result<ImageConfig> Engine::image(const std::string& name, const EngineFacts& facts) const {

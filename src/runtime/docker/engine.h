@@ -27,6 +27,9 @@ class Engine {
 
   const std::string& socket() const { return socket_; }
 
+  // Which engine it is, in the words of its shortest answer.
+  Result<std::string> identity() const;
+  // Takes Podman some tenths of a second.
   Result<EngineFacts> facts() const;
   // NotFound, with how to pull it, where the engine does not have it.
   Result<ImageConfig> image(const std::string& name, const EngineFacts& facts) const;
@@ -51,6 +54,7 @@ class Engine {
  private:
   struct Answer {
     int status = 0;
+    std::string server;  // the header
     std::string body;
   };
   Result<Answer> exchange(const std::string& method, const std::string& target, const std::optional<Json>& body) const;

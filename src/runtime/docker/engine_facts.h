@@ -13,6 +13,7 @@ namespace cove::docker {
 enum class EngineKind { Docker, Podman };
 
 struct EngineFacts {
+  std::string identity;  // of the engine that said it: socket, kind and version
   EngineKind kind = EngineKind::Docker;
   std::string version;      // "24.0.5"
   bool rootless = false;    // it is an ordinary user's

@@ -82,14 +82,25 @@ Result<std::unique_ptr<sys::Cgroup>> make_group(const SandboxSpec& spec, int pro
 
 void encode(wire::Writer& out, const Standing& standing) {
   native::spawn::encode(out, standing.holding);
-  out.number(standing.own_group ? 1 : 0).number(standing.sized ? 1 : 0);
+  const EngineFacts& engine = standing.engine;
+  out.text(engine.identity).number(static_cast<uint64_t>(engine.kind)).text(engine.version);
+  out.number(static_cast<uint64_t>(engine.cgroup_version));
+  for (bool flag : {standing.own_group, standing.sized, engine.rootless, engine.maps_users, engine.limits_cpus, engine.limits_memory,
+                    engine.limits_processes})
+    out.number(flag ? 1 : 0);
 }
 
 Standing decode_standing(wire::Reader& in) {
   Standing standing;
   standing.holding = native::spawn::decode_holding(in);
-  standing.own_group = in.number() != 0;
-  standing.sized = in.number() != 0;
+  EngineFacts& engine = standing.engine;
+  engine.identity = in.text();
+  engine.kind = in.number() == static_cast<uint64_t>(EngineKind::Podman) ? EngineKind::Podman : EngineKind::Docker;
+  engine.version = in.text();
+  engine.cgroup_version = in.number() == 2 ? 2 : 1;
+  for (bool* flag : {&standing.own_group, &standing.sized, &engine.rootless, &engine.maps_users, &engine.limits_cpus,
+                     &engine.limits_memory, &engine.limits_processes})
+    *flag = in.number() != 0;
   return standing;
 }
 
@@ -128,6 +139,7 @@ struct EngineWalls::Raising {
     std::vector<std::string> warnings = COVE_TRY(engine_warnings(plan.engine, plan.maps_users, spec().strictness));
     standing.holding.warnings.insert(standing.holding.warnings.end(), warnings.begin(), warnings.end());
     standing.own_group = plan.holder == Holder::OwnGroup;
+    standing.engine = plan.engine;
     return {};
   }
 
@@ -198,10 +210,15 @@ Result<Standing> EngineWalls::build(const Rising& rising) const {
   return standing;
 }
 
+Result<EngineFacts> EngineWalls::facts_of(const Engine& engine) const {
+  if (!known_.identity.empty() && COVE_TRY(engine.identity()) == known_.identity) return known_;
+  return engine.facts();
+}
+
 Result<Standing> EngineWalls::build_in_engine(const Rising& rising) const {
   Engine engine(COVE_TRY(find_engine_socket(rising.spec.runtime)));
   ContainerPlan plan{.spec = rising.spec, .state = state_, .programs = places_.programs, .door = rising.door_path};
-  plan.engine = COVE_TRY(engine.facts());
+  plan.engine = COVE_TRY(facts_of(engine));
   COVE_TRY(check_kind(plan.engine, rising.spec.runtime, engine.socket()));
   COVE_TRY_NOTE("note the engine", OwnContainers(state_).note_engine(engine.socket()));
   plan.holder = holder_of(plan.engine);
@@ -222,6 +239,7 @@ Result<std::unique_ptr<native::LocalHand>> EngineWalls::hand_of(const SandboxSpe
 
 Result<native::Raised> EngineWalls::finish(Rising rising, Standing standing) {
   sizes_ = standing.sized;
+  known_ = standing.engine;
   rising.control.second.reset();
   native::Raised raised;
   raised.spec = std::move(rising.spec);
@@ -273,7 +291,7 @@ bool EngineWalls::used() const { return OwnContainers(state_).has_engines(); }
 
 Result<ImageConfig> EngineWalls::image(const std::string& runtime, const std::string& name) const {
   Engine engine(COVE_TRY(find_engine_socket(runtime)));
-  EngineFacts facts = COVE_TRY(engine.facts());
+  EngineFacts facts = COVE_TRY(facts_of(engine));
   COVE_TRY(check_kind(facts, runtime, engine.socket()));
   return engine.image(name, facts);
 }

@@ -25,6 +25,7 @@ struct Standing {
   native::Holding holding;
   bool own_group = false;  // Cove can make groups in the container's
   bool sized = false;      // the engine holds its disk limit
+  EngineFacts engine;
 };
 void encode(wire::Writer& out, const Standing& standing);
 Standing decode_standing(wire::Reader& in);
@@ -59,12 +60,14 @@ class EngineWalls {
  private:
   struct Raising;
   Result<Standing> build_in_engine(const Rising& rising) const;
+  Result<EngineFacts> facts_of(const Engine& engine) const;
   Result<std::unique_ptr<native::LocalHand>> hand_of(const SandboxSpec& spec, UniqueFd process_1,
                                                      std::unique_ptr<sys::Cgroup> group) const;
 
   native::Places places_;
   std::string state_;
   bool sizes_ = true;  // as far as is known, the engine can hold a disk limit
+  EngineFacts known_;  // of the engine that made the last one
 };
 
 }  // namespace cove::docker
