@@ -7,7 +7,6 @@
 #include <array>
 #include <csignal>
 
-#include "base/crash_point.h"
 #include "base/text.h"
 #include "runtime/docker/doorway.h"
 #include "runtime/docker/engine_hand.h"
@@ -195,7 +194,6 @@ struct EngineWalls::Raising {
   Result<Standing> run() {
     COVE_TRY(hold());
     std::string container = COVE_TRY(spec().restarted ? find_again() : explain(create()));
-    crash_point("spawn.create.container");
     Result<void> started = settle(container);
     if (started) return std::move(standing);
     static_cast<void>(spec().restarted ? engine.stop(container) : engine.remove(container));
