@@ -44,7 +44,12 @@ std::vector<std::string> list_groups(const std::string& prefix) {
 
 void remove_group(const std::string& name) {
   Result<sys::CgroupMount> hierarchy = find_hierarchy();
-  if (!name.empty() && hierarchy) ::rmdir(concat(hierarchy->point, "/", name).c_str());
+  if (name.empty() || !hierarchy) return;
+  const std::string folder = concat(hierarchy->point, "/", name);
+  // A process is known to be dead a moment before its group is empty.
+  constexpr int kTries = 50;
+  constexpr unsigned kPause = 1000;  // microseconds
+  for (int i = 0; i < kTries && ::rmdir(folder.c_str()) < 0 && errno == EBUSY; ++i) ::usleep(kPause);
 }
 
 // All of this happens in a mount namespace of this process's own, whose mounts are private: the machine's stay.
