@@ -156,7 +156,8 @@ std::vector<std::string> filled(const std::vector<std::string>& words, const Cod
   std::vector<std::string> done = words;
   for (std::string& word : done)
     for (const auto& [mark, value] : values)
-      if (size_t at = word.find(mark); at != std::string::npos) word.replace(at, mark.size(), value);
+      for (size_t at = 0; (at = word.find(mark, at)) != std::string::npos; at += value.size())
+        word.replace(at, mark.size(), value);
   return done;
 }
 

@@ -103,8 +103,8 @@ TEST(ChooseLanguage, NamesWhatIsToBeHad) {
 
 TEST(Filled, PutsPathsIn) {
   CodePlaces places{"/tmp/a.b.ts", "/tmp/o", "/tmp/o.d", "p.Main"};
-  EXPECT_THAT(filled({"tsc", "--outDir={dir}", "{file}", "{out}", "{class}", "{dir}/{stem}.js", "-x"}, places),
-              ElementsAre("tsc", "--outDir=/tmp/o.d", "/tmp/a.b.ts", "/tmp/o", "p.Main", "/tmp/o.d/a.b.js", "-x"));
+  EXPECT_THAT(filled({"tsc", "--outDir={dir}", "cp {file} {file}", "{out}", "{class}", "{dir}/{stem}.js", "-x"}, places),
+              ElementsAre("tsc", "--outDir=/tmp/o.d", "cp /tmp/a.b.ts /tmp/a.b.ts", "/tmp/o", "p.Main", "/tmp/o.d/a.b.js", "-x"));
 }
 
 TEST(JavaClass, IsTheOneThatIsStarted) {
