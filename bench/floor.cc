@@ -37,22 +37,42 @@ void mount_new(const char* type, const std::string& at, const char* options = ""
   must(::mount(type, at.c_str(), type, MS_NOSUID | MS_NODEV, options), type);
 }
 
-// A root of its own out of an overlay of /usr and the small file systems that programs expect.
+void bind(const std::string& source, const std::string& at) {
+  must(::mount(source.c_str(), at.c_str(), "", MS_BIND, ""), at.c_str());
+}
+
+// What is below is read-only; what is above takes the writes.
+void mount_layer(const std::string& root, const std::string& lowers, const std::string& name, const std::string& at) {
+  make_folder(root + "/" + name + ".upper");
+  make_folder(root + "/" + name + ".work");
+  std::string layers = "lowerdir=" + lowers + ",upperdir=" + root + "/" + name + ".upper,workdir=" + root + "/" + name + ".work,volatile,userxattr";
+  mount_new("overlay", at, layers.c_str());
+}
+
+// As many mounts as the native runtime makes of the host image, and of the same kinds: an overlay for the root and one for
+// /usr, which lies on a read-only one; /dev and /opt shown by a bind mount each; the small file systems that programs
+// expect; and the covers over /proc.
 void build_root() {
-  const std::string root = kRoot;
+  const std::string stage = kRoot, root = stage + "/root";
   must(::mount("", "/", "", MS_REC | MS_PRIVATE, ""), "make the mounts private");
-  mount_new("tmpfs", root, "size=1m,mode=755");
-  for (const char* name : {"/usr", "/proc", "/dev", "/dev/pts", "/dev/shm", "/dev/mqueue", "/upper", "/work", "/old"})
-    make_folder(root + name);
+  mount_new("tmpfs", stage, "size=1m,mode=755");
+  for (const char* name : {"/root", "/skeleton", "/over", "/shield", "/devices", "/devices/pts", "/devices/shm"}) make_folder(stage + name);
+  for (const char* name : {"/usr", "/proc", "/dev", "/opt", "/old"}) make_folder(stage + "/skeleton" + name);
   for (const char* name : {"bin", "lib", "lib64"})
-    must(::symlink((std::string("usr/") + name).c_str(), (root + "/" + name).c_str()), name);
-  std::string layers = "lowerdir=/usr,upperdir=" + root + "/upper,workdir=" + root + "/work";
-  mount_new("overlay", root + "/usr", layers.c_str());
-  mount_new("proc", root + "/proc");
+    must(::symlink((std::string("usr/") + name).c_str(), (stage + "/skeleton/" + name).c_str()), name);
+  mount_layer(stage, stage + "/skeleton", "root", root);
+  mount_new("overlay", stage + "/shield", ("lowerdir=" + stage + "/over:/usr,userxattr").c_str());
+  mount_layer(stage, stage + "/shield", "usr", root + "/usr");
+  bind("/opt", root + "/opt");
+  bind(stage + "/devices", root + "/dev");
   mount_new("devpts", root + "/dev/pts", "newinstance,ptmxmode=0666");
   mount_new("tmpfs", root + "/dev/shm", "size=64m");
-  mount_new("mqueue", root + "/dev/mqueue");
-  must(static_cast<int>(::syscall(SYS_pivot_root, kRoot, (root + "/old").c_str())), "pivot_root");
+  mount_new("proc", root + "/proc");
+  for (const char* name : {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys"})
+    if (::access((root + name).c_str(), F_OK) == 0) bind(root + name, root + name);
+  for (const char* name : {"/proc/kcore", "/proc/keys", "/proc/kmsg", "/proc/sysrq-trigger", "/proc/timer_list"})
+    if (::access((root + name).c_str(), F_OK) == 0) bind("/dev/null", root + name);
+  must(static_cast<int>(::syscall(SYS_pivot_root, root.c_str(), (root + "/old").c_str())), "pivot_root");
   must(::chdir("/"), "chdir");
   must(::umount2("/old", MNT_DETACH), "umount");
 }

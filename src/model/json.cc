@@ -4,60 +4,20 @@
 #include <ctime>
 #include <nlohmann/json.hpp>
 
+#include "base/encoding.h"
+
 namespace cove {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-// How many bytes a UTF-8 sequence has that begins with this byte; 0 where none does.
-size_t sequence_length(unsigned char first) {
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return 2;
-  if (first >= 0xe0 && first <= 0xef) return 3;
-  if (first >= 0xf0 && first <= 0xf4) return 4;
-  return 0;
-}
-
-// The second byte has a narrower range after some first ones: no overlong forms, surrogates or values past U+10FFFF.
-bool second_fits(unsigned char first, unsigned char second) {
-  unsigned char lowest = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
-  unsigned char highest = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
-  return second >= lowest && second <= highest;
-}
-
-bool valid_utf8(const std::string& data) {
-  auto byte = [&](size_t at) { return static_cast<unsigned char>(data[at]); };
-  for (size_t at = 0; at < data.size();) {
-    size_t length = sequence_length(byte(at));
-    if (length == 0 || at + length > data.size()) return false;
-    if (length > 1 && !second_fits(byte(at), byte(at + 1))) return false;
-    for (size_t next = 2; next < length; ++next)
-      if ((byte(at + next) & 0xc0) != 0x80) return false;
-    at += length;
-  }
-  return true;
-}
-
-std::string base64(const std::string& data) {
-  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  out.reserve((data.size() + 2) / 3 * 4);
-  for (size_t at = 0; at < data.size(); at += 3) {
-    size_t count = std::min<size_t>(3, data.size() - at);
-    uint32_t group = 0;
-    for (size_t i = 0; i < 3; ++i) group = group << 8 | (i < count ? static_cast<unsigned char>(data[at + i]) : 0u);
-    for (size_t i = 0; i < 4; ++i) out += i <= count ? kDigits[group >> (18 - 6 * i) & 63] : '=';
-  }
-  return out;
-}
-
 // What paths and messages may hold besides UTF-8 is shown as U+FFFD when the document is written.
 Json stream_json(const CapturedStream& stream) {
   Json json;
-  if (valid_utf8(stream.data))
+  if (is_utf8(stream.data))
     json["text"] = stream.data;
   else
-    json["base64"] = base64(stream.data);
+    json["base64"] = to_base64(stream.data);
   json["bytes"] = stream.bytes;
   json["truncated"] = stream.truncated;
   return json;
@@ -90,7 +50,7 @@ Json files_json(const std::vector<OutputFile>& files) {
 
 Json results_json(const std::vector<std::string>& figures) {
   Json json = Json::array();
-  for (const std::string& figure : figures) json.push_back({{"main", false}, {"formats", {{"png", base64(figure)}}}});
+  for (const std::string& figure : figures) json.push_back({{"main", false}, {"formats", {{"png", to_base64(figure)}}}});
   return json;
 }
 

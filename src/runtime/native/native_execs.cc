@@ -160,8 +160,8 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
   // There is no end of it to keep, and process 1 wants one.
   if (spec.whole_input && parts_.spec.lifetime == Lifetime::Long) static_cast<void>(close_input(spec.id));
   execs_.emplace(spec.id, std::move(exec));
-  // While the program starts. One that only waits is in many a sandbox the only one.
-  if (!spec.script_follows && !spec.command_follows) parts_.hand->make_spare();
+  // While the program starts. The first one is in many a sandbox the only one.
+  if (std::exchange(used_, true)) parts_.hand->make_spare();
   if (!spec.pty) return Attachment{std::move(in.write), std::move(out.read), std::move(err.read), {}};
   Reply started = COVE_TRY(wait_for_reply(Type::Started, spec.id));
   // A program that cannot be started has no terminal; why, is an event.

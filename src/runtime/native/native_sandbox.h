@@ -91,6 +91,7 @@ class NativeSandbox : public Sandbox {
   std::vector<std::string> adopted_;
   std::deque<Event> pending_;
   uint64_t next_token_ = 1;
+  bool used_ = false;         // an exec was started in it
   bool left_behind_ = false;  // some exec left processes behind when it ended
   uint64_t layer_bytes_ = 0;  // when the last exec ended
   bool ended_ = false;

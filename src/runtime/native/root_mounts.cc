@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 
 #include "base/text.h"
 #include "runtime/native/overlay.h"
@@ -185,10 +186,21 @@ Result<void> RootMounts::stage_layer(int user_namespace) {
       std::string folder = concat(layer_path_, "/", part_name(*part.image), ".", kind);
       Result<void> made = sys::mkdir(folder, 0755);
       if (!made && made.error().code() != Code::Exists) return fail(std::move(made.error()).note("make the layer"));
+      if (!made) COVE_TRY(forget_volatile(folder));
     }
   }
   COVE_TRY(make_review_layer());
   return write_hosts();
+}
+
+// An overlay that does not write out what it is told to leaves a mark, and is not mounted again while that is there.
+// The layer's own file system is whole at all times: a power cut takes it back by some seconds, and not to pieces.
+Result<void> RootMounts::forget_volatile(const std::string& work) {
+  COVE_TRY(raise_capabilities());  // the folders of overlayfs are closed to everybody
+  for (const char* name : {"/work/incompat/volatile/dirty", "/work/incompat/volatile", "/work/incompat"})
+    if (std::remove(concat(work, name).c_str()) < 0 && errno != ENOENT) return fail_errno(concat("remove ", work, name));
+  COVE_TRY(own_file_rights());
+  return file_rights_of(0);
 }
 
 // What is written to a reviewed folder: it begins as the folder itself is.
@@ -196,7 +208,9 @@ Result<void> RootMounts::make_review_layer() {
   if (plan_.workspace.access != Access::Review) return {};
   struct stat info = COVE_TRY(sys::stat(sys::fd_path(workspace_.get())));
   std::string upper = concat(layer_path_, "/", kReviewName, ".upper");
-  Result<void> made = sys::mkdir(concat(layer_path_, "/", kReviewName, ".work"), 0755);
+  std::string work = concat(layer_path_, "/", kReviewName, ".work");
+  Result<void> made = sys::mkdir(work, 0755);
+  if (!made && made.error().code() == Code::Exists) COVE_TRY(forget_volatile(work));
   if (made || made.error().code() == Code::Exists) made = sys::mkdir(upper, 0755);
   if (!made && made.error().code() == Code::Exists) return {};
   if (!made) return fail(std::move(made.error()).note("make the layer of the workspace"));
@@ -269,7 +283,8 @@ Result<UniqueFd> RootMounts::mount_overlay(const std::vector<std::string>& lower
     options.emplace_back("userxattr", "");
   else
     options.emplace_back("redirect_dir", "on");
-  if (plan_.lifetime == Lifetime::OneRun) options.emplace_back("volatile", "");
+  // Without it, every end of a sandbox would write out all that its neighbours in the pool have changed.
+  options.emplace_back("volatile", "");
   // Files in the layer belong to the sandbox's root, whoever makes the mount.
   uint32_t owner = plan_.ids.builder_id(0);
   COVE_TRY(sys::set_fs_ids(owner, owner));

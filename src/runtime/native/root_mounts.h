@@ -41,6 +41,7 @@ class RootMounts {
   Result<void> open_workspace();
   Result<void> map_workspace();
   Result<void> make_review_layer();
+  Result<void> forget_volatile(const std::string& work);
   Result<void> stage_review();
   Result<void> stage_layer(int user_namespace);
   Result<void> stage_lowers(int user_namespace);
