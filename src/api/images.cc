@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <vector>
 
 #include "api/api.h"
@@ -76,6 +77,20 @@ Document host_json() {
           {"stored_at", nullptr}};
 }
 
+// What is in the way is not the image's fault, and mended elsewhere.
+template <typename T>
+Result<T> with_advice(Result<T> done) {
+  if (done || done.error().errnum() != ENOSPC) return done;
+  return fail(std::move(done.error())
+                  .hint("make room where the server's state folder is; `cove image prune --all` removes what no sandbox uses"));
+}
+
+// It is there, but has nothing that could be done to it.
+Checked<void> refuse_host(const Call& call, std::string_view why) {
+  if (!is_host_image(call.captured("image"))) return {};
+  return refuse(409, "conflict", concat("the image host is this machine itself: ", why));
+}
+
 void note(Call& call, const std::string& kind, const Document& data) {
   call.engine().note(call.caller, kind, "", "", dump(data));
 }
@@ -120,7 +135,7 @@ Outcome pull_image(Call& call) {
   live::Caller caller = call.caller;
   caller.connection = -1;
   auto work = [&engine, caller, order = std::move(order)](Operation& operation) -> Checked<Document> {
-    Result<ImageInfo> image = engine.images().pull(order, operation.progress);
+    Result<ImageInfo> image = with_advice(engine.images().pull(order, operation.progress));
     if (!image) return refuse(Problem(image.error()));
     engine.note(caller, "image.pulled", "", "",
                 dump(Document{{"name", operation.target}, {"digest", image->image.digest}}));
@@ -151,7 +166,7 @@ Checked<UniqueFd> receive(Call& call) {
                             concat("the archive is larger than ", format_bytes(call.engine().config().images.max_size)))
                         .advise("the server's setting images.max_size allows more"));
     room -= *count;
-    COVE_TRY(sys::write_all(file.get(), {piece.data(), *count}));
+    COVE_TRY_NOTE("keep the archive", with_advice(sys::write_all(file.get(), {piece.data(), *count})));
   }
   if (::lseek(file.get(), 0, SEEK_SET) < 0) return refuse(Problem(Error::from_errno(errno, "lseek")));
   return file;
@@ -160,7 +175,7 @@ Checked<UniqueFd> receive(Call& call) {
 Outcome load_images(Call& call) {
   UniqueFd archive = COVE_TRY(receive(call));
   Document images = Document::array();
-  for (const ImageInfo& image : COVE_TRY(call.engine().images().load(archive.get()))) {
+  for (const ImageInfo& image : COVE_TRY(with_advice(call.engine().images().load(archive.get())))) {
     note(call, "image.loaded", {{"names", image.names}, {"digest", image.image.digest}});
     images.push_back(image_json(image));
   }
@@ -174,7 +189,7 @@ Outcome import_image(Call& call) {
   std::string name = to_text(COVE_TRY_NOTE("'name'", parse_reference(order.name)));
   if (is_host_image(order.name)) return invalid("'name': the name 'host' is taken: it is this machine's own userland");
   UniqueFd archive = COVE_TRY(receive(call));
-  ImageInfo image = COVE_TRY(call.engine().images().import(archive.get(), order));
+  ImageInfo image = COVE_TRY(with_advice(call.engine().images().import(archive.get(), order)));
   note(call, "image.imported", {{"name", name}, {"digest", image.image.digest}});
   return call.respond(201, dump(image_json(image)), {{"Location", concat("/v1/images/", image.image.digest)}});
 }
@@ -184,6 +199,7 @@ Outcome tag_image(Call& call) {
   Fields fields(body);
   std::string name = COVE_TRY(required(fields, "name", fields.text("name")));
   COVE_TRY(fields.finish());
+  COVE_TRY(refuse_host(call, "it can have no other name"));
   ImageInfo image = COVE_TRY(call.engine().images().tag(call.captured("image"), name));
   note(call, "image.tagged", {{"name", name}, {"digest", image.image.digest}});
   return call.respond(200, dump(image_json(image)));
@@ -195,8 +211,7 @@ Document removed_json(const Images::Removed& removed) {
 
 Outcome remove_image(Call& call) {
   bool force = COVE_TRY(flag_parameter(call.request(), "force"));
-  if (is_host_image(call.captured("image")))
-    return refuse(409, "conflict", "the image host is this machine itself: it cannot be removed");
+  COVE_TRY(refuse_host(call, "it cannot be removed"));
   Images::Removed removed = COVE_TRY(call.engine().images().remove(
       call.captured("image"), force ? Images::Removal::Forced : Images::Removal::Careful));
   note(call, "image.removed", removed_json(removed));
@@ -215,6 +230,7 @@ Outcome prune_images(Call& call) {
 }
 
 Outcome verify_image(Call& call) {
+  COVE_TRY(refuse_host(call, "there is nothing that it could be compared with"));
   std::vector<std::string> problems = COVE_TRY(call.engine().images().verify(call.captured("image")));
   return call.respond(200, dump(Document{{"ok", problems.empty()}, {"problems", problems}}));
 }

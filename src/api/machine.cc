@@ -19,12 +19,30 @@ Document capacity_json(const Config& config) {
   return {{"cpus", maxima.cpus}, {"memory", maxima.memory}, {"disk", disk_of(config.server_folder)}};
 }
 
+// What the server adds to what was found out about a runtime, with fewer rights than sandboxes are made with.
+void complete_runtime(Document& runtime, live::Engine& engine) {
+  std::string name = runtime.value("name", "");
+  if (Result<RuntimeFact> fact = engine.examine(name)) {
+    runtime["available"] = fact->available;
+    runtime["version"] = fact->version;
+    runtime["program"] = fact->program;
+    runtime["problem"] = fact->problem;
+    runtime["remedy"] = fact->remedy;
+  }
+  Capabilities can = engine.capabilities(name);
+  runtime["default"] = name == engine.config().runtime;
+  runtime["capabilities"] = {{"pause", can.pause},       {"update_limits", can.update_limits},
+                             {"recovery", can.adopt},    {"dial", can.dial},
+                             {"nesting", can.nesting},   {"pty", can.pty},
+                             {"review", can.review_layer}, {"warm_start", can.waiting_scripts}};
+}
+
 Outcome get_machine(Call& call) {
   if (!call.api.diagnosis) return refuse(503, "unavailable", "the machine was not examined");
   Document document = Document::parse(COVE_TRY(call.api.diagnosis()), nullptr, false);
   if (!document.is_object()) return refuse(503, "unavailable", "the examination of the machine came to nothing");
   document["capacity"] = capacity_json(call.engine().config());
-  document["runtimes"] = Document::array({call.engine().capabilities().name});
+  for (Document& runtime : document["runtimes"]) complete_runtime(runtime, call.engine());
   return call.respond(200, dump(document));
 }
 

@@ -58,6 +58,7 @@ constexpr Option<ExecuteOrder> kOptions[] = {
      [](ExecuteOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
     kImageOption<ExecuteOrder>,
     kPlaceWorkspaceOption<ExecuteOrder>,
+    kRuntimeOption<ExecuteOrder>,
     kTimeoutOption<ExecuteOrder>,
     kMemoryOption<ExecuteOrder>,
     kCpusOption<ExecuteOrder>,

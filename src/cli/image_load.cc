@@ -72,13 +72,14 @@ Result<std::function<Result<void>(client::BodyWriter&)>> archive_of(const std::s
 }
 
 Result<Json> send(const ArchiveOrder& order, const std::string& path, const std::string& name) {
+  const std::string attempt = concat(name.empty() ? "load " : "import ", path == "-" ? "standard input" : path);
   UniqueFd file;
   std::optional<uint64_t> size;
-  auto produce = COVE_TRY(archive_of(path, file, size));
+  auto produce = COVE_TRY_NOTE(attempt, archive_of(path, file, size));
   Api api = COVE_TRY(open_server(order));
   ProgressBar bar(path, size, order.quiet ? ProgressBar::Show::Never : ProgressBar::Show::AtTerminal);
-  if (name.empty()) return api.load_images(produce, bar.progress());
-  return api.import_image(name, produce, bar.progress());
+  if (name.empty()) return COVE_TRY_NOTE(attempt, api.load_images(produce, bar.progress()));
+  return COVE_TRY_NOTE(attempt, api.import_image(name, produce, bar.progress()));
 }
 
 bool print_names(const Json& image) {

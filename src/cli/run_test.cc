@@ -197,10 +197,12 @@ TEST(Run, ChecksNamesUsersLabelsAndImages) {
   EXPECT_THAT(refusal_with({"--image", "host@12"}), HasSubstr("16 hexadecimal digits"));
 }
 
-TEST(Run, SupportsOneNetworkAndOneRuntime) {
+TEST(Run, SupportsOneNetworkAndKnownRuntimes) {
   with({"--network", "none", "--runtime=native", "--rm", "--direct", "-i"});
   EXPECT_THAT(refusal_with({"--network", "host"}), HasSubstr("--network: 'host' is not supported; only none is"));
-  EXPECT_THAT(refusal_with({"--runtime", "runsc"}), HasSubstr("only native is"));
+  EXPECT_EQ(with({"--runtime", "runsc"}).request.sandbox.runtime, "runsc");
+  EXPECT_THAT(refusal_with({"--runtime", "runk"}), HasSubstr("did you mean runc"));
+  EXPECT_THAT(refusal_with({"--runtime", "imaginary"}), HasSubstr("native, runc"));
 }
 
 TEST(Run, WantsAnAbsoluteWorkingFolder) {

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/run_values.h"
+#include "model/runtime_kind.h"
 #include "model/sandbox.h"
 
 // The options that say what sandbox is wanted: those of `cove run`, `cove create` and, in part, `cove update`. An order
@@ -130,8 +131,9 @@ inline constexpr Option<T> kNestingOption = {
       return {};
     }};
 template <typename T>
-inline constexpr Option<T> kRuntimeOption = {{"runtime", '\0', "native", "what builds the walls", kFences},
-                                             [](T&, Text text) { return must_be(text, "native"); }};
+inline constexpr Option<T> kRuntimeOption = {
+    {"runtime", '\0', "NAME", "what builds the walls: native (default), runc, crun, runsc,\nor oci: the first of these that is found", kFences},
+    [](T& order, Text text) { return assign(sandbox_of(order).runtime, check_runtime(text)); }};
 
 template <typename T>
 inline constexpr Option<T> kNameOption = {

@@ -11,6 +11,7 @@
 #include "image/catalogue.h"
 #include "engine/run_loop.h"
 #include "model/figures.h"
+#include "runtime/docker/docker_runtime.h"
 #include "runtime/native/native_runtime.h"
 #include "sys/own_folder.h"
 
@@ -25,16 +26,22 @@ Result<Catalogue> stored_images() {
 }
 
 // What an image says of itself, where no server has looked it up.
-Result<void> settle_image(RunRequest& request) {
+Result<ImageConfig> look_up_image(SandboxSpec& sandbox, Runtime& runtime) {
+  Capabilities can = runtime.capabilities();
+  if (can.own_images) return runtime.image(can.name, sandbox.image);
+  Catalogue catalogue = COVE_TRY(stored_images());
+  NamedImage found = COVE_TRY(find_image(catalogue, sandbox.image, ""));
+  sandbox.image = found.pinned();
+  return found.image->config;
+}
+
+Result<void> settle_image(RunRequest& request, Runtime& runtime) {
   SandboxSpec& sandbox = request.sandbox;
   if (is_host_image(sandbox.image)) {
     if (sandbox.user.empty()) sandbox.user = SandboxSpec().user;
     return {};
   }
-  Catalogue catalogue = COVE_TRY(stored_images());
-  NamedImage found = COVE_TRY(find_image(catalogue, sandbox.image, ""));
-  const ImageConfig& config = found.image->config;
-  sandbox.image = found.pinned();
+  const ImageConfig config = COVE_TRY(look_up_image(sandbox, runtime));
   sandbox.image_defaults = {config.env, config.entrypoint, config.cmd, config.cwd};
   if (sandbox.user.empty()) sandbox.user = user_of_image(config);
   if (request.exec.cwd.empty() && sandbox.workspace.access == Access::None) request.exec.cwd = config.cwd;
@@ -45,6 +52,7 @@ Result<void> settle_image(RunRequest& request) {
 // Finds what runs the code, and with it the image, where that was left to it.
 Result<LanguagePlan> plan_code(Runtime& runtime, const RunLanguages& known, RunRequest& request) {
   LanguageWish wish = COVE_TRY_NOTE("--lang", parse_language(known.table, request.code->language));
+  const bool own_images = runtime.capabilities().own_images;
   Catalogue catalogue = COVE_TRY(stored_images());
   auto stored = [&](const std::string& image) -> std::optional<std::string> {
     Result<NamedImage> found = find_image(catalogue, image, known.registry);
@@ -56,7 +64,9 @@ Result<LanguagePlan> plan_code(Runtime& runtime, const RunLanguages& known, RunR
   Result<std::string> cache = sys::find_folder(sys::kCacheFolder);
   Languages languages(known.table, stored, ask, cache ? *cache + "/languages" : "");
   std::string image = request.sandbox.image;
-  if (!image.empty() && !is_host_image(image)) image = COVE_TRY(find_image(catalogue, image, known.registry)).pinned();
+  if (image.empty() && own_images) image = request.sandbox.image = SandboxSpec().image;
+  if (!image.empty() && !is_host_image(image) && !own_images)
+    image = COVE_TRY(find_image(catalogue, image, known.registry)).pinned();
   LanguagePlan plan = COVE_TRY(languages.plan(wish, image));
   if (image.empty()) request.sandbox.image = plan.use.image;
   if (!is_host_image(request.sandbox.image)) drop_figures(request);
@@ -76,9 +86,9 @@ void fill_code(const CommandLine& command, RunRequest& request) {
   request.exec.argv.insert(request.exec.argv.end(), code.arguments.begin(), code.arguments.end());
 }
 
-Result<RunRequest> complete(const RunRequest& wanted) {
+Result<RunRequest> complete(const RunRequest& wanted, Runtime& runtime) {
   RunRequest request = wanted;
-  COVE_TRY(settle_image(request));
+  COVE_TRY(settle_image(request, runtime));
   if (request.sandbox.id.empty()) request.sandbox.id = make_id();
   if (request.exec.id.empty()) request.exec.id = make_id();
   request.sandbox.single_exec = true;
@@ -173,17 +183,24 @@ Result<std::vector<std::string>> command_of(const RunRequest& request, const Ima
   return fail(Error(Code::Invalid, "no command to run, and the image has none").hint("write it after the options: cove run -- COMMAND…"));
 }
 
+Result<std::unique_ptr<Runtime>> make_runtime(const std::string& name) {
+  native::Places places = COVE_TRY(native::find_places());
+  if (!is_engine_runtime(name)) return native::make_oci_runtime(std::move(places), name);
+  return docker::make_engine_runtime(name, std::move(places), COVE_TRY(sys::find_folder(sys::kStateFolder)));
+}
+
 Result<ExecResult> run_once(const RunRequest& wanted, const std::function<Result<RunLanguages>()>& languages,
                             const Warn& warn) {
-  Caller caller = COVE_TRY(Caller::create());
-  std::unique_ptr<Runtime> runtime = COVE_TRY(native::make_native_runtime(COVE_TRY(native::find_places())));
+  std::unique_ptr<Runtime> runtime = COVE_TRY(make_runtime(wanted.sandbox.runtime));
   LanguagePlan plan;
   RunRequest request = wanted;
   if (request.code) {
     plan = COVE_TRY(plan_code(*runtime, COVE_TRY(languages()), request));
     if (!plan.use.note.empty()) warn(plan.use.note);
   }
-  request = COVE_TRY(complete(request));
+  request = COVE_TRY(complete(request, *runtime));
+  Caller caller = COVE_TRY(Caller::create());
+  request.sandbox.runtime.clear();
   std::unique_ptr<Sandbox> sandbox = COVE_TRY(runtime->create(request.sandbox));
   for (const std::string& warning : sandbox->warnings()) warn(warning);
   Result<ExecResult> result = run_in(*sandbox, plan, request, caller, warn);

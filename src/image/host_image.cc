@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "image/fingerprint.h"
+#include "image/host_cache.h"
 #include "image/skeleton.h"
 #include "sys/file.h"
 #include "sys/own_folder.h"
@@ -17,8 +18,6 @@ namespace cove {
 namespace {
 
 constexpr time_t kDay = 24 * 60 * 60;
-constexpr time_t kKeepUnused = 7 * kDay;
-constexpr std::string_view kHalfMade = "tmp-";
 
 // Someone else who can write here could put his own files into every sandbox.
 Result<struct stat> stat_ours(const std::string& path) { return sys::stat_own_folder(path, sys::kCacheFolder); }
@@ -40,37 +39,19 @@ Result<UniqueFd> lock(const std::string& path) {
   return fd;
 }
 
-bool unused(const std::string& image) {
-  auto info = sys::lstat(image);
-  if (!info || ::time(nullptr) - info->st_mtime < kKeepUnused) return false;
-  auto fd = sys::open(image, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  return fd && ::flock(fd->get(), LOCK_EX | LOCK_NB) == 0;
-}
-
-// With the lock held: what a killed process left half-made, and images that nobody has used for long.
-void clean(const std::string& host, const std::string& current) {
-  auto names = sys::list_folder(host);
-  if (!names) return;
-  for (const std::string& name : *names) {
-    std::string path = host + "/" + name;
-    bool old_image = name != current && name != ".lock" && !name.starts_with(kHalfMade) && unused(path);
-    if (name.starts_with(kHalfMade) || old_image) static_cast<void>(sys::remove_tree(path));
-  }
-}
-
 Result<void> build(const std::string& cache, const HostSource& source, const std::string& name) {
   std::string host = cache + "/host";
   COVE_TRY(prepare(cache, host));
   UniqueFd held = COVE_TRY(lock(host + "/.lock"));
   if (sys::exists(concat(host, "/", name))) return {};  // another process was faster
-  clean(host, name);
+  prune_host_images(host, name);
   std::string half_made = concat(host, "/", kHalfMade, name);
   COVE_TRY(sys::mkdir(half_made, 0755));
   COVE_TRY(build_host_image(source, half_made));
   return sys::rename(half_made, concat(host, "/", name));
 }
 
-// Tells `clean` that the image is in use; once a day is enough.
+// Tells which images were used last; once a day is enough.
 void touch(const std::string& folder, const struct stat& info) {
   if (::time(nullptr) - info.st_mtime > kDay) static_cast<void>(::utimensat(AT_FDCWD, folder.c_str(), nullptr, 0));
 }
@@ -99,7 +80,7 @@ DevNodes dev_nodes(const std::string& dev) {
   return real ? DevNodes::Real : DevNodes::Placeholders;
 }
 
-Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program, unsigned first_id) {
+Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program, UniqueFd& hold, unsigned first_id) {
   HostSource source{"", sudo_program, first_id};
   std::string fingerprint = host_fingerprint(source.root, sudo_program);
   if (first_id != 0) fingerprint += concat("-", first_id);
@@ -107,6 +88,10 @@ Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_p
   if (!sys::lstat(folder)) COVE_TRY_NOTE("make the host image", build(cache, source, fingerprint));
   COVE_TRY(stat_ours(cache));
   COVE_TRY(stat_ours(cache + "/host"));
+  Result<UniqueFd> held = hold_host_image(folder);
+  // Another process, to which this image is an old one, was faster.
+  if (!held && held.error().code() == Code::NotFound) return host_image(cache, sudo_program, hold, first_id);
+  hold = COVE_TRY(std::move(held));
   struct stat info = COVE_TRY(stat_ours(folder));
   touch(folder, info);
   return describe(folder, fingerprint);

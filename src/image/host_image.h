@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/unique_fd.h"
 
 namespace cove {
 
@@ -33,8 +34,7 @@ struct ImageRoot {
   std::vector<ImageBind> binds;    // over them
   std::string dev;                 // the folder to show at /dev
   DevNodes dev_nodes = DevNodes::Placeholders;
-  // The folder that holds all of the above. An image unused for a week is removed when a newer one is made, unless
-  // someone holds a shared flock(2) on this folder.
+  // The folder that holds all of the above. It is not removed while someone holds a shared flock(2) on it.
   std::string folder;
 };
 
@@ -51,8 +51,9 @@ inline constexpr const char* kDevices[] = {"null", "zero", "full", "random", "ur
 // Where the kernel cannot map the ids of an overlay's layers, all sandboxes share one range of host ids, and the files
 // are made for it: they belong to `first_id` and those after it.
 //
-// Processes that make the same image at once all succeed. Denied where `cache` is not this user's alone.
-Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program, unsigned first_id = 0);
+// Processes that make the same image at once all succeed. When one is made, older ones that nobody uses are removed (see
+// host_cache.h): `hold` is to stay open until the image is mounted. Denied where `cache` is not this user's alone.
+Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program, UniqueFd& hold, unsigned first_id = 0);
 
 // Which of the two a folder of devices has.
 DevNodes dev_nodes(const std::string& dev);

@@ -31,8 +31,10 @@ class HostImage : public ::testing::Test {
   }
   ~HostImage() override { EXPECT_TRUE(sys::remove_tree(folder_)); }
 
+  // Nobody holds it afterwards.
   ImageRoot image() {
-    auto made = host_image(cache_, sudo_);
+    UniqueFd hold;
+    auto made = host_image(cache_, sudo_, hold);
     EXPECT_TRUE(made) << made.error().message();
     return made ? *made : ImageRoot{};
   }
@@ -113,7 +115,8 @@ TEST_F(HostImage, PythonBeginsWithWhatTheHostsDoesAndSettles) {
 }
 
 TEST_F(HostImage, HasNoSudoWithoutAClient) {
-  auto made = host_image(cache_, "");
+  UniqueFd hold;
+  auto made = host_image(cache_, "", hold);
   ASSERT_TRUE(made);
   EXPECT_FALSE(sys::exists(made->folder + "/over/usr/bin/sudo"));
 }
@@ -178,20 +181,6 @@ TEST_F(HostImage, CleansUpAfterAKilledBuilder) {
   EXPECT_THAT(cached(), Not(::testing::Contains(StartsWith("tmp-"))));
 }
 
-TEST_F(HostImage, RemovesImagesUnusedForLong) {
-  ASSERT_TRUE(sys::make_folders(cache_ + "/host/00000000000000aa/root"));
-  ASSERT_TRUE(sys::make_folders(cache_ + "/host/00000000000000bb/root"));
-  ASSERT_TRUE(sys::make_folders(cache_ + "/host/00000000000000cc/root"));
-  age(cache_ + "/host/00000000000000aa", 8);
-  age(cache_ + "/host/00000000000000cc", 8);
-  auto held = sys::open(cache_ + "/host/00000000000000cc", O_RDONLY | O_DIRECTORY);
-  ASSERT_EQ(::flock(held->get(), LOCK_SH), 0);
-  image();
-  EXPECT_FALSE(sys::exists(cache_ + "/host/00000000000000aa"));
-  EXPECT_TRUE(sys::exists(cache_ + "/host/00000000000000bb"));
-  EXPECT_TRUE(sys::exists(cache_ + "/host/00000000000000cc"));
-}
-
 TEST_F(HostImage, IsTouchedWhenUsed) {
   std::string folder = image().folder;
   age(folder, 3);
@@ -201,9 +190,10 @@ TEST_F(HostImage, IsTouchedWhenUsed) {
 
 TEST_F(HostImage, CanBeMadeByManyProcessesAtOnce) {
   std::vector<pid_t> children;
+  UniqueFd hold;
   for (int i = 0; i < 8; ++i) {
     pid_t child = ::fork();
-    if (child == 0) ::_exit(host_image(cache_, sudo_) ? 0 : 1);
+    if (child == 0) ::_exit(host_image(cache_, sudo_, hold) ? 0 : 1);
     children.push_back(child);
   }
   for (pid_t child : children) {
@@ -217,7 +207,8 @@ TEST_F(HostImage, CanBeMadeByManyProcessesAtOnce) {
 TEST_F(HostImage, RefusesACacheThatOthersCanWriteTo) {
   ASSERT_TRUE(sys::make_folders(cache_));
   ASSERT_EQ(::chmod(cache_.c_str(), 0777), 0);
-  auto made = host_image(cache_, sudo_);
+  UniqueFd hold;
+  auto made = host_image(cache_, sudo_, hold);
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code(), Code::Denied);
   EXPECT_FALSE(made.error().hint().empty());
@@ -227,13 +218,15 @@ TEST_F(HostImage, RefusesACacheOfSomeoneElse) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can give folders away";
   ASSERT_TRUE(sys::make_folders(cache_));
   ASSERT_EQ(::chown(cache_.c_str(), 12345, 12345), 0);
-  EXPECT_FALSE(host_image(cache_, sudo_));
+  UniqueFd hold;
+  EXPECT_FALSE(host_image(cache_, sudo_, hold));
 }
 
 TEST_F(HostImage, RefusesALinkInPlaceOfTheCache) {
   ASSERT_TRUE(sys::make_folders(folder_ + "/elsewhere"));
   ASSERT_TRUE(sys::symlink(folder_ + "/elsewhere", cache_));
-  EXPECT_FALSE(host_image(cache_, sudo_));
+  UniqueFd hold;
+  EXPECT_FALSE(host_image(cache_, sudo_, hold));
 }
 
 TEST(Fingerprint, ChangesWithThePackageDatabase) {

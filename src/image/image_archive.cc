@@ -27,7 +27,8 @@ struct Free {
 
 Error broken(struct archive* archive) {
   const char* why = ::archive_error_string(archive);
-  return Error(Code::Invalid, concat("the archive cannot be read: ", why ? std::string_view(why) : "it is malformed"));
+  return Error(Code::Invalid, concat("the archive cannot be read: ", why ? std::string_view(why) : "it is malformed"))
+      .hint("what `docker save` writes can be loaded, and OCI layouts; `cove image import` takes a root file system");
 }
 
 // "./a//b" → "a/b"; what goes upwards goes as far as the top. A key of a map, not a path.

@@ -9,7 +9,9 @@
 #include <optional>
 
 #include "base/text.h"
+#include "context_kernels.h"
 #include "image/etc.h"
+#include "image/python_library.h"
 #include "sys/file.h"
 
 namespace cove {
@@ -17,6 +19,7 @@ namespace {
 
 constexpr uint32_t kUser = 1000;
 constexpr size_t kLargestTable = 1 << 20;
+constexpr size_t kMostPythons = 16;
 
 struct Folder {
   const char* path;
@@ -33,6 +36,7 @@ class Top {
     COVE_TRY(make_root());
     for (const Folder& each : kFolders) COVE_TRY(need_folder(each.path, each.mode, 0));
     COVE_TRY(add_etc());
+    COVE_TRY(add_figures_backend());
     return add_sudo();
   }
 
@@ -137,6 +141,23 @@ class Top {
     for (const char* folder : {"usr/bin", "bin", "usr/local/bin"})
       if (COVE_TRY(copy_folder(folder, 0755)))
         return file(concat(std::string_view(folder), "/sudo"), order_.sudo, 0755);
+    return {};
+  }
+
+  std::vector<std::string> list(const std::string& path) const {
+    Result<UniqueFd> folder = sys::openat2(order_.image, path, O_RDONLY | O_DIRECTORY,
+                                           RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    return folder ? sys::list_folder(folder->get()).value_or(std::vector<std::string>()) : std::vector<std::string>();
+  }
+
+  Result<void> add_figures_backend() {
+    size_t added = 0;
+    for (std::string libraries : kPythonLibraries)
+      for (const std::string& name : list(libraries)) {
+        std::string modules = modules_of_python(concat(libraries, "/", name));
+        if (!is_python_library(name) || !look(modules) || ++added > kMostPythons) continue;
+        if (COVE_TRY(copy_folder(modules, 0755))) COVE_TRY(file(concat(modules, kFiguresModule), kFiguresProgram, 0644));
+      }
     return {};
   }
 

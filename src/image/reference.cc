@@ -87,6 +87,8 @@ std::string digest_hex(std::string_view digest) { return std::string(digest.subs
 Result<ImageReference> parse_reference(std::string_view text) {
   ImageReference reference;
   std::string_view rest = text;
+  if (size_t scheme = rest.find("://"); scheme != std::string_view::npos)
+    return wrong(text, concat("it begins without '", rest.substr(0, scheme), "://'"));
   if (size_t at = rest.find('@'); at != std::string_view::npos) {
     reference.digest = rest.substr(at + 1);
     rest = rest.substr(0, at);

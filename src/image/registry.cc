@@ -54,6 +54,21 @@ bool worth_another_try(CURLcode code) {
   }
 }
 
+std::string advice_on(CURLcode code) {
+  switch (code) {
+    case CURLE_SSL_CONNECT_ERROR:
+      return "a registry that speaks plain HTTP must be named in images.insecure_registries";
+    case CURLE_PEER_FAILED_VERIFICATION:
+      return "this machine does not trust its certificate: add the authority that signed it to the machine's certificates";
+    case CURLE_COULDNT_CONNECT:
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_OPERATION_TIMEDOUT:
+      return "check the registry's name and port, and that this machine can reach it";
+    default:
+      return "";
+  }
+}
+
 bool is_busy(long status) { return status == 429 || status == 502 || status == 503 || status == 504; }
 
 std::string small(std::string text) {
@@ -221,9 +236,8 @@ Result<Registry::Answer> Registry::perform(Request& request, const std::string& 
   Error error(
       worth_another_try(code) ? Code::Unavailable : Code::Invalid,
       concat("ask ", reference_.registry, ": ", std::string_view(problem[0] ? problem : ::curl_easy_strerror(code))));
-  if (code == CURLE_SSL_CONNECT_ERROR || code == CURLE_PEER_FAILED_VERIFICATION)
-    return fail(std::move(error).hint("a registry that speaks plain HTTP must be named in images.insecure_registries"));
-  return fail(std::move(error));
+  std::string advice = advice_on(code);
+  return fail(advice.empty() ? std::move(error) : std::move(error).hint(std::move(advice)));
 }
 
 // With whatever the registry wants to know of who asks; again where it is busy or out of reach for a moment.
@@ -314,6 +328,10 @@ Result<Registry::Fetched> Registry::manifest(const std::string& tag_or_digest) {
   request.url = url("manifests", tag_or_digest);
   request.accept = kManifestTypes;
   Answer answer = COVE_TRY_NOTE("fetch the manifest", ask(request));
+  if (answer.status == 404)
+    return fail(Error(Code::NotFound, concat("registry ", reference_.registry, " has no image ", reference_.repository,
+                                             is_digest(tag_or_digest) ? "@" : ":", tag_or_digest))
+                    .hint("check its name and its tag"));
   COVE_TRY(check_answer(answer, concat("manifest ", tag_or_digest)));
   unpack::Sha256 digest;
   digest.update(answer.text);

@@ -8,6 +8,7 @@
 #include "context_kernels.h"
 #include "image/etc.h"
 #include "image/host_image.h"
+#include "image/python_library.h"
 #include "image/tree_writer.h"
 #include "model/limits.h"
 #include "sys/file.h"
@@ -88,23 +89,15 @@ bool is_folder_itself(const HostSource& host, const std::string& path) {
   return info && S_ISDIR(info->st_mode);
 }
 
-bool is_python_library(const std::string& name) {
-  constexpr std::string_view kPython = "python3.";
-  return name.size() > kPython.size() && name.starts_with(kPython) &&
-         name.find_first_not_of("0123456789", kPython.size()) == std::string::npos;
-}
-
-// Into the smallest folder where a Python of the host's looks for modules anyway, whatever it is used with: so that
-// matplotlib finds what it writes figures with (see model/figures.h), and nothing else is different.
 Result<void> add_figures_backend(const HostSource& host, const TreeWriter& image) {
-  for (std::string library : {"usr/lib", "usr/lib64", "usr/local/lib", "usr/local/lib64"}) {
-    auto names = sys::list_folder(concat(host.root, "/", library));
+  for (std::string libraries : kPythonLibraries) {
+    auto names = sys::list_folder(concat(host.root, "/", libraries));
     if (!names) continue;
     for (const std::string& name : *names) {
-      std::string modules = concat(library, "/", name, "/lib-dynload");
+      std::string modules = modules_of_python(concat(libraries, "/", name));
       if (!is_python_library(name) || !is_folder_itself(host, modules)) continue;
       COVE_TRY(image.folder("over/" + modules));
-      COVE_TRY(image.file(concat("over/", modules, "/cove_figures.py"), kFiguresProgram));
+      COVE_TRY(image.file(concat("over/", modules, kFiguresModule), kFiguresProgram));
     }
   }
   return {};

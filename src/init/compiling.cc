@@ -27,10 +27,10 @@ void Supervisor::compile_first(ChildPlan& plan, Program& program, std::vector<Un
 
 void Supervisor::go_on_or_end(Program& program, int status) {
   if (program.next->asked_to_end != 0) status = program.next->asked_to_end;
-  if (status != 0) return end_with(program, exit_of(program, status, Step::Compile));
+  if (status != 0) return end_when_moved(program, exit_of(program, status, Step::Compile).data());
   std::unique_ptr<NextStep> next = std::move(program.next);
   program.pid = start_child(next->plan, program.report);
-  if (program.pid < 0) end_with(program, failure_of(program.id, wire::Stage::Fork, errno, Step::Run));
+  if (program.pid < 0) end_with(program, failure_of(program.id, wire::Stage::Fork, errno, Step::Run).data());
 }
 
 // A compiler that has just ended does not notice the signal; the program is not started for that.

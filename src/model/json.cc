@@ -123,11 +123,21 @@ std::string to_json(const Diagnosis& diagnosis, JsonLayout layout) {
                         {"value", finding.value},
                         {"effect", finding.effect},
                         {"remedy", finding.remedy}});
+  Json runtimes = Json::array();
+  for (const RuntimeFact& runtime : diagnosis.runtimes)
+    runtimes.push_back({{"name", runtime.name},
+                        {"title", runtime.title},
+                        {"available", runtime.available},
+                        {"version", runtime.version},
+                        {"program", runtime.program},
+                        {"problem", runtime.problem},
+                        {"remedy", runtime.remedy}});
   Json json = {{"version", diagnosis.version},
                {"mode", diagnosis.mode},
                {"level", level_name(diagnosis.level)},
                {"meaning", level_meaning(diagnosis.level)},
-               {"findings", std::move(findings)}};
+               {"findings", std::move(findings)},
+               {"runtimes", std::move(runtimes)}};
   return dump(json, layout);
 }
 

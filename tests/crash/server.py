@@ -150,6 +150,7 @@ class Server:
         self.socket = self.folder + "/api.sock"
         self.log = self.folder + "/log"
         self.process = None
+        self.env = {}  # variables beside the usual ones
 
     def client(self, timeout=60):
         return Client(self.socket, timeout)

@@ -74,7 +74,7 @@ void write_spawn_requests() {
   Writer encoded;
   spawn::encode(encoded, example_spec());
   seed("adopt", ask(spawn::Type::Adopt, encoded) + ask(spawn::Type::Adopt, encoded));
-  seed("remove_files", ask(spawn::Type::RemoveFiles, Writer().text(kId)));
+  seed("remove_files", ask(spawn::Type::RemoveFiles, Writer().text(kId).text("native")));
   seed("sweep", ask(spawn::Type::Sweep, Writer().number(0).texts(std::vector{kId})) +
                     ask(spawn::Type::Sweep, Writer().number(1).texts(std::vector{kId})));
   seed("sweep_nonsense", ask(spawn::Type::Sweep, Writer().number(0).number(1 << 20)));

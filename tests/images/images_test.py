@@ -3,12 +3,14 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
 
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), "..", "crash"), os.path.dirname(__file__)]
 import layouts
+import server as servers
 import trees
 from layouts import Layer
 from place import equal, main, part
@@ -66,6 +68,30 @@ def test_config_is_honoured(place):
     equal(place.run("--image", name, "--entrypoint", "tell", "-u", "user"), "uid=1000 gid=1000 cwd=/work [tell] GREETING=hello\n")
     direct = place.cove("run", "--direct", "--image", name).stdout.decode()
     equal(direct, "uid=33 gid=34 cwd=/work [/bin/tell] [from] [cmd] GREETING=hello\n")
+
+
+def test_set_id_files_are_kept_and_have_no_power(place):
+    program = layouts.static_program(place.folder)
+    layer = Layer().folder("bin").file("bin/tell", program, mode=0o6755).file("secret", b"secret", mode=0o600)
+    place.publish("set-id:1", [layer.archive()])
+    image = place.pull("set-id:1")
+    with trees.Mounted(place.server.state, image["digest"]) as root:
+        equal(oct(os.stat(f"{root}/bin/tell").st_mode), oct(0o106755))
+    words = ["--image", image["digest"], "--", "/bin/tell", "c", "/secret"]
+    equal(place.run("-u", "root", *words).split("\n")[1], "secret")
+    equal(place.run("-u", "user", *words).split("\n")[1], "/secret: missing")
+
+
+def test_pythons_of_an_image_have_what_figures_are_written_with(place):
+    layer = Layer().folder("usr").folder("usr/local").folder("usr/local/lib").folder("usr/local/lib/python3.12", mode=0o750, uid=7)
+    layer.folder("usr/local/lib/python3.12/lib-dynload").file("usr/local/lib/python3.12/lib-dynload/own.so", b"x")
+    layer.folder("usr/lib").symlink("usr/lib/python3.9", "/usr/local/lib/python3.12").folder("usr/lib/python3").folder("usr/lib/python3.1")
+    place.publish("pythons:1", [layer.archive()])
+    box = place.client.expect(201, "POST", "/v1/sandboxes", {"image": place.pull("pythons:1")["digest"], "user": "0"}).json()
+    found = place.client.expect(200, "GET", f"/v1/sandboxes/{box['id']}/entries?path=/usr&depth=5").json()["entries"]
+    equal(sorted(entry["path"] for entry in found if "cove" in entry["path"] or "own" in entry["path"]),
+          ["/usr/local/lib/python3.12/lib-dynload/cove_figures.py", "/usr/local/lib/python3.12/lib-dynload/own.so"])
+    place.client.expect(204, "DELETE", f"/v1/sandboxes/{box['id']}")
 
 
 def test_writes_stay_in_the_sandbox(place):
@@ -215,6 +241,47 @@ def test_names_without_a_registry_are_refused(place):
     equal("images.registry" in problem["hint"], True)
     problem = place.client.expect(404, "POST", "/v1/sandboxes", {"image": "alpine"}).json()
     equal("cove pull" in problem["hint"], True)
+
+
+def test_what_fails_says_what_and_on_what(place):
+    address = place.registry.address
+    for words, said in [(("pull", f"{address}/missing:7"), f"registry {address} has no image missing:7"),
+                        (("pull", f"http://{address}/missing:7"), "begins without 'http://'"),
+                        (("pull", "127.0.0.1:1/x"), "check the registry's name and port"),
+                        (("image", "load", "/nonexistent"), "load /nonexistent"),
+                        (("image", "load", "/etc/passwd"), "load /etc/passwd: the archive cannot be read"),
+                        (("image", "import", "/etc/passwd", "x"), "import /etc/passwd: unpack the archive: it is no tar archive"),
+                        (("image", "tag", "host", "x"), "the image host is this machine itself"),
+                        (("image", "verify", "host"), "the image host is this machine itself")]:
+        done = place.cove(*words, ok=False)
+        equal((words, done.returncode, said in done.stderr.decode()), (words, 125, True))
+
+
+def test_host_images_stay_as_long_as_they_are_shown(place):
+    cache = f"{place.folder}/cache"
+    server = servers.Server(place.programs)
+    server.env["COVE_CACHE"] = cache
+    server.start()
+    client = server.client()
+    box = client.expect(201, "POST", "/v1/sandboxes", {}).json()["id"]
+    [shown] = set(os.listdir(f"{cache}/host")) - {".lock"}
+    server.kill("both")
+    client.close()
+    for _ in range(5):
+        # As after an upgrade: the sudo client is another file, and so the image is another one.
+        programs = servers.copy_programs(place.build)
+        env = {"PATH": os.environ["PATH"], "COVE_CACHE": cache, "COVE_STATE": f"{place.folder}/state"}
+        subprocess.run([f"{programs}/cove", "run", "--direct", "--", "true"], env=env, check=True)
+        shutil.rmtree(programs)
+    there = set(os.listdir(f"{cache}/host")) - {".lock"}
+    equal((shown in there, len(there)), (True, 5))
+    server.start()
+    answer = client.expect(200, "POST", f"/v1/sandboxes/{box}/execs?wait=true", {"shell": "sudo cat /etc/hostname; ls /dev/null"}).json()
+    equal(answer["stdout"]["text"], "sandbox\n/dev/null\n")
+    client.expect(204, "DELETE", f"/v1/sandboxes/{box}")
+    client.close()
+    server.stop()
+    server.remove()
 
 
 if __name__ == "__main__":

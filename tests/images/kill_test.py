@@ -1,11 +1,14 @@
 #!/usr/bin/python3
-"""Kills the server while it pulls, loads, imports, removes and prunes images: kill_test.py BUILD [TIMES]. After each kill the
-next server must start, every image on record must be whole, what was acknowledged must be there (and what was removed gone),
-and nothing half-made may be left. The last line is the sum."""
+"""Kills coved, cove-spawn, or those that work for it (cove-unpack, and whoever mounts and removes) while images are pulled,
+loaded, imported, removed and pruned: kill_test.py BUILD [TIMES]. After each time the next server must start, every image on record
+must be whole, what was acknowledged must be there (and what was removed gone), and nothing half-made may be left. The last line
+is the sum."""
 
+import collections
 import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import threading
@@ -42,13 +45,16 @@ class Bench:
         self.root = root
         self.there = set()  # names that must be there
         self.maybe = set()  # of those, and of others, nobody knows
+        self.doing = "nothing"
+        self.helpers_killed = 0  # since this server was started
+        self.tally = collections.Counter()
 
     def name(self, number):
         return f"{self.registry.address}/i{number}:1"
 
     def act(self, client):
         """One request; what was answered counts."""
-        what = self.random.choice(["pull", "pull", "pull", "load", "import", "remove", "prune"])
+        what = self.doing = self.random.choice(["pull", "pull", "pull", "load", "import", "remove", "prune"])
         number = self.random.randrange(IMAGES)
         name = {"load": "x:latest", "import": f"imported:{number}"}.get(what, self.name(number))
         before = set(self.there)
@@ -67,10 +73,11 @@ class Bench:
             answer = client.call("DELETE", "/v1/images/" + name.replace("/", "%2F"))
         else:
             answer = client.call("POST", "/v1/images/prune", {"all": True})
-        if answer.status >= 500 and answer.status != 503:
-            raise AssertionError(f"{what}: {answer}")
-        if answer.status == 503:
+        self.doing = "nothing"
+        if answer.status == 503 or (answer.status >= 400 and self.helpers_killed):
             return
+        if answer.status >= 500:
+            raise AssertionError(f"{what}: {answer}")
         if what == "prune":
             self.there -= before
             self.maybe -= before
@@ -94,20 +101,56 @@ class Bench:
             self.failure = error
         client.close()
 
+    def helpers(self):
+        """Processes that work for cove-spawn; coved is none."""
+        found, looked_at = [], [self.server.process.pid]
+        while looked_at:
+            pid = looked_at.pop()
+            children = servers.read(f"/proc/{pid}/task/{pid}/children").split()
+            looked_at += [int(child) for child in children]
+            found += looked_at[-len(children):] if children else []
+        return [pid for pid in found if self.program_of(pid) in ("cove-spawn", "cove-unpack")]
+
+    def program_of(self, pid):
+        try:
+            program = os.readlink(f"/proc/{pid}/exe")
+        except OSError:
+            return ""
+        return os.path.basename(program) if program.startswith(self.programs + "/") else ""
+
+    def kill_helpers(self, until):
+        """One or two of them, whenever some are there."""
+        wanted = self.random.randrange(1, 3)
+        while self.helpers_killed < wanted and time.monotonic() < until:
+            found = self.helpers()
+            unpackers = [pid for pid in found if self.program_of(pid) == "cove-unpack"]
+            pid = self.random.choice(unpackers or found or [0])
+            time.sleep(self.random.random() * 0.01)
+            if program := self.program_of(pid):
+                self.helpers_killed += 1
+                self.tally[f"{program} at work, during {self.doing}"] += 1
+                os.kill(pid, signal.SIGKILL)
+
     def kill_once(self, number):
         point = f"{POINTS[number // 2 % len(POINTS)]}:{self.random.randrange(1, 3)}" if number % 2 else None
-        self.failure = None
+        self.failure, self.helpers_killed = None, 0
         if not self.server.start(point):
             self.server.wait_for_end()  # it died while it took over
+            self.tally[f"{point.split(':')[0]}, during the start"] += 1
             return
         worker = threading.Thread(target=self.work)
         worker.start()
         if point:
             worker.join(3)
-        else:
-            time.sleep(self.random.random() * 0.6)
+        elif number % 4 == 0:
+            self.kill_helpers(time.monotonic() + 3)
+        time.sleep(0 if point else self.random.random() * 0.6)
         if self.server.running():
-            self.server.kill(self.random.choice(["coved", "cove-spawn", "both"]))
+            which = self.random.choice(["coved", "cove-spawn", "both"])
+            self.tally[f"{which}, during {self.doing}"] += 1
+            self.server.kill(which)
+        else:
+            self.tally[f"{point.split(':')[0]}, during {self.doing}"] += 1
         worker.join()
         if self.failure:
             raise self.failure
@@ -159,6 +202,8 @@ def main():
         if bench.server.running():
             bench.server.kill("both")
     bench.end()
+    for what, count in sorted(bench.tally.items()):
+        print(f"{count:4} {what}")
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 

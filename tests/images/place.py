@@ -19,6 +19,7 @@ class Place:
     """A server, a registry, and layouts on disk."""
 
     def __init__(self, build):
+        self.build = build
         self.folder = tempfile.mkdtemp(prefix="cove-images-")
         self.programs = servers.copy_programs(build)
         self.server = servers.Server(self.programs, ["pool.size=2", "admission.memory=100g"])

@@ -257,7 +257,7 @@ def test_a_full_disk_leaves_a_store_that_works(place):
 
         ask(200, "fits:1")
         for name in ("sent:1", "zeros:1", "parts:1"):
-            ask(429, name)
+            equal("cove image prune" in ask(429, name)["hint"], True)
             client.expect(404, "GET", f"/v1/images/{part(f'{address}/{name}')}")
             equal(client.expect(200, "POST", f"/v1/images/{part(address + '/fits:1')}/verify", {}).json()["ok"], True)
             client.expect(200, "POST", "/v1/images/prune", {})

@@ -17,11 +17,11 @@ from programs import BROKEN, FAILING, VERSIONS
 
 servers.PROGRAMS += ("cove", "cove-host")
 
-# A language whose compiler does what the program says behind "# compile", then copies it; and one that is only in the table.
+# A language whose compiler takes as long as it is told, and copies the program; and one that is only in the table.
 MORE = """
 [languages.slow]
 extension = ".slow"
-compile = ["sh", "-c", '''eval "$(sed -n 's/^# compile //p' {file})"; cp {file} {out} && chmod +x {out}''']
+compile = ["sh", "-c", "eval sleep $(sed -n 's/^# compile //p' {file}); cp {file} {out} && chmod +x {out}"]
 [languages.missing.versions."1"]
 image = "not/there:1"
 command = "missing {file}"
@@ -262,7 +262,7 @@ def test_compiled_code_runs_from_the_command_line(place):
         result = json.loads(done.stdout)
         equal((done.returncode, result["exit_code"], result["phase"]), (1, 1, "compile"))
         contains(result["stderr"]["text"], "/home/user/main.cpp:1:", "undeclared_name")
-        done = place.cove("run", route, "--lang", "slow", "-", input="#!/bin/sh\nexit 5\n", ok=False)
+        done = place.cove("run", route, "--lang", "slow", "-", input="# compile 0; exit 5\n", ok=False)
         equal((done.returncode, done.stdout), (5, ""))
 
 
@@ -274,30 +274,25 @@ def place_file(place, name, text):
 
 
 def test_the_clock_runs_through_both(place):
-    result = place.execute(language="slow", code="# compile sleep 60\n", timeout="300ms")
+    result = place.execute(language="slow", code="# compile 60\n", timeout="300ms")
     equal((result["status"], result["phase"]), ("timeout", "compile"))
-    result = place.execute(language="slow", code="#!/bin/sh\n# compile sleep 0.1\nsleep 60\n", timeout="700ms")
+    result = place.execute(language="slow", code="#!/bin/sh\n# compile 0.1\nsleep 60\n", timeout="700ms")
     equal((result["status"], result["phase"]), ("timeout", "run"))
     for route in ("--server", "--direct"):
-        done = place.cove("run", route, "--timeout", "300ms", "--lang", "slow", "-", input="# compile sleep 60\n", ok=False)
+        done = place.cove("run", route, "--timeout", "300ms", "--lang", "slow", "-", input="# compile 60\n", ok=False)
         equal(done.returncode, 124)
 
 
 def test_use_is_counted_through_both(place):
-    work = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"
-
-    def cpu(code):
-        used = place.execute(language="slow", code=code)["usage"]
-        return used["cpu_user_ms"] + used["cpu_system_ms"]
-
-    compiled, ran, neither = cpu(f"#!/bin/sh\n# compile {work}\n"), cpu(f"#!/bin/sh\n{work}\n"), cpu("#!/bin/sh\n")
-    if not (compiled > 2 * neither and ran > 2 * neither):
-        raise AssertionError((compiled, ran, neither))
+    busy = "#!/bin/sh\n# compile 0; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done\n"
+    used = place.execute(language="slow", code=busy)["usage"]
+    if used["cpu_user_ms"] + used["cpu_system_ms"] < 60:
+        raise AssertionError(used)
 
 
 def test_an_exec_that_is_killed_while_it_compiles_never_runs(place):
     with place.sandbox() as box:
-        exec_id = box.call(201, "POST", "/execs", {"language": "slow", "code": "#!/bin/sh\n# compile sleep 60\ntouch /tmp/ran\n"}).json()["id"]
+        exec_id = box.call(201, "POST", "/execs", {"language": "slow", "code": "#!/bin/sh\n# compile 60\ntouch /tmp/ran\n"}).json()["id"]
         result = box.call(200, "DELETE", f"/execs/{exec_id}").json()
         equal((result["status"], result["phase"]), ("killed", "compile"))
         equal(box.run(shell="ls /tmp/ran")["exit_code"], 2)
@@ -318,7 +313,7 @@ def test_a_terminal_is_the_programs(place):
 
 
 def test_an_exec_goes_on_from_its_compiler_to_its_program_without_the_server(place):
-    code = "#!/bin/sh\n# compile sleep 1.5371\ncat; echo ran\n"
+    code = "#!/bin/sh\n# compile 1.5371\ncat; echo ran\n"
     with place.sandbox() as box:
         exec_id = box.call(201, "POST", "/execs", {"language": "slow", "code": code, "stdin": "kept ", "detach": True}).json()["id"]
         place.server.kill("both")

@@ -14,7 +14,8 @@ import tempfile
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "crash"), os.path.join(HERE, "..", "images")]
+sys.path[:0] = [HERE, os.path.join(HERE, "..", "crash"), os.path.join(HERE, "..", "images")]
+import hostile_registry
 import layouts
 import server as servers
 from layouts import CONFIG_TYPE, INDEX_TYPE, LAYER_TYPE, MANIFEST_TYPE, Layer, Layout
@@ -42,6 +43,16 @@ def layer_cases():
     yield "write through link to /proc", REFUSED, Layer().symlink("l", "/proc/1/root").file("l/cove-escaped", b"x")
     yield "folder is replaced by a link", HARMLESS, \
         Layer().folder("d").file("d/a").symlink("d", "/tmp").folder("tmp").file("d/cove-escaped", b"x")
+    yield "folder of the layer below is replaced by a link", REFUSED, \
+        [Layer().folder("d").file("d/a").folder("tmp"), Layer().symlink("d", "/tmp").file("d/cove-escaped", b"x")]
+    yield "folder of the layer below is replaced by a link to the host's", REFUSED, \
+        [Layer().folder("d").file("d/a"), Layer().symlink("d", "/proc/self/root/etc").file("d/cove-escaped", b"x")]
+    yield "write through a link of the layer below", HARMLESS, \
+        [Layer().symlink("l", "../../../../.."), Layer().file("l/cove-escaped", b"x").file("l/tmp/cove-escaped", b"x")]
+    yield "removes through a link of the layer below", HARMLESS, \
+        [Layer().symlink("l", "/etc").folder("etc").file("etc/passwd", b"root:x:0:0::/:/x\n"), Layer().whiteout("l/passwd")]
+    yield "hides through a link of the layer below", HARMLESS, [Layer().symlink("l", "/etc").folder("etc"), Layer().opaque("l")]
+    yield "hard link through a link of the layer below", REFUSED, [Layer().symlink("l", "/etc"), Layer().hardlink("x", "l/shadow")]
     yield "folder is replaced by a link, then hidden", REFUSED, Layer().folder("e").symlink("d", "e").file("d/.wh..wh..opq")
     yield "links in a circle", REFUSED, Layer().symlink("a", "b").symlink("b", "a").file("a/x", b"x")
     yield "hard link upwards", REFUSED, Layer().hardlink("x", "../../../../etc/passwd")
@@ -60,6 +71,8 @@ def layer_cases():
     yield "attributes of security", HARMLESS, Layer().file("f", b"x", xattrs={"security.selinux": "x", "security.evm": "x"})
     yield "file says it is huge", REFUSED, Layer().add("big", tarfile.REGTYPE, size=1 << 40)
     yield "bomb of zeros", REFUSED, raw(gzip.compress(Layer().file("zeros", bytes(MAX_SIZE + (1 << 20))).archive(), 9))
+    yield "bomb of zeros, with zstd", REFUSED, raw(layouts.compress(Layer().file("zeros", bytes(MAX_SIZE + (1 << 20))).archive(), "zstd")[0])
+    yield "bomb of many small files", REFUSED, many_files(2000, MAX_SIZE // 1000)
     yield "many entries", REFUSED, many_entries()
     yield "hole of a terabyte", REFUSED, sparse_archive(1 << 40)
     yield "file with children", REFUSED, Layer().file("f", b"x").file("f/x", b"x")
@@ -85,6 +98,13 @@ def many_entries():
     for number in range(MAX_ENTRIES + 10):
         layer.file(f"f{number}")
     return layer
+
+
+def many_files(number, size):
+    layer, data = Layer(), bytes(size)
+    for each in range(number):
+        layer.file(f"f{each}", data)
+    return raw(gzip.compress(layer.archive(), 1))
 
 
 def sparse_archive(size):
@@ -195,6 +215,13 @@ def archive_cases():
     yield "archive is empty", b""
 
 
+def plain_of(data):
+    """What is compressed in it, where that can be told."""
+    if data[:4] == b"\x28\xb5\x2f\xfd":
+        return subprocess.run(["zstd", "-dcq"], input=data, stdout=subprocess.PIPE, check=True).stdout
+    return gzip.decompress(data) if data[:2] == b"\x1f\x8b" and len(data) > 10_000 else data
+
+
 class Bench:
     def __init__(self, build):
         self.folder = tempfile.mkdtemp(prefix="cove-hostile-")
@@ -222,28 +249,34 @@ class Bench:
         accepted = answer.status == 200
         if accepted != (wish == HARMLESS):
             raise AssertionError(f"it was not {wish}: {answer}")
+        self.check_nothing_left()
+        if not accepted:
+            return
+        for image in answer.json()["images"]:
+            self.use(image)
+
+    def check_nothing_left(self):
         for path in ESCAPED:
             if os.path.lexists(path):
                 raise AssertionError(f"{path} is there")
         left = [name for name in servers.listing(self.server.state + "/images") if name.startswith("tmp-")]
         if left:
             raise AssertionError(f"half-made things are left: {left}")
-        if not accepted:
-            return
-        for image in answer.json()["images"]:
-            verdict = self.client.expect(200, "POST", f"/v1/images/{image['digest']}/verify", {}).json()
-            if not verdict["ok"]:
-                raise AssertionError(f"{verdict}")
-            # Whatever is in it, a sandbox of it can be made, used and removed.
-            box = self.client.expect(201, "POST", "/v1/sandboxes", {"image": image["digest"], "user": "0"}).json()
-            self.client.expect(200, "GET", f"/v1/sandboxes/{box['id']}/entries?path=/&depth=1")
-            self.client.expect(204, "DELETE", f"/v1/sandboxes/{box['id']}")
-            self.client.expect(200, "DELETE", f"/v1/images/{image['digest']}?force=true")
+
+    def use(self, image):
+        """Whatever is in it, a sandbox of it can be made, used and removed."""
+        verdict = self.client.expect(200, "POST", f"/v1/images/{image['digest']}/verify", {}).json()
+        if not verdict["ok"]:
+            raise AssertionError(f"{verdict}")
+        box = self.client.expect(201, "POST", "/v1/sandboxes", {"image": image["digest"], "user": "0"}).json()
+        self.client.expect(200, "GET", f"/v1/sandboxes/{box['id']}/entries?path=/&depth=1")
+        self.client.expect(204, "DELETE", f"/v1/sandboxes/{box['id']}")
+        self.client.expect(200, "DELETE", f"/v1/images/{image['digest']}?force=true")
 
     def try_layers(self, wish, layers):
         layout = self.layout()
         archives = [each if isinstance(each, bytes) else each.archive() for each in (layers if isinstance(layers, list) else [layers])]
-        plain = [gzip.decompress(data) if data[:2] == b"\x1f\x8b" and len(data) > 10_000 else data for data in archives]
+        plain = [plain_of(data) for data in archives]
         described = layout.blob(layouts.config_of(plain), CONFIG_TYPE)
         layout.name(layout.manifest(described, [layout.blob(data, LAYER_TYPE) for data in archives]), "x")
         self.check_after(self.load_layout(layout), wish)
@@ -252,6 +285,19 @@ class Bench:
         layout = self.layout()
         make(layout)
         self.check_after(self.load_layout(layout), REFUSED)
+
+    def try_registry(self, name, answers):
+        registry = hostile_registry.HostileRegistry(answers)
+        try:
+            answer = self.client.call("POST", "/v1/images?wait=true", {"reference": f"{registry.address}/x:1"})
+            sound = name == hostile_registry.SOUND
+            if (answer.status == 200) != sound or not registry.asked:
+                raise AssertionError(f"{answer}, after {registry.asked}")
+            if sound:
+                self.client.expect(200, "DELETE", f"/v1/images/{answer.json()['digest']}")
+            self.check_nothing_left()
+        finally:
+            registry.stop()
 
     def end(self):
         self.server.stop()
@@ -267,6 +313,7 @@ def main():
     cases = [(name, lambda wish=wish, layers=layers: bench.try_layers(wish, layers)) for name, wish, layers in layer_cases()]
     cases += [(name, lambda make=make: bench.try_document(make)) for name, make in document_cases()]
     cases += [(name, lambda data=data: bench.check_after(bench.load(data), REFUSED)) for name, data in archive_cases()]
+    cases += [(name, lambda name=name, answers=answers: bench.try_registry(name, answers)) for name, answers in hostile_registry.cases()]
     for name, act in cases:
         if wanted and not any(word in name for word in wanted):
             continue

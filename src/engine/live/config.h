@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "model/language.h"
 #include "model/limits.h"
+#include "model/runtime_kind.h"
 
 // The server's configuration: a TOML file, on top of it variables COVE_…, on top of those flags. One table (in
 // config.cc) describes every setting; the three sources, `cove config show` and the documentation all come from it.
@@ -59,6 +60,7 @@ struct Config {
   std::chrono::milliseconds event_retention = std::chrono::days(30);  // 0: for ever
   uint64_t exec_retention = 1000;                                     // ended execs kept of each sandbox
 
+  std::string runtime = kNativeRuntime;  // of sandboxes that name none
   Limits limits;  // of sandboxes that name none; none of them counts as named
 
   struct Lifecycle {

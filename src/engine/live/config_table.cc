@@ -221,6 +221,9 @@ void add_server(std::vector<ConfigEntry>& table) {
 }
 
 void add_limits(std::vector<ConfigEntry>& table) {
+  table.push_back(typed(single("runtime", "What builds the walls of sandboxes that do not say it.", FIELD(runtime),
+                               check_runtime, [](const std::string& text) { return text; }),
+                        "word", join(runtime_names(), ", ")));
   table.push_back(number("limits.cpus", "CPUs of a sandbox that names no number.", FIELD(limits.cpus.value)));
   table.push_back(size("limits.memory", Zero::Refused, "Memory of a sandbox.", FIELD(limits.memory.value)));
   table.push_back(size("limits.disk", Zero::Allowed, "Disk of a sandbox; 0: what suits the kind of its layer.",

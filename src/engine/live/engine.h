@@ -89,7 +89,10 @@ class Engine {
   virtual std::chrono::seconds retry_after() const = 0;
   virtual Store& store() = 0;
   virtual const Config& config() const = 0;
-  virtual Capabilities capabilities() const = 0;
+  // Of sandboxes of that runtime.
+  virtual Capabilities capabilities(const std::string& runtime) const = 0;
+  // See Runtime::examine.
+  virtual Result<RuntimeFact> examine(const std::string& runtime) = 0;
 
   struct Counts {
     std::map<std::string, uint64_t> sandboxes;  // by state

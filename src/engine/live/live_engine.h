@@ -59,7 +59,8 @@ class LiveEngine : public Engine {
   const Config& config() const override { return config_; }
   Images& images() override { return *images_; }
   Languages& languages() override { return languages_; }
-  Capabilities capabilities() const override { return runtime_->capabilities(); }
+  Capabilities capabilities(const std::string& runtime) const override { return runtime_->capabilities_of(runtime); }
+  Result<RuntimeFact> examine(const std::string& runtime) override { return runtime_->examine(runtime); }
   Counts counts() override;
   bool idle() const override;
   void stop_serving() override;

@@ -11,6 +11,7 @@
 #include "engine/live/admission.h"
 #include "image/catalogue.h"
 #include "model/figures.h"
+#include "model/runtime_kind.h"
 
 namespace cove::live {
 namespace {
@@ -95,7 +96,8 @@ WarmPool::WarmPool(const Config& config, Runtime& runtime, RoomGauge& room, Lang
     : config_(config), runtime_(runtime), room_(room), languages_(languages) {}
 
 std::string WarmPool::class_of(const SandboxSpec& spec) {
-  const bool plain = spec.name.empty() && spec.workspace.access == Access::None && !spec.nesting;
+  const bool native = spec.runtime.empty() || spec.runtime == kNativeRuntime;
+  const bool plain = native && spec.name.empty() && spec.workspace.access == Access::None && !spec.nesting;
   if (!plain) return {};
   std::string name = concat(spec.image, " ", spec.user, spec.strictness == Strictness::Strict ? " strict" : "");
   const Limits& limits = spec.limits;
@@ -105,16 +107,21 @@ std::string WarmPool::class_of(const SandboxSpec& spec) {
   return name;
 }
 
+void WarmPool::expect_usual(SandboxSpec usual) {
+  Class& first = classes_[usual_];
+  first.model = std::move(usual);
+  first.wishes[""] = 0.5;
+}
+
 void WarmPool::start() {
   if (config_.pool.size == 0) return;
   SandboxSpec usual;
   usual.limits = config_.limits;
   if (usual.limits.disk.value == 0) usual.limits.disk.value = kDefaultDisk;
   usual.lifetime = Lifetime::Long;
+  usual.runtime = config_.runtime;
   usual_ = class_of(usual);
-  Class& first = classes_[usual_];
-  first.model = usual;
-  first.wishes[""] = 0.5;
+  if (!usual_.empty()) expect_usual(std::move(usual));
   for (int i = 0; i < kThreads; ++i)
     threads_.emplace_back([this, i] {
       if (i == 0) wish_for_first_language();
@@ -124,7 +131,7 @@ void WarmPool::start() {
 
 // Half of them for any command, half for the first of the languages, until it is known what they are used for.
 void WarmPool::wish_for_first_language() {
-  if (config_.pool.languages.empty()) return;
+  if (usual_.empty() || config_.pool.languages.empty()) return;
   Result<LanguagePlan> plan = languages_.plan({config_.pool.languages.front(), ""}, SandboxSpec().image);
   if (!plan) return;
   std::lock_guard lock(mutex_);

@@ -91,6 +91,7 @@ class WarmPool {
   };
 
   void refill();
+  void expect_usual(SandboxSpec usual);
   std::optional<Wish> next_wish();
   std::vector<Blank> take_superfluous();
   size_t size_now(Clock::time_point now) const;

@@ -11,6 +11,7 @@
 
 #include "base/id.h"
 #include "base/text.h"
+#include "model/runtime_kind.h"
 #include "runtime/native/exec_failure.h"
 #include "runtime/native/figures.h"
 #include "runtime/native/native_sandbox.h"
@@ -229,6 +230,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   uint64_t layer = in.number();
   uint64_t disk_read = in.number();
   uint64_t disk_written = in.number();
+  end.oom_kills = in.number();
   if (!in.rest().empty() && in.number() == 1) end.phase = Phase::Compile;
   auto found = execs_.find(end.exec_id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
@@ -246,9 +248,12 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
     end.usage.cpu_user_ms = user_us / 1000;
     end.usage.cpu_system_ms = system_us / 1000;
     end.usage.memory_peak_bytes = peak_kib * 1024;
+    end.usage.processes_peak = 1;  // at least
   }
   uint64_t before = std::exchange(layer_bytes_, layer_usage(layer));
   end.usage.disk_written_bytes = layer_bytes_ - std::min(before, layer_bytes_);
+  // Where nobody can tell the layer's size: what the program itself, and those it waited for, have written.
+  if (layer_bytes_ == 0) end.usage.disk_written_bytes = disk_written;
   // A group counts what all of its processes moved, if it counts at all.
   end.usage.io_read_bytes = std::max(end.usage.io_read_bytes, disk_read);
   end.usage.io_write_bytes = std::max(end.usage.io_write_bytes, disk_written);
@@ -301,7 +306,8 @@ Result<void> NativeSandbox::kill(const std::string& exec_id) {
     return parts_.hand->kill_exec_group(found->second.group_name);
   }
   if (parts_.spec.single_exec) return parts_.hand->kill(), Result<void>();
-  return signal(exec_id, SIGKILL, SignalReach::Group);
+  if (!has_own_kernel(parts_.spec.runtime)) return signal(exec_id, SIGKILL, SignalReach::Group);
+  return send(Writer(Type::Signal).text(exec_id).number(SIGKILL).number(static_cast<uint64_t>(wire::Target::Everything)));
 }
 
 Result<Stats> NativeSandbox::stats() {

@@ -247,9 +247,11 @@ Result<void> with_layers_mounted(const std::vector<std::string>& layers, const I
   sys::Child child = COVE_TRY(start_builder_child(ids, mount_and_work, report.write.get()));
   report.write.reset();
   Result<std::string> text = sys::read_all(report.read.get(), wire::kMaxMessage);
-  COVE_TRY(sys::wait_for(child.pid));
+  const int status = COVE_TRY(sys::wait_for(child.pid));
   if (!text) return std::unexpected(text.error());
-  return text->empty() ? Result<void>() : fail(decode_error(std::string_view(*text).substr(1)));
+  if (!text->empty()) return fail(decode_error(std::string_view(*text).substr(1)));
+  if (status != 0) return fail(Code::Internal, "the process that had the layers mounted was killed");
+  return {};
 }
 
 }  // namespace cove::native
