@@ -1,8 +1,9 @@
 // The languages that code can be in, and what of them is there.
+#include "engine/languages.h"
+
 #include "api/call.h"
 #include "api/response_json.h"
 #include "base/text.h"
-#include "engine/languages.h"
 
 namespace cove::api {
 namespace {

@@ -20,8 +20,11 @@ constexpr Option<CommonOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "languages",
     .usage = "[OPTIONS]",
-    .text = "Lists the languages that --lang takes, version by version: what is ready here, in the host image (this machine's\n"
-            "own programs) or in another, and what would have to be pulled. A star marks what a language without a version is.",
+    .text =
+        "Lists the languages that --lang takes, version by version: what is ready here, in the host image (this "
+        "machine's\n"
+        "own programs) or in another, and what would have to be pulled. A star marks what a language without a version "
+        "is.",
 };
 
 std::string words_of(const Json& words) {
@@ -71,7 +74,8 @@ std::vector<std::string> languages_of_table() {
   std::vector<std::string> names;
   for (const Language& language : builtin_languages()) {
     names.push_back(language.name);
-    for (const LanguageVersion& version : language.versions) names.push_back(concat(language.name, "@", version.version));
+    for (const LanguageVersion& version : language.versions)
+      names.push_back(concat(language.name, "@", version.version));
   }
   return names;
 }

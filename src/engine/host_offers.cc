@@ -24,9 +24,11 @@ bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 // Changes when a program comes or goes.
 std::string stamp_of_folders() {
   std::string stamp;
-  for (const char* folder : {kFolders[0], kFolders[1], kFolders[2], kFolders[3], kFolders[4], kFolders[5], "/etc/alternatives"}) {
+  for (const char* folder :
+       {kFolders[0], kFolders[1], kFolders[2], kFolders[3], kFolders[4], kFolders[5], "/etc/alternatives"}) {
     struct stat info = {};
-    if (::stat(folder, &info) == 0) stamp += concat(info.st_ino, ":", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, " ");
+    if (::stat(folder, &info) == 0)
+      stamp += concat(info.st_ino, ":", info.st_mtim.tv_sec, ".", info.st_mtim.tv_nsec, " ");
   }
   return stamp;
 }
@@ -40,7 +42,8 @@ struct File {
 std::optional<File> visible(const std::string& path) {
   std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
   struct stat info = {};
-  if (!real || ::stat(real.get(), &info) < 0 || !S_ISREG(info.st_mode) || (info.st_mode & 0001) == 0) return std::nullopt;
+  if (!real || ::stat(real.get(), &info) < 0 || !S_ISREG(info.st_mode) || (info.st_mode & 0001) == 0)
+    return std::nullopt;
   std::string_view where = real.get();
   for (std::string_view root : {"/usr/", "/bin/", "/sbin/", "/lib", "/opt/"})
     if (where.starts_with(root))
@@ -65,7 +68,8 @@ std::set<std::string> versions_of(const std::string& name) {
     auto names = sys::list_folder(folder);
     if (!names) continue;
     for (const std::string& each : *names) {
-      if (each.size() <= before.size() + behind.size() || !each.starts_with(before) || !each.ends_with(behind)) continue;
+      if (each.size() <= before.size() + behind.size() || !each.starts_with(before) || !each.ends_with(behind))
+        continue;
       std::string version = each.substr(before.size(), each.size() - before.size() - behind.size());
       if (is_digit(version.front()) && version.find_first_not_of("0123456789.") == std::string::npos)
         versions.insert(std::move(version));
@@ -82,7 +86,9 @@ std::string version_in(std::string_view text) {
   for (size_t at = 0; at < text.size(); ++at) {
     if (!is_digit(text[at])) continue;
     size_t end = at;
-    while (end < text.size() && (is_digit(text[end]) || (text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1])))) ++end;
+    while (end < text.size() &&
+           (is_digit(text[end]) || (text[end] == '.' && end + 1 < text.size() && is_digit(text[end + 1]))))
+      ++end;
     return std::string(text.substr(at, end - at));
   }
   return {};
@@ -164,7 +170,8 @@ std::vector<LanguageOffer> HostOffers::offers_of(const std::vector<Program>& pro
 
 std::vector<LanguageOffer> HostOffers::of(const Language& language) { return of(std::vector{&language}).front(); }
 
-std::optional<std::vector<std::vector<LanguageOffer>>> HostOffers::known(const std::vector<const Language*>& languages) {
+std::optional<std::vector<std::vector<LanguageOffer>>> HostOffers::known(
+    const std::vector<const Language*>& languages) {
   std::lock_guard lock(mutex_);
   const std::string& now = stamp();
   std::vector<std::vector<LanguageOffer>> all;
@@ -193,7 +200,8 @@ std::vector<std::vector<LanguageOffer>> HostOffers::of(const std::vector<const L
   for (size_t i = 0; i < languages.size(); ++i) {
     all.push_back(offers_of(programs[i]));
     // What could not be asked is asked again the next time.
-    const bool whole = std::ranges::all_of(programs[i], [&](const Program& each) { return versions_.contains(each.file.identity); });
+    const bool whole =
+        std::ranges::all_of(programs[i], [&](const Program& each) { return versions_.contains(each.file.identity); });
     looked_[languages[i]->name] = {whole ? before : std::string("?"), all.back()};
   }
   return all;
@@ -216,7 +224,8 @@ void HostOffers::read_cache() {
   Result<std::string> text = sys::read_file(cache_, kMaxCache);
   if (!text) return;
   for (const std::string& line : split(*text, '\n'))
-    if (size_t space = line.find(' '); space != std::string::npos) versions_[line.substr(space + 1)] = line.substr(0, space);
+    if (size_t space = line.find(' '); space != std::string::npos)
+      versions_[line.substr(space + 1)] = line.substr(0, space);
 }
 
 // Whoever loses a race asks once more than needed.

@@ -13,8 +13,8 @@
 
 namespace cove {
 
-// What the host image offers of languages: programs of this machine that are visible in it, with their versions. A program
-// is asked for its version once, inside; the answer holds as long as the file is the same. Thread-safe.
+// What the host image offers of languages: programs of this machine that are visible in it, with their versions. A
+// program is asked for its version once, inside; the answer holds as long as the file is the same. Thread-safe.
 class HostOffers {
  public:
   // What a shell script prints in a sandbox of the host image.
@@ -45,8 +45,8 @@ class HostOffers {
 
   const Ask ask_;
   const std::string cache_;
-  std::mutex asking_;  // taken before the other one
-  std::mutex mutex_;   // of all below
+  std::mutex asking_;                            // taken before the other one
+  std::mutex mutex_;                             // of all below
   std::map<std::string, std::string> versions_;  // by the identity of the program's file
   std::map<std::string, Looked> looked_;         // by language
   std::string stamp_;

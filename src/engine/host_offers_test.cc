@@ -33,10 +33,12 @@ Language shell() {
 
 TEST(HostOffers, AreProgramsOfThisMachineWithTheVersionThatTheyTell) {
   std::vector<std::string> scripts;
-  HostOffers offers([&](const std::string& script) -> Result<std::string> {
-    scripts.push_back(script);
-    return "0 0 a shell, version 7.1\n";
-  }, "");
+  HostOffers offers(
+      [&](const std::string& script) -> Result<std::string> {
+        scripts.push_back(script);
+        return "0 0 a shell, version 7.1\n";
+      },
+      "");
   std::vector<LanguageOffer> found = offers.of(shell());
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].version, "7.1");
@@ -61,10 +63,12 @@ TEST(HostOffers, LeaveOutWhatIsTooOld) {
 
 TEST(HostOffers, AreThereWithoutAVersionWhereNobodyCanBeAsked) {
   int asked = 0;
-  HostOffers offers([&](const std::string&) -> Result<std::string> {
-    ++asked;
-    return fail(Code::Unavailable, "no sandbox");
-  }, "");
+  HostOffers offers(
+      [&](const std::string&) -> Result<std::string> {
+        ++asked;
+        return fail(Code::Unavailable, "no sandbox");
+      },
+      "");
   ASSERT_EQ(offers.of(shell()).size(), 1u);
   EXPECT_EQ(offers.of(shell())[0].version, "");
   EXPECT_EQ(asked, 2) << "what could not be asked is asked again";

@@ -21,7 +21,8 @@ bool is_file(View& view, const std::string& path) {
 
 bool has_program(View& view, const std::string& program, const std::vector<std::string>& folders) {
   if (program.find('/') != std::string::npos || program.starts_with('{')) return true;
-  return std::ranges::any_of(folders, [&](const std::string& folder) { return is_file(view, concat(folder, "/", program)); });
+  return std::ranges::any_of(folders,
+                             [&](const std::string& folder) { return is_file(view, concat(folder, "/", program)); });
 }
 
 }  // namespace
@@ -41,7 +42,8 @@ const char* kind_name(LanguageState::Kind kind) {
 Languages::Languages(LanguageTable table, Stored stored, HostOffers::Ask ask, std::string cache)
     : table_(std::move(table)), stored_(std::move(stored)), host_(std::move(ask), std::move(cache)) {}
 
-std::vector<LanguageOffer> Languages::table_offers(const Language& language, std::vector<LanguageAbsence>& absent) const {
+std::vector<LanguageOffer> Languages::table_offers(const Language& language,
+                                                   std::vector<LanguageAbsence>& absent) const {
   std::vector<LanguageOffer> offers;
   for (const LanguageVersion& version : language.versions) {
     if (is_host_image(version.image)) continue;
@@ -62,8 +64,10 @@ Result<LanguagePlan> Languages::plan_for_unknown(const Language& language, const
     if (versioned != version.empty()) plan.commands.push_back(with_version(command, version));
   }
   if (!plan.commands.empty()) return plan;
-  return fail(Error(Code::NotFound, concat("which ", language.name, " the image ", short_name(image), " has is not known"))
-                  .hint(concat("leave the version out, or set languages.", language.name, ".versions.\"", version, "\".image")));
+  return fail(
+      Error(Code::NotFound, concat("which ", language.name, " the image ", short_name(image), " has is not known"))
+          .hint(
+              concat("leave the version out, or set languages.", language.name, ".versions.\"", version, "\".image")));
 }
 
 Result<LanguagePlan> Languages::plan(const LanguageWish& wish, const std::string& image) {
@@ -108,7 +112,8 @@ std::vector<LanguageState> Languages::states_of(const Language& language, std::v
     states.push_back({offer.version, LanguageState::Kind::Ready, offer.image, offer.path, offer.command, false});
   if (auto usual = choose_language(language, "", offers, absent, ""))
     for (LanguageState& state : states)
-      state.usual = state.version == usual->use.version && state.image == usual->use.image && state.command == usual->command;
+      state.usual =
+          state.version == usual->use.version && state.image == usual->use.image && state.command == usual->command;
   for (const LanguageAbsence& each : absent)
     for (const LanguageVersion& version : language.versions)
       if (version.version == each.version)
@@ -131,7 +136,8 @@ Result<CommandLine> pick_command(View& view, const LanguagePlan& plan, const std
   if (plan.commands.size() == 1) return plan.commands.front();
   std::vector<std::string> folders = split(path_variable, ':'), names;
   for (const CommandLine& command : plan.commands) {
-    if (has_program(view, command.program(), folders) && has_program(view, command.run.front(), folders)) return command;
+    if (has_program(view, command.program(), folders) && has_program(view, command.run.front(), folders))
+      return command;
     names.push_back(command.program());
   }
   return fail(Error(Code::NotFound, concat("the image ", plan.use.image, " has nothing that runs ", plan.use.name))

@@ -1,6 +1,6 @@
-// Programs that are compiled first: one exec, whose first process is the compiler and whose second is the program, in the
-// same control group and with the same streams. Only process 1 knows which of the two has ended, so that nothing that the
-// program does can pass for the compiler's failure.
+// Programs that are compiled first: one exec, whose first process is the compiler and whose second is the program, in
+// the same control group and with the same streams. Only process 1 knows which of the two has ended, so that nothing
+// that the program does can pass for the compiler's failure.
 #include <sys/wait.h>
 
 #include <cerrno>

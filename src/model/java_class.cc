@@ -20,12 +20,18 @@ class Tokens {
   // Empty at the end.
   std::string_view next() {
     while (!rest_.empty()) {
-      if (std::isspace(static_cast<unsigned char>(rest_[0]))) rest_.remove_prefix(1);
-      else if (rest_.starts_with("//")) skip_behind("\n");
-      else if (rest_.starts_with("/*")) skip_behind("*/");
-      else if (rest_.starts_with("\"\"\"")) rest_.remove_prefix(3), skip_behind("\"\"\"");
-      else if (rest_[0] == '"' || rest_[0] == '\'') skip_text(rest_[0]);
-      else return take();
+      if (std::isspace(static_cast<unsigned char>(rest_[0])))
+        rest_.remove_prefix(1);
+      else if (rest_.starts_with("//"))
+        skip_behind("\n");
+      else if (rest_.starts_with("/*"))
+        skip_behind("*/");
+      else if (rest_.starts_with("\"\"\""))
+        rest_.remove_prefix(3), skip_behind("\"\"\"");
+      else if (rest_[0] == '"' || rest_[0] == '\'')
+        skip_text(rest_[0]);
+      else
+        return take();
     }
     return {};
   }

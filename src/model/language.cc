@@ -52,7 +52,8 @@ const LanguageOffer* newest(const std::vector<LanguageOffer>& offers, const std:
   const LanguageOffer* best = nullptr;
   for (const LanguageOffer& offer : offers) {
     if (!version.empty() && !is_version(version, offer.version)) continue;
-    const bool same = best != nullptr && (is_version(best->version, offer.version) || is_version(offer.version, best->version));
+    const bool same =
+        best != nullptr && (is_version(best->version, offer.version) || is_version(offer.version, best->version));
     if (best == nullptr || (!same && is_older(best->version, offer.version))) best = &offer;
   }
   return best;

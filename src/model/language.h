@@ -36,7 +36,8 @@ struct Language {
   std::string extension;        // ".py"
   std::string default_version;  // empty: whichever there is
   std::vector<LanguageVersion> versions;
-  std::vector<CommandLine> commands;  // in the host image, and in images that the table does not know: the first that is there
+  std::vector<CommandLine>
+      commands;  // in the host image, and in images that the table does not know: the first that is there
   std::string version_option = "--version";  // with which a program tells its version, as a shell takes it
   bool file_named_after_class = false;       // as Java's
 

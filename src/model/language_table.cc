@@ -22,7 +22,8 @@ Language python() {
 }
 
 Language javascript() {
-  Language language{.name = "javascript", .aliases = {"js", "node", "nodejs"}, .extension = ".js", .default_version = "20"};
+  Language language{
+      .name = "javascript", .aliases = {"js", "node", "nodejs"}, .extension = ".js", .default_version = "20"};
   for (const char* version : {"18", "20", "22"})
     language.versions.push_back(in_image(version, std::string("node:") + version + "-slim", {"node", "{file}"}));
   language.commands = {plain({"node", "{file}"})};
@@ -38,7 +39,8 @@ Language typescript() {
   language.commands = {{{}, stripping, "22.6"},
                        compiled({"tsc", "--target", "es2022", "--module", "commonjs", "--outDir", "{dir}", "{file}"},
                                 {"node", "{dir}/{stem}.js"}),
-                       plain({"tsx", "{file}"}), plain({"ts-node", "{file}"})};
+                       plain({"tsx", "{file}"}),
+                       plain({"ts-node", "{file}"})};
   return language;
 }
 
@@ -79,16 +81,23 @@ const LanguageTable& builtin_languages() {
        .aliases = {"rs"},
        .extension = ".rs",
        .commands = {compiled({"rustc", "--edition", "2021", "--crate-name", "main", "-o", "{out}", "{file}"})}},
-      {.name = "ruby", .aliases = {"rb"}, .extension = ".rb",
+      {.name = "ruby",
+       .aliases = {"rb"},
+       .extension = ".rb",
        .commands = {plain({"ruby", "{file}"}), plain({"ruby{version}", "{file}"})}},
       java(),
       c(),
       cpp(),
       {.name = "php", .extension = ".php", .commands = {plain({"php", "{file}"}), plain({"php{version}", "{file}"})}},
-      {.name = "perl", .aliases = {"pl"}, .extension = ".pl", .commands = {plain({"perl", "{file}"})},
+      {.name = "perl",
+       .aliases = {"pl"},
+       .extension = ".pl",
+       .commands = {plain({"perl", "{file}"})},
        .version_option = R"(-e 'printf "%vd", $^V')"},
       {.name = "r", .aliases = {"rscript"}, .extension = ".R", .commands = {plain({"Rscript", "{file}"})}},
-      {.name = "lua", .extension = ".lua", .commands = {plain({"lua", "{file}"}), plain({"lua{version}", "{file}"})},
+      {.name = "lua",
+       .extension = ".lua",
+       .commands = {plain({"lua", "{file}"}), plain({"lua{version}", "{file}"})},
        .version_option = "-v"},
   };
   return kTable;

@@ -21,9 +21,18 @@ LanguageOffer image(const std::string& version, const std::string& name) {
 }
 
 TEST(Language, IsFoundByItsNameAndByOthers) {
-  for (const auto& [word, name] : std::vector<std::pair<std::string, std::string>>{
-           {"python", "python"}, {"py", "python"}, {"Python", "python"}, {"js", "javascript"}, {"node", "javascript"},
-           {"ts", "typescript"}, {"sh", "bash"}, {"c++", "cpp"}, {"golang", "go"}, {"rs", "rust"}, {"rb", "ruby"}, {"R", "r"}})
+  for (const auto& [word, name] : std::vector<std::pair<std::string, std::string>>{{"python", "python"},
+                                                                                   {"py", "python"},
+                                                                                   {"Python", "python"},
+                                                                                   {"js", "javascript"},
+                                                                                   {"node", "javascript"},
+                                                                                   {"ts", "typescript"},
+                                                                                   {"sh", "bash"},
+                                                                                   {"c++", "cpp"},
+                                                                                   {"golang", "go"},
+                                                                                   {"rs", "rust"},
+                                                                                   {"rb", "ruby"},
+                                                                                   {"R", "r"}})
     EXPECT_EQ(language(word).name, name) << word;
 }
 
@@ -41,7 +50,8 @@ TEST(Language, ThatIsNotKnownIsNamedWithTheClosest) {
   auto near = parse_language(builtin_languages(), "pyton@3.10");
   EXPECT_THAT(near.error().message(), HasSubstr("unknown language 'pyton'"));
   EXPECT_THAT(near.error().hint(), HasSubstr("did you mean python?"));
-  EXPECT_THAT(parse_language(builtin_languages(), "smalltalk").error().hint(), HasSubstr("python, javascript, typescript"));
+  EXPECT_THAT(parse_language(builtin_languages(), "smalltalk").error().hint(),
+              HasSubstr("python, javascript, typescript"));
 }
 
 TEST(Version, MatchesByItsFirstNumbers) {
@@ -64,7 +74,8 @@ TEST(ChooseLanguage, TakesTheVersionThatIsAskedFor) {
 }
 
 TEST(ChooseLanguage, TakesTheNewestThatFits) {
-  auto choice = choose_language(language("python"), "3", {image("3.9", "a"), host("3.11.2"), host("3.10.1", "python3.10")}, {}, "");
+  auto choice = choose_language(language("python"), "3",
+                                {image("3.9", "a"), host("3.11.2"), host("3.10.1", "python3.10")}, {}, "");
   EXPECT_EQ(choice->use.version, "3.11.2");
 }
 
@@ -91,7 +102,8 @@ TEST(ChooseLanguage, HasNoUsualVersionForMost) {
 }
 
 TEST(ChooseLanguage, NamesWhatIsToBeHad) {
-  auto refused = choose_language(language("python"), "2.7", {image("3.10", "py10"), host("3.11.2")}, {{"3.12", "python:3.12-slim"}}, "");
+  auto refused = choose_language(language("python"), "2.7", {image("3.10", "py10"), host("3.11.2")},
+                                 {{"3.12", "python:3.12-slim"}}, "");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message(), "python 2.7 is not to be had here");
   EXPECT_EQ(refused.error().hint(),
@@ -103,8 +115,10 @@ TEST(ChooseLanguage, NamesWhatIsToBeHad) {
 
 TEST(Filled, PutsPathsIn) {
   CodePlaces places{"/tmp/a.b.ts", "/tmp/o", "/tmp/o.d", "p.Main"};
-  EXPECT_THAT(filled({"tsc", "--outDir={dir}", "{file}", "{out}", "{class}", "{dir}/{stem}.js", "-x"}, places),
-              ElementsAre("tsc", "--outDir=/tmp/o.d", "/tmp/a.b.ts", "/tmp/o", "p.Main", "/tmp/o.d/a.b.js", "-x"));
+  EXPECT_THAT(
+      filled({"tsc", "--outDir={dir}", "cp {file} {file}", "{out}", "{class}", "{dir}/{stem}.js", "-x"}, places),
+      ElementsAre("tsc", "--outDir=/tmp/o.d", "cp /tmp/a.b.ts /tmp/a.b.ts", "/tmp/o", "p.Main", "/tmp/o.d/a.b.js",
+                  "-x"));
 }
 
 TEST(JavaClass, IsTheOneThatIsStarted) {
@@ -112,7 +126,8 @@ TEST(JavaClass, IsTheOneThatIsStarted) {
   EXPECT_EQ(java_class("class First {} class Second {}"), "First");
   EXPECT_EQ(java_class("class Helper {} public final class Main {}"), "Main");
   EXPECT_EQ(java_class("package a.b;\nimport java.util.*;\npublic record P(int x) {}"), "a.b.P");
-  EXPECT_EQ(java_class("// public class No\n/* class No */ class Yes { String s = \"} class X\"; char c = '{'; }"), "Yes");
+  EXPECT_EQ(java_class("// public class No\n/* class No */ class Yes { String s = \"} class X\"; char c = '{'; }"),
+            "Yes");
   EXPECT_EQ(java_class("interface I { void f(); } public enum E { A }"), "E");
   EXPECT_EQ(java_class(""), "Main");
 }

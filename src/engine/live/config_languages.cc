@@ -27,7 +27,8 @@ std::unexpected<Error> unknown(const Named& key, const std::vector<std::string>&
 }
 
 Result<std::string> text_of(const Named& key) {
-  if (!key.node.is_table && !key.node.is_list && key.node.texts.size() == 1 && !key.node.texts[0].empty()) return key.node.texts[0];
+  if (!key.node.is_table && !key.node.is_list && key.node.texts.size() == 1 && !key.node.texts[0].empty())
+    return key.node.texts[0];
   return refuse(key, "a text is wanted", "write it in quotes");
 }
 
@@ -67,7 +68,8 @@ Result<LanguageVersion> read_version(const Named& key, const Language& language)
     else if (each.key == "compile")
       version.command.compile = COVE_TRY(words_of(inner));
     else if (each.is_table)
-      return refuse(inner, "a version with a point is one key", concat("write it in quotes: versions.\"", key.node.key, ".", each.key, "\""));
+      return refuse(inner, "a version with a point is one key",
+                    concat("write it in quotes: versions.\"", key.node.key, ".", each.key, "\""));
     else
       return unknown(inner, kVersionKeys);
   }
@@ -88,7 +90,8 @@ Result<void> read_versions(const Named& key, Config& config, Language& language)
     Named inner{each, concat(key.name, ".", each.key)};
     LanguageVersion version = COVE_TRY(read_version(inner, language));
     auto known = std::ranges::find(language.versions, version.version, &LanguageVersion::version);
-    known == language.versions.end() ? language.versions.push_back(std::move(version)) : void(*known = std::move(version));
+    known == language.versions.end() ? language.versions.push_back(std::move(version))
+                                     : void(*known = std::move(version));
     config.sources[inner.name] = each.where;
   }
   return {};
@@ -150,13 +153,15 @@ Result<void> apply_languages(Config& config, const ConfigNode& languages) {
   for (const ConfigNode& each : languages.below) {
     Named key{each, concat("languages.", each.key)};
     if (!each.is_table) return refuse(key, "it is no language", "write [languages.NAME] with a command");
-    if (!is_name(each.key)) return refuse(key, "it is not the name of a language", "use small letters, digits and + # _ -");
+    if (!is_name(each.key))
+      return refuse(key, "it is not the name of a language", "use small letters, digits and + # _ -");
     auto known = std::ranges::find(config.languages, each.key, &Language::name);
     Language language;
     language.name = each.key;
     if (known != config.languages.end()) language = *known;
     COVE_TRY(read_language(key, config, language));
-    known == config.languages.end() ? config.languages.push_back(std::move(language)) : void(*known = std::move(language));
+    known == config.languages.end() ? config.languages.push_back(std::move(language))
+                                    : void(*known = std::move(language));
     COVE_TRY(check_names(config, key));
   }
   return {};
@@ -167,7 +172,8 @@ std::vector<Setting> language_settings(const Config& config) {
   auto add = [&](const std::string& name, std::string value, std::string description) {
     auto source = config.sources.find(name);
     const bool own = source != config.sources.end();
-    list.push_back({name, value, own ? source->second : "default", own ? "" : value, std::move(description), "text", "", ""});
+    list.push_back(
+        {name, value, own ? source->second : "default", own ? "" : value, std::move(description), "text", "", ""});
   };
   for (const Language& language : config.languages) {
     std::string name = concat("languages.", language.name);
@@ -176,7 +182,8 @@ std::vector<Setting> language_settings(const Config& config) {
     std::vector<std::string> commands;
     for (const CommandLine& command : language.commands) commands.push_back(text_of(command));
     if (!commands.empty())
-      add(name + ".command", join(commands, " | "), "What runs it, in the host image and in images that have no version here.");
+      add(name + ".command", join(commands, " | "),
+          "What runs it, in the host image and in images that have no version here.");
     for (const LanguageVersion& version : language.versions)
       add(concat(name, ".versions.", version.version), concat(version.image, ": ", text_of(version.command)),
           "The image of this version, and what runs it there.");

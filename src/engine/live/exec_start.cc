@@ -114,8 +114,8 @@ Result<LanguagePlan> LiveEngine::plan_code(const SandboxInfo& sandbox, ExecOrder
   LanguagePlan plan = COVE_TRY(languages_.plan({order.language, order.version}, sandbox.spec.image));
   order.used = plan.use;
   const bool compiles = std::ranges::any_of(plan.commands, [](const CommandLine& each) { return !each.compile.empty(); });
-  if (compiles && !runtime_->capabilities().compile_step)
-    return fail(Error(Code::Unsupported, concat("the runtime '", runtime_->capabilities().name, "' cannot compile ", order.language, " first"))
+  if (compiles && !runtime_->capabilities_of(sandbox.spec.runtime).compile_step)
+    return fail(Error(Code::Unsupported, concat("the runtime '", sandbox.spec.runtime, "' cannot compile ", order.language, " first"))
                     .hint("compile and run it with a command of your own"));
   order.spec.compile = plan.commands.front().compile;
   return plan;
