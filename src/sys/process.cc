@@ -26,13 +26,18 @@ Result<Child> clone3(uint64_t flags) {
   return Child{static_cast<pid_t>(pid), UniqueFd(pid == 0 ? -1 : pidfd)};
 }
 
-void begin_elsewhere(pid_t child) {
+cpu_set_t allowed_cpus() {
   cpu_set_t allowed;
+  if (::sched_getaffinity(0, sizeof allowed, &allowed) < 0) CPU_ZERO(&allowed);
+  return allowed;
+}
+
+void begin_elsewhere(pid_t child, const cpu_set_t& allowed) {
   int here = ::sched_getcpu();
-  if (here < 0 || ::sched_getaffinity(child, sizeof allowed, &allowed) < 0 || CPU_COUNT(&allowed) < 2) return;
+  if (here < 0 || CPU_COUNT(&allowed) == 0) return;
   cpu_set_t others = allowed;
   CPU_CLR(here, &others);
-  ::sched_setaffinity(child, sizeof others, &others);
+  if (CPU_COUNT(&others) > 0) ::sched_setaffinity(child, sizeof others, &others);
   ::sched_setaffinity(child, sizeof allowed, &allowed);
 }
 

@@ -78,11 +78,9 @@ Result<void> limit_processes(uint64_t count) {
   return {};
 }
 
-// To the first of the CPUs that this process may use.
-Result<void> pin_to_cpus(unsigned count) {
+// To the first of the CPUs that may be used.
+Result<void> pin_to_cpus(unsigned count, cpu_set_t& allowed) {
   if (count == 0) return {};
-  cpu_set_t allowed;
-  if (::sched_getaffinity(0, sizeof allowed, &allowed) < 0) return fail_errno("sched_getaffinity");
   for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
     if (!CPU_ISSET(cpu, &allowed)) continue;
     if (count == 0)
@@ -94,16 +92,16 @@ Result<void> pin_to_cpus(unsigned count) {
   return {};
 }
 
-Result<sys::Child> build(const SpawnPlan& plan, int control, int status) {
+Result<sys::Child> build(const SpawnPlan& plan, int control, int status, cpu_set_t cpus) {
   COVE_TRY(become_namespace_root(plan, status));
   COVE_TRY_NOTE("make a mount namespace", sys::unshare(CLONE_NEWNS));
   COVE_TRY(sys::make_mounts_private());
-  COVE_TRY(pin_to_cpus(plan.pinned_cpus));
+  COVE_TRY(pin_to_cpus(plan.pinned_cpus, cpus));
   if (plan.oci && !plan.oci->own_kernel) return oci::build(plan, control);
   COVE_TRY(limit_processes(plan.process_rlimit));
   sys::SocketPair inner;
   if (plan.oci) inner = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
-  ProcessOne process_1 = COVE_TRY_NOTE("start process 1", start_process_one(plan, {control, inner.first.get()}, status));
+  ProcessOne process_1 = COVE_TRY_NOTE("start process 1", start_process_one(plan, {control, inner.first.get()}, status, cpus));
   std::vector<UniqueFd> programs;
   if (plan.oci) programs = COVE_TRY(oci::open_programs(plan.init_program));
   RootMounts mounts(plan);
@@ -179,9 +177,9 @@ void close_all_but(int one, int other) {
 }
 
 [[noreturn]] void builder_main(const SpawnPlan& plan, UniqueFd control, int status,
-                               const std::function<void()>& clean_up) {
+                               const cpu_set_t& cpus, const std::function<void()>& clean_up) {
   Result<void> detached = detach_from_caller();
-  Result<sys::Child> process_1 = detached ? build(plan, control.get(), status) : std::unexpected(detached.error());
+  Result<sys::Child> process_1 = detached ? build(plan, control.get(), status, cpus) : std::unexpected(detached.error());
   control.reset();
   if (!process_1) {
     static_cast<void>(sys::send_message(status, encode_error(process_1.error())));
@@ -201,13 +199,15 @@ void close_all_but(int one, int other) {
 
 Result<Builder> start_builder(const SpawnPlan& plan, sys::SocketPair& control, const std::function<void()>& clean_up) {
   sys::SocketPair status = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
+  const cpu_set_t cpus = sys::allowed_cpus();
   sys::Child child = COVE_TRY(sys::clone3(0));
   if (child.pid == 0) {
     status.first.reset();
     control.first.reset();
-    builder_main(plan, std::move(control.second), status.second.get(), clean_up);
+    builder_main(plan, std::move(control.second), status.second.get(), cpus, clean_up);
   }
-  sys::begin_elsewhere(child.pid);
+  // What an OCI runtime forks keeps the CPUs that it began with.
+  if (!plan.oci && plan.pinned_cpus == 0) sys::begin_elsewhere(child.pid, cpus);
   control.second.reset();
   bool stays = plan.lifetime == Lifetime::OneRun || plan.watched_memory > 0;
   Builder builder{std::move(child), std::move(status.first), stays, {}};

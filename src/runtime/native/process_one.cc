@@ -121,7 +121,7 @@ Result<UniqueFd> open_init(const std::string& path) {
   return tree;
 }
 
-Result<ProcessOne> start_process_one(const SpawnPlan& plan, Channels channels, int status) {
+Result<ProcessOne> start_process_one(const SpawnPlan& plan, Channels channels, int status, const cpu_set_t& cpus) {
   UniqueFd program = COVE_TRY(open_init(plan.init_program));
   sys::Pipe go = COVE_TRY(sys::pipe());
   sys::Pipe mapped = COVE_TRY(sys::pipe());
@@ -133,7 +133,7 @@ Result<ProcessOne> start_process_one(const SpawnPlan& plan, Channels channels, i
     static_cast<void>(sys::send_message(status, encode_error(outcome.error())));
     ::_exit(127);
   }
-  sys::begin_elsewhere(child.pid);
+  sys::begin_elsewhere(child.pid, cpus);  // it forks nothing before its ids are mapped
   sys::Setgroups setgroups = plan.ids.single_id ? sys::Setgroups::Deny : sys::Setgroups::Keep;
   COVE_TRY(sys::write_id_maps(child.pid, plan.ids.users, plan.ids.groups, setgroups));
   // While it waits: once it changes its identity, it is closed to an ordinary user's eyes until it has executed.

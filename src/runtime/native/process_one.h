@@ -21,7 +21,8 @@ struct Channels {
   int control;
   int inner;  // to process 1 of another kernel; -1: there is none
 };
-Result<ProcessOne> start_process_one(const SpawnPlan& plan, Channels channels, int status);
+// `cpus`: those that it may use, whatever this process may by now.
+Result<ProcessOne> start_process_one(const SpawnPlan& plan, Channels channels, int status, const cpu_set_t& cpus);
 
 // How process 1 is to be: the letters of protocol.h.
 std::string init_mode(const SpawnPlan& plan);
