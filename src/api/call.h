@@ -80,6 +80,7 @@ void add_projects(Routes& routes);
 void add_events(Routes& routes);
 void add_images(Routes& routes);
 void add_operations(Routes& routes);
+void add_languages(Routes& routes);
 void add_machine(Routes& routes);
 void add_health(Routes& routes);
 void add_metrics(Routes& routes);

@@ -30,6 +30,8 @@ Document context_json(const ContextInfo& context) {
   return {{"id", context.id},
           {"sandbox_id", context.sandbox_id},
           {"language", context.language},
+          {"version", text_or_null(context.used ? context.used->version : "")},
+          {"note", text_or_null(context.used ? context.used->note : "")},
           {"name", text_or_null(context.name)},
           {"cwd", text_or_null(context.cwd)},
           {"created_at", time_json(context.created_ms)},
@@ -280,8 +282,11 @@ Outcome run_in_context(Call& call, const Json& body) {
     return invalid("code in a context is waited for (?wait=true) or streamed (Accept: text/event-stream)");
   live::SandboxInfo sandbox = COVE_TRY(call.engine().find(call.caller, call.sandbox()));
   CodeRequest request = COVE_TRY(parse_code(body, sandbox.spec.limits));
-  if (request.context == "default")
-    request.context = COVE_TRY(call.api.contexts.find_or_create(call.caller, call.sandbox(), {request.language, concat("default-", request.language), "", {}, ""})).id;
+  if (request.context == "default") {
+    std::string language = to_text(COVE_TRY(parse_language(call.engine().config().languages, request.language)));
+    live::ContextOrder order{language, concat("default-", language), "", {}, ""};
+    request.context = COVE_TRY(call.api.contexts.find_or_create(call.caller, call.sandbox(), order)).id;
+  }
   Usage before = usage_now(call);
   auto execution = COVE_TRY(call.api.contexts.execute(call.caller, call.sandbox(), request.context, request.code));
   int64_t started_ms = live::now_ms();

@@ -45,7 +45,7 @@ Checked<std::optional<milliseconds>> patience_parameter(const http::Request& req
 Checked<ExecWish> read_exec_wish(Call& call, const Json& body) {
   std::optional<milliseconds> patience = COVE_TRY(patience_parameter(call.request()));
   bool wait = !patience && COVE_TRY(flag_parameter(call.request(), "wait"));
-  ExecRequest request = COVE_TRY(parse_exec(body, wait ? SilentInput::Closed : SilentInput::Open));
+  ExecRequest request = COVE_TRY(parse_exec(body, call.engine().config().languages, wait ? SilentInput::Closed : SilentInput::Open));
   OnDisconnect usual = wait && !request.order.detached ? OnDisconnect::Kill : OnDisconnect::Keep;
   ExecForm form = wait                                    ? ExecForm::AtEnd
                   : accepts(call.request(), kEventStream) ? ExecForm::Stream

@@ -19,15 +19,21 @@ Result<std::string> decoded(const Fields& fields, const std::string& name, const
   return std::move(*bytes);
 }
 
-Result<void> take_code(live::ExecOrder& order, const std::string& code, const std::optional<std::string>& language) {
+// Code, or the path of a file of code inside.
+Result<void> take_code(Fields& fields, const LanguageTable& languages, live::ExecOrder& order) {
+  auto code = COVE_TRY(fields.data("code"));
+  auto file = COVE_TRY(fields.text("file"));
+  auto language = COVE_TRY(fields.text("language"));
   if (!language)
-    return fail(Error(Code::Invalid, "'code' needs a 'language'").hint("GET /v1/languages has those there are"));
-  Result<Language> found = find_language(*language);
-  if (!found) return fail(std::move(found).error().as(Code::Invalid));
-  order.language = found->name;
-  order.code = code;
-  order.spec.argv = found->interpreter;
-  order.spec.argv.emplace_back(kCodeFile);
+    return fail(Error(Code::Invalid, concat("'", code ? "code" : "file", "' needs a 'language'"))
+                    .hint("GET /v1/languages has those there are"));
+  LanguageWish wish = COVE_TRY(parse_language(languages, *language));
+  order.language = wish.name;
+  order.version = wish.version;
+  order.code = code.value_or("");
+  order.file = file.value_or("");
+  if (file && !file->starts_with('/')) return fail(fields.wrong("file", "must be an absolute path"));
+  order.arguments = COVE_TRY(fields.texts("args")).value_or(std::vector<std::string>());
   return {};
 }
 
@@ -52,15 +58,15 @@ Result<void> take_place(Fields& fields, ExecSpec& spec) {
 
 }  // namespace
 
-Result<void> take_command(Fields& fields, live::ExecOrder& order) {
+Result<void> take_command(Fields& fields, const LanguageTable& languages, live::ExecOrder& order) {
   auto argv = COVE_TRY(fields.texts("argv"));
   auto shell = COVE_TRY(fields.text("shell"));
-  auto code = COVE_TRY(fields.data("code"));
-  auto language = COVE_TRY(fields.text("language"));
-  if (argv.has_value() + shell.has_value() + code.has_value() != 1)
-    return fail(Code::Invalid, "exactly one of 'argv', 'shell' and 'code' must be given");
-  if (language && !code) return fail(Code::Invalid, "'language' goes with 'code'");
-  if (code) return take_code(order, *code, language);
+  const bool code = fields.raw("code") != nullptr, file = fields.raw("file") != nullptr;
+  if (argv.has_value() + shell.has_value() + code + file != 1)
+    return fail(Code::Invalid, "exactly one of 'argv', 'shell', 'code' and 'file' must be given");
+  if (code || file) return take_code(fields, languages, order);
+  for (const char* name : {"language", "args"})
+    if (fields.raw(name)) return fail(Code::Invalid, concat("'", std::string_view(name), "' goes with 'code' or 'file'"));
   if (shell) {
     order.shell = *shell;
     order.spec.argv = {"sh", "-c", *shell};
@@ -112,11 +118,11 @@ Result<void> take_surroundings(Fields& fields, ExecSpec& spec) {
   return {};
 }
 
-Result<ExecRequest> parse_exec(const Json& body, SilentInput silent) {
+Result<ExecRequest> parse_exec(const Json& body, const LanguageTable& languages, SilentInput silent) {
   Fields fields(body);
   ExecRequest request;
   live::ExecOrder& order = request.order;
-  COVE_TRY(take_command(fields, order));
+  COVE_TRY(take_command(fields, languages, order));
   COVE_TRY(take_place(fields, order.spec));
   COVE_TRY(take_stdin(fields, order, silent));
   COVE_TRY(take_exec_limits(fields, order));

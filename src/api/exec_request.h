@@ -7,9 +7,6 @@
 
 namespace cove::api {
 
-// What stands for the path of the code's file in the words of a command; the engine puts it in.
-inline constexpr const char* kCodeFile = "{file}";
-
 struct ExecRequest {
   live::ExecOrder order;
   std::optional<live::OnDisconnect> on_disconnect;
@@ -18,8 +15,8 @@ struct ExecRequest {
 // What becomes of the input where the request does not say.
 enum class SilentInput { Closed, Open };
 
-// Parts of such a request. One of argv, shell and code:
-Result<void> take_command(Fields& fields, live::ExecOrder& order);
+// Parts of such a request. One of argv, shell, code and file, the last two in a language of the table:
+Result<void> take_command(Fields& fields, const LanguageTable& languages, live::ExecOrder& order);
 Result<void> take_stdin(Fields& fields, live::ExecOrder& order, SilentInput silent);
 // Variables and the working folder.
 Result<void> take_surroundings(Fields& fields, ExecSpec& spec);
@@ -29,7 +26,7 @@ Result<void> take_exec_limits(Fields& fields, live::ExecOrder& order);
 void name_exec_limits(Fields& fields, const Limits& limits, live::ExecOrder& order);
 
 // The body of a request for an exec. All errors are Invalid, but Unsupported for limits that one exec cannot have.
-Result<ExecRequest> parse_exec(const Json& body, SilentInput silent);
+Result<ExecRequest> parse_exec(const Json& body, const LanguageTable& languages, SilentInput silent);
 
 // {"text": …} or {"base64": …}, one of them; nothing where neither is there.
 Result<std::optional<std::string>> take_bytes(Fields& fields);

@@ -53,7 +53,7 @@ Result<std::optional<std::vector<std::string>>> take_outputs(Fields& fields) {
 
 // A session has all that beforehand.
 Result<void> refuse_with_session(Fields& fields) {
-  for (const char* name : {"agent", "scope", "workspace", "image"})
+  for (const char* name : {"agent", "scope", "workspace", "image", "runtime"})
     if (fields.raw(name))
       return fail(Error(Code::Invalid, concat("'", std::string_view(name), "' does not go with 'session'"))
                       .hint("a session has its own"));
@@ -82,13 +82,13 @@ Result<void> take_place(Fields& fields, ExecuteRequest& request, const Config& c
   COVE_TRY(check_scope(place));
   request.passing = place.scope == live::SessionScope::Session;
   place.sandbox.limits = config.limits;
-  COVE_TRY(take_sandbox(fields, place.sandbox));
+  COVE_TRY(take_sandbox(fields, place.sandbox, config));
   return take_all_limits(fields, request);
 }
 
 // For people who spell things almost right: every field is known to `fields`, whether it goes with the others or not.
 void know_all(Fields& fields) {
-  for (const char* name : {"agent", "scope", "workspace", "image", "limits", "timeout"}) fields.has(name);
+  for (const char* name : {"agent", "scope", "workspace", "image", "runtime", "limits", "timeout"}) fields.has(name);
 }
 
 bool has_balanced(const std::string& pattern, char open, char close) {
@@ -129,7 +129,7 @@ Result<ExecuteRequest> parse_execute(const Json& body, const Config& config) {
   know_all(fields);
   auto session = COVE_TRY(fields.text("session"));
   request.mode = COVE_TRY(take_mode(fields));
-  COVE_TRY(take_command(fields, request.order));
+  COVE_TRY(take_command(fields, config.languages, request.order));
   COVE_TRY(take_surroundings(fields, request.order.spec));
   COVE_TRY(take_stdin(fields, request.order, SilentInput::Closed));
   request.files = COVE_TRY(take_files(fields));

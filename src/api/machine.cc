@@ -5,7 +5,6 @@
 #include "api/response_json.h"
 #include "base/text.h"
 #include "engine/maxima.h"
-#include "model/language.h"
 
 namespace cove::api {
 namespace {
@@ -20,12 +19,30 @@ Document capacity_json(const Config& config) {
   return {{"cpus", maxima.cpus}, {"memory", maxima.memory}, {"disk", disk_of(config.server_folder)}};
 }
 
+// What the server adds to what was found out about a runtime, with fewer rights than sandboxes are made with.
+void complete_runtime(Document& runtime, live::Engine& engine) {
+  std::string name = runtime.value("name", "");
+  if (Result<RuntimeFact> fact = engine.examine(name)) {
+    runtime["available"] = fact->available;
+    runtime["version"] = fact->version;
+    runtime["program"] = fact->program;
+    runtime["problem"] = fact->problem;
+    runtime["remedy"] = fact->remedy;
+  }
+  Capabilities can = engine.capabilities(name);
+  runtime["default"] = name == engine.config().runtime;
+  runtime["capabilities"] = {{"pause", can.pause},       {"update_limits", can.update_limits},
+                             {"recovery", can.adopt},    {"dial", can.dial},
+                             {"nesting", can.nesting},   {"pty", can.pty},
+                             {"review", can.review_layer}, {"warm_start", can.waiting_scripts}};
+}
+
 Outcome get_machine(Call& call) {
   if (!call.api.diagnosis) return refuse(503, "unavailable", "the machine was not examined");
   Document document = Document::parse(COVE_TRY(call.api.diagnosis()), nullptr, false);
   if (!document.is_object()) return refuse(503, "unavailable", "the examination of the machine came to nothing");
   document["capacity"] = capacity_json(call.engine().config());
-  document["runtimes"] = Document::array({call.engine().capabilities().name});
+  for (Document& runtime : document["runtimes"]) complete_runtime(runtime, call.engine());
   return call.respond(200, dump(document));
 }
 
@@ -38,14 +55,6 @@ Outcome get_config(Call& call) {
                     {"default", setting.default_value},
                     {"description", setting.description}});
   return call.respond(200, dump(Document{{"settings", std::move(list)}}));
-}
-
-Outcome get_languages(Call& call) {
-  Document list = Document::array();
-  for (const Language& language : languages())
-    list.push_back(
-        {{"name", language.name}, {"command", language.interpreter}, {"extension", language.extension}});
-  return call.respond(200, dump(Document{{"languages", std::move(list)}}));
 }
 
 Outcome get_usage(Call& call) {
@@ -62,7 +71,6 @@ Outcome get_usage(Call& call) {
 void add_machine(Routes& routes) {
   routes.add("GET", "/v1/machine", kRead, get_machine);
   routes.add("GET", "/v1/config", kAdmin, get_config);
-  routes.add("GET", "/v1/languages", kRead, get_languages);
   routes.add("GET", "/v1/usage", kRead, get_usage);
 }
 

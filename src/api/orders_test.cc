@@ -115,7 +115,7 @@ TEST(ParseUpdate, LeavesAloneWhatIsNotNamed) {
 }
 
 Result<ExecRequest> exec_of(const char* text, SilentInput silent = SilentInput::Open) {
-  return parse_exec(json_of(text), silent);
+  return parse_exec(json_of(text), builtin_languages(), silent);
 }
 
 TEST(ParseExec, TakesACommandInEachForm) {
@@ -124,8 +124,14 @@ TEST(ParseExec, TakesACommandInEachForm) {
   EXPECT_THAT(shell->order.spec.argv, ElementsAre("sh", "-c", "a | b"));
   EXPECT_EQ(shell->order.shell, "a | b");
   auto code = exec_of(R"_({"language":"python","code":"print(1)"})_");
-  EXPECT_THAT(code->order.spec.argv, ElementsAre("python3", "{file}"));
+  EXPECT_EQ(code->order.language, "python");
+  EXPECT_EQ(code->order.version, "");
   EXPECT_EQ(code->order.code, "print(1)");
+  auto file = exec_of(R"_({"language":"py@3.10","file":"/home/user/a.py","args":["-x","y"]})_");
+  EXPECT_EQ(file->order.language, "python");
+  EXPECT_EQ(file->order.version, "3.10");
+  EXPECT_EQ(file->order.file, "/home/user/a.py");
+  EXPECT_THAT(file->order.arguments, ElementsAre("-x", "y"));
 }
 
 TEST(ParseExec, RefusesWhatMakesNoSense) {
@@ -136,7 +142,8 @@ TEST(ParseExec, RefusesWhatMakesNoSense) {
         R"({"argv":["ls"],"timeout":"soon"})", R"({"argv":["ls"],"stdin":{"base64":"!"}})",
         R"({"argv":["ls"],"stdin":7})", R"({"argv":["ls"],"on_disconnect":"weep"})",
         R"({"argv":["ls"],"enviroment":{}})", R"({"argv":["a\u0000b"]})", R"({"argv":["ls"],"cwd":"here"})",
-        R"({"code":"x","language":"pyton"})"}) {
+        R"({"code":"x","language":"pyton"})", R"({"code":"x","language":"python@"})", R"({"argv":["x"],"args":["y"]})",
+        R"({"code":"x","file":"/x","language":"c"})", R"({"file":"x.c","language":"c"})", R"({"file":"/x.c"})"}) {
     auto request = exec_of(text);
     ASSERT_FALSE(request) << text;
     EXPECT_EQ(request.error().code(), Code::Invalid) << text;

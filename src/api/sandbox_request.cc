@@ -2,6 +2,7 @@
 
 #include "api/values.h"
 #include "base/text.h"
+#include "model/runtime_kind.h"
 
 namespace cove::api {
 namespace {
@@ -85,7 +86,7 @@ Outcome refuse_later_fields(Fields& fields) {
   return {};
 }
 
-Result<void> take_spec(Fields& fields, SandboxSpec& spec) {
+Result<void> take_spec(Fields& fields, SandboxSpec& spec, const Config& config) {
   spec.image = COVE_TRY(check_image(COVE_TRY(fields.text("image")).value_or(spec.image)));
   if (auto name = COVE_TRY(fields.text("name"))) spec.name = COVE_TRY_NOTE("'name'", check_name(*name));
   spec.labels = COVE_TRY(fields.text_map("labels")).value_or(spec.labels);
@@ -95,7 +96,7 @@ Result<void> take_spec(Fields& fields, SandboxSpec& spec) {
   COVE_TRY(take_named_limits(fields, spec.limits));
   COVE_TRY(take_network(fields));
   spec.workspace = COVE_TRY(take_workspace(fields));
-  COVE_TRY(fields.choice("runtime", {"native"}));
+  spec.runtime = COVE_TRY(take_runtime(fields, config));
   spec.nesting = COVE_TRY(fields.flag("nesting")).value_or(false);
   if (COVE_TRY(fields.flag("strict")).value_or(false)) spec.strictness = Strictness::Strict;
   return {};
@@ -123,6 +124,12 @@ Result<Workspace> take_workspace(Fields& fields) {
   if (workspace.access == Access::None) return Workspace{};
   if (!workspace.path.starts_with('/')) return fail(nested->wrong("path", "must be an absolute path"));
   return workspace;
+}
+
+Result<std::string> take_runtime(Fields& fields, const Config& config) {
+  auto name = COVE_TRY(fields.text("runtime"));
+  if (!name) return config.runtime;
+  return COVE_TRY_NOTE("'runtime'", check_runtime(*name));
 }
 
 Result<void> take_limits(Fields& fields, Limits& limits) {
@@ -157,7 +164,11 @@ Checked<live::CreateOrder> parse_create(const Json& body, const Config& config) 
   live::CreateOrder order;
   order.spec.lifetime = Lifetime::Long;
   order.spec.limits = config.limits;
-  COVE_TRY(take_spec(fields, order.spec));
+  COVE_TRY(take_spec(fields, order.spec, config));
+  if (auto language = COVE_TRY(fields.text("language"))) {
+    order.language = COVE_TRY(parse_language(config.languages, *language));
+    if (!fields.raw("image")) order.spec.image.clear();
+  }
   order.lifecycle = lifecycle_of(COVE_TRY(take_lifecycle(fields)), config);
   order.start = COVE_TRY(fields.flag("start")).value_or(true);
   COVE_TRY(fields.finish());

@@ -12,6 +12,8 @@ Result<void> take_limits(Fields& fields, Limits& limits);
 
 // {"path": …, "access": …}; nothing where there is none. Unsupported for an access that no runtime has.
 Result<Workspace> take_workspace(Fields& fields);
+// The runtime's name; the configuration's where none is given.
+Result<std::string> take_runtime(Fields& fields, const Config& config);
 
 // What is not there is as the configuration has it. 501 for what comes later.
 Checked<live::CreateOrder> parse_create(const Json& body, const Config& config);

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "runtime/native/spawn_client.h"
+#include "runtime/runtime_set.h"
 #include "store/store.h"
 #include "sys/file.h"
 
@@ -140,7 +141,7 @@ class Service {
     ImageRules rules{config_.images.registry, config_.images.insecure_registries, config_.images.max_size, config_.images.max_entries};
     std::unique_ptr<Images> images =
         COVE_TRY(Images::open(concat(config_.server_folder, "/", kServerImages), native::make_spawned_shelf(spawn_), std::move(rules)));
-    engine_ = COVE_TRY(live::Engine::open(config_, std::move(store), native::make_spawned_runtime(spawn_), std::move(images)));
+    engine_ = COVE_TRY(live::Engine::open(config_, std::move(store), make_runtimes(), std::move(images)));
     api_ = COVE_TRY(Api::create(*engine_, order.owner));
     api_->host = native::make_spawned_host_runner(spawn_);
     api_->can_spawn = [this] { return !spawn_lost_; };
@@ -149,6 +150,12 @@ class Service {
     if (order.doctor_fd >= 0)
       api_->diagnosis = [report = std::make_shared<DoctorsReport>(UniqueFd(order.doctor_fd))] { return report->read(); };
     return {};
+  }
+
+  std::unique_ptr<Runtime> make_runtimes() {
+    auto all = std::make_unique<RuntimeSet>();
+    all->add(native::spawned_runtime_names(), native::make_spawned_runtime(spawn_));
+    return all;
   }
 
   Result<void> listen() {

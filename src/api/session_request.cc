@@ -49,9 +49,10 @@ Result<void> check_scope(const live::SessionOrder& order) {
   return fail(Error(Code::Invalid, "the scope 'agent' needs an 'agent'").hint("name the agent whose sandbox it is"));
 }
 
-Result<void> take_sandbox(Fields& fields, SandboxSpec& spec) {
+Result<void> take_sandbox(Fields& fields, SandboxSpec& spec, const Config& config) {
   auto image = COVE_TRY(fields.text("image"));
   spec.image = image ? COVE_TRY(check_image(*image)) : "";
+  spec.runtime = COVE_TRY(take_runtime(fields, config));
   spec.workspace = COVE_TRY(take_workspace(fields));
   return {};
 }
@@ -63,7 +64,7 @@ Result<live::SessionOrder> parse_session(const Json& body, const Config& config)
   order.scope = COVE_TRY(take_scope(fields)).value_or(live::SessionScope::Session);
   order.mode = COVE_TRY(take_mode(fields)).value_or(live::Mode::All);
   order.sandbox.limits = config.limits;
-  COVE_TRY(take_sandbox(fields, order.sandbox));
+  COVE_TRY(take_sandbox(fields, order.sandbox, config));
   order.sandbox.env = COVE_TRY(take_environment(fields, "env"));
   order.sandbox.labels = COVE_TRY(fields.text_map("labels")).value_or(order.sandbox.labels);
   COVE_TRY(take_session_limits(fields, order.sandbox.limits));

@@ -17,7 +17,7 @@ _cove_sessions() { COVE_AUTOSTART=0 cove session ls -q 2>/dev/null; }
 
 _cove() {
   local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
-  local key=${COMP_WORDS[1]} first=2 options='' valued='' parts='' kind=nothing
+  local key=${COMP_WORDS[1]} first=2 options='' valued='' parts='' choices='' kind=nothing
   COMPREPLY=()
 )script";
 
@@ -27,6 +27,10 @@ constexpr std::string_view kTail = R"script(  if [[ -n $parts && $COMP_CWORD -eq
   fi
   if [[ $cur == -* ]]; then
     COMPREPLY=($(compgen -W "$options" -- "$cur"))
+    return
+  fi
+  if [[ -n $choices ]]; then
+    COMPREPLY=($(compgen -W "$choices" -- "$cur"))
     return
   fi
   if [[ " $valued " == *" $prev "* ]]; then
@@ -90,15 +94,18 @@ void add_spellings(std::vector<std::string>& words, const OptionInfo& option) {
 
 std::string case_of(const CompletedVerb& verb) {
   std::vector<std::string> options, valued;
+  std::string choices;
   for (const OptionInfo& option : verb.options) {
     add_spellings(options, option);
     if (!option.argument.empty()) add_spellings(valued, option);
+    if (option.values != nullptr)
+      choices += concat("\n      [[ $prev == --", option.name, " ]] && choices=", shell_quoted(join(option.values(), " ")));
   }
   std::string text = concat("    ", shell_quoted(verb.words), ")");
   if (!verb.parts.empty()) return text + concat(" parts=", shell_quoted(join(verb.parts, " ")), " ;;\n");
   return text + concat("\n      options=", shell_quoted(join(options, " ")),
                        "\n      valued=", shell_quoted(join(valued, " ")), "\n      kind=", kind_of(verb.completes),
-                       "\n      ;;\n");
+                       choices, "\n      ;;\n");
 }
 
 }  // namespace

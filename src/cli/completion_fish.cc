@@ -30,7 +30,10 @@ complete -c cove -f
 std::string option_line(const std::string& condition, const OptionInfo& option) {
   std::string line = concat("complete -c cove -n ", shell_quoted(condition), " -l ", option.name);
   if (option.letter != '\0') line += concat(" -s ", option.letter);
-  if (!option.argument.empty()) line += " -r -F";
+  if (option.values != nullptr)
+    line += concat(" -x -a ", shell_quoted(join(option.values(), " ")));
+  else if (!option.argument.empty())
+    line += " -r -F";
   return line + concat(" -d ", shell_quoted(option.help), "\n");
 }
 

@@ -41,6 +41,7 @@ std::string variable(const char* name) {
 }
 
 std::string config_file() {
+  if (std::string named = variable("COVE_CONFIG"); !named.empty()) return named;
   if (::geteuid() == 0) return "/etc/cove/cove.toml";
   if (std::string folder = variable("XDG_CONFIG_HOME"); !folder.empty()) return folder + "/cove/cove.toml";
   return variable("HOME") + "/.config/cove/cove.toml";

@@ -54,9 +54,23 @@ std::string describe(const Finding& finding) {
   return text;
 }
 
+std::string describe(const RuntimeFact& runtime) {
+  std::string found = runtime.version;
+  if (!runtime.program.empty()) found += concat(found.empty() ? "" : ", ", runtime.program);
+  if (!runtime.available) found = runtime.problem;
+  return describe(Finding{.name = runtime.name,
+                          .title = runtime.name,
+                          .standing = runtime.available ? Standing::Good : Standing::Absent,
+                          .value = runtime.available ? concat(runtime.title, " (", found, ")") : found,
+                          .effect = "",
+                          .remedy = runtime.remedy});
+}
+
 std::string describe(const Diagnosis& diagnosis) {
   std::string text = concat("cove ", diagnosis.version, ", ", diagnosis.mode, "\n\n");
   for (const Finding& finding : diagnosis.findings) text += describe(finding);
+  text += "\nRuntimes, for --runtime:\n";
+  for (const RuntimeFact& runtime : diagnosis.runtimes) text += describe(runtime);
   return text + concat("\nIsolation level: ", std::string_view(level_name(diagnosis.level)), ": ",
                        std::string_view(level_meaning(diagnosis.level)), "\n");
 }

@@ -13,7 +13,7 @@ constexpr int kSignalled = 128;
 bool was_started(const Json& result) {
   int code = static_cast<int>(client::number_of(result, "exit_code"));
   if (code < kOwnFailure || code > 127) return true;
-  return client::text_of(result, "why").ends_with(concat("it ended with exit code ", code));
+  return client::text_of(result, "why").ends_with(concat("ended with exit code ", code));
 }
 
 }  // namespace
@@ -24,6 +24,11 @@ int exit_code_of(const Json& result) {
     return kSignalled + static_cast<int>(client::number_of(result, "signal"));
   if (client::field(result, "exit_code").is_number()) return static_cast<int>(client::number_of(result, "exit_code"));
   return kOwnFailure;
+}
+
+void tell_note(const Json& result) {
+  std::string note = client::text_of(client::field(result, "language"), "note");
+  if (!note.empty()) tell(note);
 }
 
 void explain(const Json& result) {

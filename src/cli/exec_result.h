@@ -8,6 +8,9 @@ namespace cove::cli {
 // signal N, 124 after a time-out.
 int exit_code_of(const Json& result);
 
+// On standard error: that code ran with another version of its language than is usual.
+void tell_note(const Json& result);
+
 // On standard error: that a limit was hit, or that the program could not be started. An exit code alone does not tell.
 void explain(const Json& result);
 

@@ -7,7 +7,6 @@
 #include "cli/sandbox_body.h"
 #include "cli/session_order.h"
 #include "cli/table.h"
-#include "model/language.h"
 #include "sys/file.h"
 
 namespace cove::cli {
@@ -32,8 +31,6 @@ struct ExecuteOrder : CommonOrder {
 };
 SandboxSpec& sandbox_of(ExecuteOrder& order) { return order.sandbox; }
 
-Result<std::string> parse_language(const std::string& text) { return COVE_TRY(find_language(text)).name; }
-
 constexpr Option<ExecuteOrder> kOptions[] = {
     {{"session", '\0', "SESSION", "run it in this session", kSharing},
      [](ExecuteOrder& order, Text text) -> Result<void> {
@@ -44,8 +41,12 @@ constexpr Option<ExecuteOrder> kOptions[] = {
     {{"scope", '\0', "SCOPE", "whose sandbox: agent (default with --agent), shared, or\nsession: one for this call alone (default without)", kSharing},
      [](ExecuteOrder& order, Text text) { return assign(order.place.scope, parse_scope(text)); }},
     kModeOption<ExecuteOrder>,
-    {{"lang", '\0', "LANGUAGE", "run a file of code: python, javascript or bash", kProgram},
-     [](ExecuteOrder& order, Text text) { return assign(order.language, parse_language(text)); }},
+    {{"lang", '\0', "LANGUAGE", "run a file of code: python, node@22, c…; `cove languages`\nlists them", kProgram, languages_of_table},
+     [](ExecuteOrder& order, Text text) -> Result<void> {
+       if (text.empty()) return fail(Error(Code::Invalid, "it names no language").hint("cove languages lists them"));
+       order.language = text;
+       return {};
+     }},
     {{"interactive", 'i', "", "send standard input along, all of it", kProgram},
      [](ExecuteOrder& order, Text) -> Result<void> {
        order.input = true;
@@ -57,6 +58,7 @@ constexpr Option<ExecuteOrder> kOptions[] = {
      [](ExecuteOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
     kImageOption<ExecuteOrder>,
     kPlaceWorkspaceOption<ExecuteOrder>,
+    kRuntimeOption<ExecuteOrder>,
     kTimeoutOption<ExecuteOrder>,
     kMemoryOption<ExecuteOrder>,
     kCpusOption<ExecuteOrder>,
@@ -75,7 +77,7 @@ constexpr Option<ExecuteOrder> kOptions[] = {
 
 constexpr Form kForm = {
     .verb = "execute",
-    .usage = "[OPTIONS] [--] COMMAND [ARGUMENTS]\n[OPTIONS] --lang LANGUAGE FILE|-",
+    .usage = "[OPTIONS] [--] COMMAND [ARGUMENTS]\n[OPTIONS] --lang LANGUAGE FILE|- [ARGUMENTS]",
     .text =
         "Runs a command or a file of code by way of the server, in one call: in a sandbox for this call alone, or in\n"
         "that of a session, an agent or all. Prints its output when it has ended, and exits as it does.",
@@ -103,9 +105,6 @@ Result<void> check_text(const std::string& text, const std::string& what) {
 }
 
 Result<void> add_code(Json& body, const ExecuteOrder& order, const std::vector<std::string>& words) {
-  if (words.size() > 1)
-    return fail(Error(Code::Invalid, concat("code takes no arguments here: '", printable(words[1]), "'"))
-                    .hint("cove run --lang passes arguments on"));
   bool from_input = words[0] == "-";
   if (from_input && order.input) return fail(Code::Invalid, "standard input is the code: it cannot be input too (-i)");
   std::string what = from_input ? "the code" : words[0];
@@ -114,6 +113,8 @@ Result<void> add_code(Json& body, const ExecuteOrder& order, const std::vector<s
   COVE_TRY(check_text(code, what));
   body["language"] = order.language;
   body["code"] = std::move(code);
+  for (size_t i = 1; i < words.size(); ++i) COVE_TRY(check_text(words[i], concat("the argument '", printable(words[i]), "'")));
+  if (words.size() > 1) body["args"] = std::vector(words.begin() + 1, words.end());
   return {};
 }
 
@@ -171,6 +172,7 @@ int execute(const Arguments& args) {
   if (!words) return words.error();
   Result<Json> result = execute_there(words->order, words->operands);
   if (!result) return complain(result.error());
+  tell_note(*result);
   if (words->order.json && !print_json(*result)) return kOwnFailure;
   if (!words->order.json)
     if (auto shown = show(*result); !shown) return complain(shown.error());

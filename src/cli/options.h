@@ -18,6 +18,7 @@ struct OptionInfo {
   std::string_view argument;  // what follows, as help shows it ("KEY=VALUE"); empty: nothing does
   std::string_view help;
   std::string_view group;  // the heading in the help under which it stands
+  std::vector<std::string> (*values)() = nullptr;  // words that can follow, for completion
 };
 
 // An option and what it does to a T.

@@ -12,6 +12,7 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "client/server.h"
+#include "engine/live/config.h"
 #include "engine/maxima.h"
 #include "model/figures.h"
 #include "model/json.h"
@@ -31,13 +32,22 @@ void take_window_size(WindowSize& size) {
   }
 }
 
+// Of the configuration that a server of this user's would read.
+Result<RunLanguages> own_languages() {
+  Config config = COVE_TRY(load_config({}));
+  return RunLanguages{std::move(config.languages), config.images.registry};
+}
+
 // What the words alone do not say: the code on standard input, the size of the terminal.
 Result<void> complete(RunOrder& order) {
   if (order.request.exec.pty) take_window_size(*order.request.exec.pty);
-  if (order.code_from_stdin.empty()) return {};
+  if (!order.code_from_stdin) return {};
   std::string code = COVE_TRY_NOTE("read the code on standard input", sys::read_all(STDIN_FILENO, kMaxCode + 1));
   if (code.size() > kMaxCode) return fail(Code::Invalid, concat("the code is larger than ", format_bytes(kMaxCode)));
-  order.request.files.push_back({order.code_from_stdin, std::move(code)});
+  RunCode& wanted = *order.request.code;
+  const bool common = parse_language(builtin_languages(), wanted.language).has_value();
+  wanted.file = place_of_code(common ? builtin_languages() : COVE_TRY(own_languages()).table, wanted.language, code);
+  order.request.files.push_back({wanted.file, std::move(code)});
   return {};
 }
 
@@ -54,7 +64,7 @@ std::string run_help() {
          "when the command cannot be executed, 127 when it is not found.\n\n"
          "Examples:\n"
          "  cove run -- python3 -c 'print(6*7)'\n"
-         "  cove run --lang python script.py            echo 'print(1)' | cove run --lang python -\n"
+         "  cove run --lang python script.py            echo 'print(1)' | cove run --lang python@3.10 -\n"
          "  cove run -it -- bash\n"
          "  cove run --workspace .:rw -m 512m --timeout 60s -- make test\n"
          "  cove run --copy-in plot.py --copy-in data.csv --copy-out '*.png:plots' -- python3 plot.py\n"
@@ -98,7 +108,7 @@ void keep_or_tell(const std::string& folder, const std::vector<std::string>& fig
 int unwritable() { return complain(Error(Code::Unavailable, "the result cannot be written to standard output")); }
 
 int run_direct(const RunOrder& order) {
-  auto result = run_once(order.request, [](const std::string& line) { tell(line); });
+  auto result = run_once(order.request, own_languages, [](const std::string& line) { tell(line); });
   if (!result) return complain(result.error());
   keep_or_tell(order.results, result->figures);
   if (order.output == Output::Plain)
@@ -113,6 +123,7 @@ int run_through_server(const RunOrder& order, Api& api) {
     return complain(Error(Code::Invalid, "a word of the command or the environment is not UTF-8").hint("use --direct"));
   Result<Json> result = run_remote(api, order.request, [](const std::string& line) { tell(line); });
   if (!result) return complain(result.error());
+  tell_note(*result);
   keep_or_tell(order.results, figures_of(*result));
   if (order.output == Output::Plain)
     explain(*result);

@@ -8,7 +8,7 @@ namespace {
 constexpr auto kNothing = [](RunOrder&, Text) -> Result<void> { return {}; };
 
 constexpr Option<RunOrder> kOptions[] = {
-    {{"lang", '\0', "LANGUAGE", "run a FILE of code, or - for standard input:\npython, javascript or bash", kProgram},
+    {{"lang", '\0', "LANGUAGE", "run a FILE of code, or - for standard input: python,\nnode@22, c…; `cove languages` lists them", kProgram, languages_of_table},
      [](RunOrder& order, Text text) -> Result<void> {
        order.language = text;
        return {};

@@ -43,7 +43,7 @@ Result<void> check_size(const RunRequest& request) {
     return fail(Error(Code::Invalid, concat(what, " is ", size, " bytes long; the kernel takes ", kMaxArgument))
                     .hint("pass it on standard input, or as a file with --copy-in"));
   };
-  for (const std::string& word : request.exec.argv)
+  for (const std::string& word : request.code ? request.code->arguments : request.exec.argv)
     COVE_TRY(add(concat("the argument '", shortened(word), "'"), word.size()));
   for (const auto& [name, value] : request.sandbox.env)
     COVE_TRY(add(concat("the variable ", shortened(name)), name.size() + 1 + value.size()));
@@ -60,25 +60,28 @@ Result<void> check_code_file(const std::string& path) {
   return {};
 }
 
-// `--lang python FILE ARGUMENTS…` copies the file into the home and runs the interpreter on it.
+// `--lang python FILE ARGUMENTS…` copies the file into the home; what runs it there is found later.
 Result<void> take_code(RunOrder& order, const std::vector<std::string>& words) {
-  Language language = COVE_TRY_NOTE("--lang", find_language(*order.language));
+  if (order.language->empty()) return fail(Error(Code::Invalid, "--lang names no language").hint("cove languages lists them"));
   if (words.empty())
     return fail(Error(Code::Invalid, "--lang needs a file of code").hint("name it, or write - for standard input"));
-  std::string place;
+  RunCode code{*order.language, "", {words.begin() + 1, words.end()}};
   if (words[0] == "-") {
-    order.code_from_stdin = place = concat(kHome, "main", language.extension);
+    order.code_from_stdin = true;
     order.request.interactive = false;
   } else {
     COVE_TRY_NOTE("--lang", check_code_file(words[0]));
-    place = concat(kHome, words[0].substr(words[0].rfind('/') + 1));
-    order.request.copy_in.push_back({words[0], place});
+    code.file = concat(kHome, words[0].substr(words[0].rfind('/') + 1));
+    order.request.copy_in.push_back({words[0], code.file});
   }
   order.request.entrypoint.emplace();
-  order.request.exec.argv = language.interpreter;
-  order.request.exec.argv.push_back(place);
-  order.request.exec.argv.insert(order.request.exec.argv.end(), words.begin() + 1, words.end());
+  order.request.code = std::move(code);
   return {};
+}
+
+bool is_python(const std::string& language) {
+  Result<LanguageWish> wish = parse_language(builtin_languages(), language);
+  return wish && wish->name == kPython;
 }
 
 Result<void> take_command(RunOrder& order, const std::vector<std::string>& words) {
@@ -102,7 +105,7 @@ void merge_environment(RunOrder& order) {
 
 // Figures are drawn into the result only where somebody will look at it: else the code runs as it does anywhere.
 Result<void> take_results(RunOrder& order) {
-  bool draws = order.language && *order.language == kPython;
+  bool draws = order.language && is_python(*order.language);
   if (!order.results.empty() && !draws)
     return fail(Error(Code::Invalid, "--results goes with --lang python").hint("--copy-out brings out any files"));
   if (!draws || (order.results.empty() && order.output != Output::AsJson)) return {};
@@ -120,12 +123,24 @@ Result<void> check_output(const RunOrder& order) {
 
 }  // namespace
 
+std::string place_of_code(const LanguageTable& languages, const std::string& language, const std::string& code) {
+  Result<LanguageWish> wish = parse_language(languages, language);
+  if (!wish) return concat(kHome, "main");
+  const Language& known = **find_language(languages, wish->name);
+  std::string name = "main";
+  if (known.file_named_after_class) name = java_class(code).substr(java_class(code).rfind('.') + 1);
+  return concat(kHome, name, known.extension);
+}
+
 Result<RunOrder> parse_run(const std::vector<std::string>& args, Maxima (*maxima)()) {
   RunOrder order;
   SandboxSpec& sandbox = order.request.sandbox;
   sandbox.user.clear();
+  sandbox.image.clear();
   std::vector<std::string> words = COVE_TRY(apply_options(run_options(), args, order));
   if (order.help) return order;
+  // The language chooses the image, where nobody else does.
+  if (sandbox.image.empty() && !order.language) sandbox.image = SandboxSpec().image;
   if (sandbox.user.empty() && is_host_image(sandbox.image)) sandbox.user = SandboxSpec().user;
   merge_environment(order);
   COVE_TRY(take_command(order, words));

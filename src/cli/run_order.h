@@ -25,8 +25,7 @@ struct RunOrder {
   std::optional<std::string> language;  // of --lang
   Environment file_environment;         // of --env-file; --env goes before it
   std::string results;                  // the folder of --results, or empty
-  // Inside: where the code goes that comes on standard input ("cove run --lang python -"); empty: none does.
-  std::string code_from_stdin;
+  bool code_from_stdin = false;         // "cove run --lang python -"
 };
 
 inline SandboxSpec& sandbox_of(RunOrder& order) { return order.request.sandbox; }
@@ -34,6 +33,9 @@ inline SandboxSpec& sandbox_of(RunOrder& order) { return order.request.sandbox; 
 // `maxima` is asked only where a limit is named. Whatever is wrong with the words, or with the files that they name,
 // is told here, before anything starts.
 Result<RunOrder> parse_run(const std::vector<std::string>& args, Maxima (*maxima)());
+
+// Where code goes that came on standard input, inside: named as the language wants it.
+std::string place_of_code(const LanguageTable& languages, const std::string& language, const std::string& code);
 
 // The flags themselves.
 std::span<const Option<RunOrder>> run_options();

@@ -22,6 +22,8 @@ constexpr int kIdleSeconds = 15;
 
 Json body_of(const RunRequest& request) {
   Json body = sandbox_body(request.sandbox);
+  if (request.code) body["language"] = request.code->language;
+  if (request.sandbox.image.empty()) body.erase("image");
   body["lifecycle"] = {{"idle", kIdleSeconds}, {"max", nullptr}, {"on_expire", "delete"}, {"auto_resume", false}};
   return body;
 }
@@ -45,7 +47,14 @@ bool passes_input(const RunRequest& request) {
 }
 
 Json exec_body(const RunRequest& request) {
-  Json body = {{"argv", request.exec.argv}, {"on_disconnect", "kill"}};
+  Json body = {{"on_disconnect", "kill"}};
+  if (request.code) {
+    body["language"] = request.code->language;
+    body["file"] = request.code->file;
+    body["args"] = request.code->arguments;
+  } else {
+    body["argv"] = request.exec.argv;
+  }
   if (!request.exec.cwd.empty()) body["cwd"] = request.exec.cwd;
   if (!request.exec.env.empty()) body["env"] = environment_body(request.exec.env);
   if (Json limits = exec_limits_body(request.sandbox.limits); !limits.empty()) body["limits"] = std::move(limits);
@@ -95,20 +104,23 @@ std::vector<std::string> words_of(const Json& json, std::string_view name) {
 
 // What the server has found the image to say of itself.
 Result<void> settle_image(const Json& sandbox, RunRequest& request) {
+  if (request.sandbox.image.empty()) request.sandbox.image = client::text_of(sandbox, "image");
   if (is_host_image(request.sandbox.image)) return {};
+  drop_figures(request);
   const Json& defaults = client::field(sandbox, "image_defaults");
   request.sandbox.user = client::text_of(sandbox, "user");
   request.sandbox.image_defaults.entrypoint = words_of(defaults, "entrypoint");
   request.sandbox.image_defaults.cmd = words_of(defaults, "cmd");
   request.sandbox.image_defaults.cwd = client::text_of(defaults, "cwd");
-  request.exec.argv = COVE_TRY(command_of(request, request.sandbox.image_defaults));
+  if (!request.code) request.exec.argv = COVE_TRY(command_of(request, request.sandbox.image_defaults));
   return {};
 }
 
 }  // namespace
 
 bool fits_json(const RunRequest& request) {
-  bool fits = std::all_of(request.exec.argv.begin(), request.exec.argv.end(), is_utf8);
+  bool fits = std::ranges::all_of(request.code ? request.code->arguments : request.exec.argv, is_utf8);
+  fits = fits && (!request.code || (is_utf8(request.code->file) && is_utf8(request.code->language)));
   for (const auto& [name, value] : request.sandbox.env) fits = fits && is_utf8(name) && is_utf8(value);
   for (const auto& [name, value] : request.sandbox.labels) fits = fits && is_utf8(name) && is_utf8(value);
   return fits && is_utf8(request.exec.cwd) && is_utf8(request.sandbox.workspace.path);

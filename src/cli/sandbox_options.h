@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/run_values.h"
+#include "model/runtime_kind.h"
 #include "model/sandbox.h"
 
 // The options that say what sandbox is wanted: those of `cove run`, `cove create` and, in part, `cove update`. An order
@@ -19,6 +20,9 @@ inline constexpr std::string_view kLife = "Its life";
 inline constexpr std::string_view kOther = "Other";
 
 using Text = const std::string&;
+
+// Of the table that is built in, for completion: "python", "python@3.12".
+std::vector<std::string> languages_of_table();
 
 template <typename T>
 Result<void> name_limit(Limit<T>& limit, Result<T> value) {
@@ -127,8 +131,9 @@ inline constexpr Option<T> kNestingOption = {
       return {};
     }};
 template <typename T>
-inline constexpr Option<T> kRuntimeOption = {{"runtime", '\0', "native", "what builds the walls", kFences},
-                                             [](T&, Text text) { return must_be(text, "native"); }};
+inline constexpr Option<T> kRuntimeOption = {
+    {"runtime", '\0', "NAME", "what builds the walls: native (default), runc, crun, runsc,\nor oci: the first of these that is found", kFences},
+    [](T& order, Text text) { return assign(sandbox_of(order).runtime, check_runtime(text)); }};
 
 template <typename T>
 inline constexpr Option<T> kNameOption = {

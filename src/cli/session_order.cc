@@ -42,6 +42,7 @@ void add_place(Json& body, const PlaceOrder& place, const SandboxSpec& sandbox) 
   if (!place.mode.empty()) body["mode"] = place.mode;
   if (!place.workspace.empty()) body["workspace"] = {{"path", place.workspace}, {"access", place.access}};
   if (!sandbox.image.empty()) body["image"] = sandbox.image;
+  if (!sandbox.runtime.empty()) body["runtime"] = sandbox.runtime;
   Json limits = limits_body(sandbox.limits);
   Json own = exec_limits_body(sandbox.limits);
   for (auto& [name, value] : own.items()) limits[name] = value;

@@ -29,6 +29,7 @@ constexpr Option<StartOrder> kOptions[] = {
     kEnvFileOption<StartOrder>,
     kImageOption<StartOrder>,
     kPlaceWorkspaceOption<StartOrder>,
+    kRuntimeOption<StartOrder>,
     kTimeoutOption<StartOrder>,
     kMemoryOption<StartOrder>,
     kCpusOption<StartOrder>,

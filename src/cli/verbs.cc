@@ -47,7 +47,7 @@ const std::vector<VerbGroup>& verb_groups() {
       {"Commands in a sandbox", {exec_verb(), shell_verb(), ps_verb(), logs_verb(), attach_verb(), kill_verb()}},
       {"Conversations of agents", {session_verb()}},
       {"Files in a sandbox", {cp_verb(), fs_verb()}},
-      {"Images", {pull_verb(), images_verb(), image_verb()}},
+      {"Images and languages", {pull_verb(), images_verb(), image_verb(), languages_verb()}},
       {"The server", {serve_verb(), events_verb(), key_verb(), config_verb()}},
       {"Other", {doctor_verb(), completion_verb(), version_verb(), help_verb()}},
   };

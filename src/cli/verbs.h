@@ -76,6 +76,7 @@ Verb session_verb();
 Verb execute_verb();
 Verb pull_verb();
 Verb images_verb();
+Verb languages_verb();
 Verb image_verb();
 Verb cp_verb();
 Verb fs_verb();

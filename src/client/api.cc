@@ -238,6 +238,10 @@ Result<EventStream> Api::watch(const Place& place, Depth depth) {
 
 Result<std::vector<Json>> Api::images() { return list_of(COVE_TRY(ask("GET", Target("/v1/images"))), "images"); }
 
+Result<std::vector<Json>> Api::languages() {
+  return list_of(COVE_TRY(ask("GET", Target("/v1/languages"))), "languages");
+}
+
 Result<Json> Api::image(const std::string& image) { return ask("GET", image_target(image)); }
 
 Result<Json> Api::pull_image(const Json& order) { return ask("POST", Target("/v1/images"), order); }

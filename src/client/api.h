@@ -109,6 +109,7 @@ class Api {
   Body& body() { return http_.body(); }
 
   Result<std::vector<Json>> images();
+  Result<std::vector<Json>> languages();
   Result<Json> image(const std::string& image);
   Result<Json> pull_image(const Json& order);  // the operation
   Result<EventStream> follow_operation(const std::string& operation);

@@ -35,7 +35,7 @@ constexpr auto kStopPatience = std::chrono::seconds(30);
 constexpr int kReadyFd = 3;
 
 // Only these of the caller's environment, and all that begin with XDG_ or COVE_.
-constexpr std::array kKept = {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL"};
+constexpr std::array kKept = {"PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "DOCKER_HOST", "CONTAINER_HOST"};
 // These are about the caller, not about the server.
 constexpr std::array kDropped = {"COVE_HOST", "COVE_API_KEY", "COVE_PROJECT", "COVE_DIRECT", "COVE_AUTOSTART"};
 

@@ -184,11 +184,13 @@ Finding io_limits(const MachineFacts& facts) {
                "--io-read and --io-write are refused", cgroup_remedy(facts));
 }
 
-Finding runtimes(const MachineFacts& facts) {
-  std::vector<std::string> found;
-  for (const ProgramFact& program : facts.runtimes)
-    if (!program.path.empty()) found.push_back(program.path);
-  return extra(good("runtimes", "other runtimes", join(found, " ")), !found.empty(), "none found", "", "");
+RuntimeFact native_runtime(const Diagnosis& diagnosis) {
+  RuntimeFact fact{.name = kNativeRuntime, .title = find_runtime_kind(kNativeRuntime)->title, .version = diagnosis.version};
+  fact.available = diagnosis.level != IsolationLevel::None;
+  if (fact.available) return fact;
+  fact.problem = "something that every sandbox needs is missing here";
+  fact.remedy = "`cove doctor` names it, and how to mend it";
+  return fact;
 }
 
 IsolationLevel level_of(const std::vector<Finding>& findings) {
@@ -204,9 +206,11 @@ Diagnosis diagnose(const MachineFacts& facts) {
   diagnosis.version = COVE_VERSION;
   diagnosis.mode = facts.root ? "root" : "rootless";
   for (auto finding : {kernel, user_namespaces, apparmor, overlay, idmapped_mounts, landlock, seccomp, cgroups,
-                       user_ids, io_limits, pool, kvm, runtimes})
+                       user_ids, io_limits, pool, kvm})
     diagnosis.findings.push_back(finding(facts));
   diagnosis.level = level_of(diagnosis.findings);
+  diagnosis.runtimes = facts.runtimes;
+  diagnosis.runtimes.insert(diagnosis.runtimes.begin(), native_runtime(diagnosis));
   return diagnosis;
 }
 

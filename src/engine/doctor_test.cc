@@ -28,7 +28,7 @@ MachineFacts sound_machine() {
   facts.newgidmap = "/usr/bin/newgidmap";
   facts.subordinate_ids = true;
   facts.user = "ada";
-  facts.runtimes = {{"runc", "/usr/bin/runc"}, {"crun", ""}};
+  facts.runtimes = {{.name = "runc", .available = true, .version = "1.1.5", .program = "/usr/bin/runc"}};
   return facts;
 }
 

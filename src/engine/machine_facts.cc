@@ -6,6 +6,8 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "runtime/docker/docker_runtime.h"
+#include "runtime/oci/programs.h"
 #include "sys/cgroup.h"
 #include "sys/file.h"
 
@@ -106,8 +108,10 @@ void examine_extras(MachineFacts& facts) {
   facts.btrfs_in_kernel = sys::has_file_system("btrfs");
   facts.loop_devices = sys::can_use_device("/dev/loop-control");
   facts.mkfs_btrfs = sys::find_program("mkfs.btrfs");
-  for (const char* name : {"runc", "crun", "runsc", "docker", "podman", "bwrap"})
-    facts.runtimes.push_back({name, sys::find_program(name)});
+  for (const RuntimeKind& kind : runtime_kinds()) {
+    if (kind.family == RuntimeFamily::Oci) facts.runtimes.push_back(oci::examine(kind));
+    if (kind.family == RuntimeFamily::Engine) facts.runtimes.push_back(docker::examine(kind.name));
+  }
 }
 
 }  // namespace

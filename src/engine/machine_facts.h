@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "model/runtime_kind.h"
 #include "sys/probe.h"
 
 namespace cove {
@@ -19,11 +20,6 @@ struct CgroupFacts {
   std::string problem;                   // why groups, or some of the controllers, cannot be used
   std::string remedy;
   bool through_systemd = false;  // in a scope that this user's systemd delegates
-};
-
-struct ProgramFact {
-  std::string name;
-  std::string path;  // empty: not found
 };
 
 // All that a diagnosis rests on.
@@ -49,7 +45,7 @@ struct MachineFacts {
   std::string newgidmap;
   bool subordinate_ids = false;  // at least 65,536 in both /etc/subuid and /etc/subgid
   std::string user;
-  std::vector<ProgramFact> runtimes;
+  std::vector<RuntimeFact> runtimes;  // but native
 };
 
 // Tries everything out: some tens of milliseconds.

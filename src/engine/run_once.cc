@@ -4,39 +4,91 @@
 
 #include "base/id.h"
 #include "base/text.h"
+#include "engine/asked_inside.h"
 #include "engine/caller.h"
 #include "engine/copy.h"
 #include "engine/environment.h"
 #include "image/catalogue.h"
 #include "engine/run_loop.h"
+#include "model/figures.h"
+#include "runtime/docker/docker_runtime.h"
 #include "runtime/native/native_runtime.h"
 #include "sys/own_folder.h"
 
 namespace cove {
 namespace {
 
+constexpr std::chrono::milliseconds kVersionPatience(20'000);
+
+Result<Catalogue> stored_images() {
+  std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
+  return read_catalogue(concat(state, "/server/", kServerImages));
+}
+
 // What an image says of itself, where no server has looked it up.
-Result<void> settle_image(RunRequest& request) {
+Result<ImageConfig> look_up_image(SandboxSpec& sandbox, Runtime& runtime) {
+  Capabilities can = runtime.capabilities();
+  if (can.own_images) return runtime.image(can.name, sandbox.image);
+  Catalogue catalogue = COVE_TRY(stored_images());
+  NamedImage found = COVE_TRY(find_image(catalogue, sandbox.image, ""));
+  sandbox.image = found.pinned();
+  return found.image->config;
+}
+
+Result<void> settle_image(RunRequest& request, Runtime& runtime) {
   SandboxSpec& sandbox = request.sandbox;
   if (is_host_image(sandbox.image)) {
     if (sandbox.user.empty()) sandbox.user = SandboxSpec().user;
     return {};
   }
-  std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
-  Catalogue catalogue = COVE_TRY(read_catalogue(concat(state, "/server/", kServerImages)));
-  NamedImage found = COVE_TRY(find_image(catalogue, sandbox.image, ""));
-  const ImageConfig& config = found.image->config;
-  sandbox.image = found.pinned();
+  const ImageConfig config = COVE_TRY(look_up_image(sandbox, runtime));
   sandbox.image_defaults = {config.env, config.entrypoint, config.cmd, config.cwd};
   if (sandbox.user.empty()) sandbox.user = user_of_image(config);
   if (request.exec.cwd.empty() && sandbox.workspace.access == Access::None) request.exec.cwd = config.cwd;
-  request.exec.argv = COVE_TRY(command_of(request, sandbox.image_defaults));
+  if (!request.code) request.exec.argv = COVE_TRY(command_of(request, sandbox.image_defaults));
   return {};
 }
 
-Result<RunRequest> complete(const RunRequest& wanted) {
+// Finds what runs the code, and with it the image, where that was left to it.
+Result<LanguagePlan> plan_code(Runtime& runtime, const RunLanguages& known, RunRequest& request) {
+  LanguageWish wish = COVE_TRY_NOTE("--lang", parse_language(known.table, request.code->language));
+  const bool own_images = runtime.capabilities().own_images;
+  Catalogue catalogue = COVE_TRY(stored_images());
+  auto stored = [&](const std::string& image) -> std::optional<std::string> {
+    Result<NamedImage> found = find_image(catalogue, image, known.registry);
+    return found ? std::optional(found->pinned()) : std::nullopt;
+  };
+  auto ask = [&](const std::string& script) {
+    return asked_inside(runtime, SandboxSpec(), {"sh", "-c", script}, kVersionPatience);
+  };
+  Result<std::string> cache = sys::find_folder(sys::kCacheFolder);
+  Languages languages(known.table, stored, ask, cache ? *cache + "/languages" : "");
+  std::string image = request.sandbox.image;
+  if (image.empty() && own_images) image = request.sandbox.image = SandboxSpec().image;
+  if (!image.empty() && !is_host_image(image) && !own_images)
+    image = COVE_TRY(find_image(catalogue, image, known.registry)).pinned();
+  LanguagePlan plan = COVE_TRY(languages.plan(wish, image));
+  if (image.empty()) request.sandbox.image = plan.use.image;
+  if (!is_host_image(request.sandbox.image)) drop_figures(request);
+  return plan;
+}
+
+// argv and what comes before it.
+void fill_code(const CommandLine& command, RunRequest& request) {
+  const RunCode& code = *request.code;
+  CodePlaces places;
+  places.file = code.file;
+  places.out = concat("/tmp/cove-", request.exec.id);
+  places.folder = places.out + ".d";
+  places.class_name = code.class_name();
+  request.exec.compile = filled(command.compile, places);
+  request.exec.argv = filled(command.run, places);
+  request.exec.argv.insert(request.exec.argv.end(), code.arguments.begin(), code.arguments.end());
+}
+
+Result<RunRequest> complete(const RunRequest& wanted, Runtime& runtime) {
   RunRequest request = wanted;
-  COVE_TRY(settle_image(request));
+  COVE_TRY(settle_image(request, runtime));
   if (request.sandbox.id.empty()) request.sandbox.id = make_id();
   if (request.exec.id.empty()) request.exec.id = make_id();
   request.sandbox.single_exec = true;
@@ -81,8 +133,25 @@ void fetch_files(Sandbox& sandbox, const RunRequest& request, const Warn& warn, 
   result.denials.insert(result.denials.end(), copied.left_out.begin(), copied.left_out.end());
 }
 
-Result<ExecResult> run_in(Sandbox& sandbox, const RunRequest& request, Caller& caller, const Warn& warn) {
+// The words to execute, where several could be: that takes a look inside.
+Result<void> settle_command(Sandbox& sandbox, const LanguagePlan& plan, RunRequest& request) {
+  if (!request.code) return {};
+  CommandLine command = plan.commands.front();
+  if (plan.commands.size() > 1) {
+    std::string path;
+    for (const auto& [name, value] : request.sandbox.env)
+      if (name == "PATH") path = value;
+    COVE_TRY(sandbox.ready());
+    command = COVE_TRY(pick_command(*COVE_TRY(sandbox.open_view(request.exec.user)), plan, path));
+  }
+  fill_code(command, request);
+  return {};
+}
+
+Result<ExecResult> run_in(Sandbox& sandbox, const LanguagePlan& plan, RunRequest& request, Caller& caller,
+                          const Warn& warn) {
   COVE_TRY(bring_files(sandbox, request));
+  COVE_TRY(settle_command(sandbox, plan, request));
   Attachment streams = COVE_TRY(sandbox.exec(request.exec));
   if (request.exec.pty) caller.enter_raw_mode();
   ExecResult result = COVE_TRY(RunLoop(sandbox, request, caller, std::move(streams)).run());
@@ -92,6 +161,15 @@ Result<ExecResult> run_in(Sandbox& sandbox, const RunRequest& request, Caller& c
 }
 
 }  // namespace
+
+std::string RunCode::class_name() const {
+  std::string name = file.substr(file.rfind('/') + 1);
+  return name.substr(0, name.rfind('.'));
+}
+
+void drop_figures(RunRequest& request) {
+  std::erase(request.exec.env, Environment::value_type(kFiguresVariable, kFiguresBackend));
+}
 
 Result<std::vector<std::string>> command_of(const RunRequest& request, const ImageDefaults& defaults) {
   std::vector<std::string> words = request.entrypoint.value_or(defaults.entrypoint);
@@ -105,13 +183,28 @@ Result<std::vector<std::string>> command_of(const RunRequest& request, const Ima
   return fail(Error(Code::Invalid, "no command to run, and the image has none").hint("write it after the options: cove run -- COMMAND…"));
 }
 
-Result<ExecResult> run_once(const RunRequest& wanted, const Warn& warn) {
-  RunRequest request = COVE_TRY(complete(wanted));
+Result<std::unique_ptr<Runtime>> make_runtime(const std::string& name) {
+  native::Places places = COVE_TRY(native::find_places());
+  if (!is_engine_runtime(name)) return native::make_oci_runtime(std::move(places), name);
+  return docker::make_engine_runtime(name, std::move(places), COVE_TRY(sys::find_folder(sys::kStateFolder)));
+}
+
+Result<ExecResult> run_once(const RunRequest& wanted, const std::function<Result<RunLanguages>()>& languages,
+                            const Warn& warn) {
+  std::unique_ptr<Runtime> runtime = COVE_TRY(make_runtime(wanted.sandbox.runtime));
+  LanguagePlan plan;
+  RunRequest request = wanted;
+  if (request.code) {
+    plan = COVE_TRY(plan_code(*runtime, COVE_TRY(languages()), request));
+    if (!plan.use.note.empty()) warn(plan.use.note);
+  }
+  request = COVE_TRY(complete(request, *runtime));
   Caller caller = COVE_TRY(Caller::create());
-  std::unique_ptr<Runtime> runtime = COVE_TRY(native::make_native_runtime(COVE_TRY(native::find_places())));
+  request.sandbox.runtime.clear();
   std::unique_ptr<Sandbox> sandbox = COVE_TRY(runtime->create(request.sandbox));
   for (const std::string& warning : sandbox->warnings()) warn(warning);
-  Result<ExecResult> result = run_in(*sandbox, request, caller, warn);
+  Result<ExecResult> result = run_in(*sandbox, plan, request, caller, warn);
+  if (result && request.code) result->language = plan.use;
   Result<void> gone = sandbox->destroy(Files::Remove);
   if (!result) return result;
   if (!gone) warn(concat("clean up: ", gone.error().message()));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "engine/languages.h"
 #include "model/exec.h"
 #include "model/sandbox.h"
 
@@ -27,12 +28,23 @@ struct CopyOut {
   std::string folder;  // on the host; empty: the current one
 };
 
+// A file of code, which `files` or `copy_in` bring in: what runs it, and where, is found by the table of languages.
+struct RunCode {
+  std::string language;  // "python@3.10"
+  std::string file;      // inside, absolute
+  std::vector<std::string> arguments;
+
+  // Of Java: the file is named after it.
+  std::string class_name() const;
+};
+
 enum class Stdio { Stream, Capture };
 
 // One command in a sandbox of its own that is gone afterwards.
 struct RunRequest {
   SandboxSpec sandbox;
   ExecSpec exec;
+  std::optional<RunCode> code;  // in place of the exec's argv; the image may be left to it, empty then
   std::vector<CopyIn> copy_in;
   std::vector<InlineFile> files;
   std::vector<CopyOut> copy_out;
@@ -46,10 +58,21 @@ struct RunRequest {
 // nobody says what to run.
 Result<std::vector<std::string>> command_of(const RunRequest& request, const ImageDefaults& defaults);
 
+// Images of others do not have what draws figures.
+void drop_figures(RunRequest& request);
+
 using Warn = std::function<void(const std::string&)>;
+
+// The table of languages, and where images without a registry's name come from.
+struct RunLanguages {
+  LanguageTable table;
+  std::string registry;
+};
 
 // Warnings (a default limit that fell back, …) go line by line to `warn`.
 // Streams the program's output to this process's stdout and stderr and forwards INT, TERM, HUP and QUIT.
-Result<ExecResult> run_once(const RunRequest& request, const Warn& warn);
+// `languages` is asked for only where there is code.
+Result<ExecResult> run_once(const RunRequest& request, const std::function<Result<RunLanguages>()>& languages,
+                            const Warn& warn);
 
 }  // namespace cove

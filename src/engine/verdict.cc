@@ -29,7 +29,7 @@ void explain(ExecResult& result, const ExecEnded& end, Cause cause, const Limits
     result.why = concat("signal ", *result.signal, " (", ::strsignal(*result.signal), ") ended it");
   } else if (*result.exit_code != 0) {
     result.status = ExecStatus::Error;
-    result.why = concat("it ended with exit code ", *result.exit_code);
+    result.why = concat(result.phase == Phase::Compile ? "it does not compile: the compiler" : "it", " ended with exit code ", *result.exit_code);
   } else {
     result.status = ExecStatus::Success;
     result.why = "it ended with exit code 0";
@@ -40,6 +40,7 @@ void explain(ExecResult& result, const ExecEnded& end, Cause cause, const Limits
 
 void judge(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& limits) {
   result.figures = end.figures;
+  result.phase = end.phase;
   result.usage = end.usage;
   if (WIFSIGNALED(end.wait_status))
     result.signal = WTERMSIG(end.wait_status);
@@ -54,6 +55,7 @@ void judge(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& 
 void judge(ExecResult& result, const ExecFailed& failure) {
   result.status = ExecStatus::Error;
   result.exit_code = failure.exit_code;
+  result.phase = failure.phase;
   result.started = false;
   result.why = failure.error.message();
   if (!failure.error.hint().empty()) result.why += concat(" (", failure.error.hint(), ")");

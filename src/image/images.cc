@@ -440,6 +440,11 @@ Result<ImageInfo> Images::find(const std::string& word) const {
   return info_of(*COVE_TRY(find_image(catalogue_, word, rules_.registry)).image);
 }
 
+Result<std::string> Images::find_reference(const std::string& word) const {
+  std::lock_guard lock(mutex_);
+  return COVE_TRY(find_image(catalogue_, word, rules_.registry)).pinned();
+}
+
 Result<ImageInfo> Images::tag(const std::string& word, const std::string& name) {
   ImageReference reference = COVE_TRY(parse_reference(name));
   if (!reference.digest.empty()) return fail(Code::Invalid, "a new name cannot have a digest");

@@ -67,6 +67,8 @@ class Images {
 
   std::vector<ImageInfo> list() const;
   Result<ImageInfo> find(const std::string& word) const;
+  // NAME@DIGEST of an image that is there.
+  Result<std::string> find_reference(const std::string& word) const;
   Result<ImageInfo> tag(const std::string& word, const std::string& name);
   // Takes the name away, and with its last name the image. One that sandboxes use is refused (Conflict), or, by force,
   // left without a name until nobody uses it.

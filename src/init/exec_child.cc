@@ -4,6 +4,7 @@
 #include <linux/close_range.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -18,9 +19,10 @@ namespace {
 
 using wire::Stage;
 
-bool join_groups(const std::vector<int>& fds) {
-  for (int fd : fds)
-    if (::write(fd, "0", 1) != 1) return false;
+bool join_groups(const ChildPlan& plan) {
+  const std::string self = plan.joins_by_number ? std::to_string(::getpid()) : "0";
+  for (int fd : plan.join_fds)
+    if (::write(fd, self.data(), self.size()) != static_cast<ssize_t>(self.size())) return false;
   return true;
 }
 
@@ -35,6 +37,13 @@ bool connect_stdio(const ChildPlan& plan) {
   for (int fd = 0; fd < 3; ++fd)
     if (::dup2(plan.stdio[fd], fd) < 0) return false;
   return true;
+}
+
+// gVisor has a /dev/tty that cannot be opened. In a mount namespace of the program's own the terminal takes its place.
+bool replace_tty() {
+  char path[64] = {};
+  if (::readlink("/proc/self/fd/0", path, sizeof path - 1) <= 0) return false;
+  return ::unshare(CLONE_NEWNS) == 0 && ::mount(path, "/dev/tty", nullptr, MS_BIND, nullptr) == 0;
 }
 
 bool set_rlimits(const std::vector<wire::Rlimit>& limits) {
@@ -121,7 +130,7 @@ bool close_others(int& report, int& command) {
   report = kReport;
   if (command >= 0 && ::dup3(high, kCommand, O_CLOEXEC) < 0) return false;
   command = command < 0 ? -1 : kCommand;
-  return ::syscall(SYS_close_range, command < 0 ? kReport + 1 : kCommand + 1, ~0u, 0) == 0;
+  return ::syscall(SYS_close_range, command < 0 ? kReport + 1 : kCommand + 1, kLastFd, 0) == 0;
 }
 
 // What most programs look for first: in a sandbox that was just made each look goes through all of its layers.
@@ -154,10 +163,11 @@ bool read_command(int from, wire::ExecRequest& request) {
 
 // The steps of the child, in order; returns the one that failed.
 Stage run_steps(const ChildPlan& plan, int& report) {
-  if (!join_groups(plan.join_fds)) return Stage::JoinGroup;
+  if (!join_groups(plan)) return Stage::JoinGroup;
   unblock_signals();
   int command = plan.command;
   if (::setsid() < 0 || !connect_stdio(plan) || !close_others(report, command)) return Stage::Terminal;
+  if (plan.own_tty && !replace_tty()) return Stage::Terminal;
   if (!set_rlimits(plan.request.rlimits)) return Stage::Rlimit;
   ::umask(022);
   FenceOutcome fences = become(plan.user, plan.filters, plan.single_id);
@@ -183,7 +193,8 @@ FenceOutcome become(const User& user, const Filters& filters, bool single_id) {
   if (limit_bounding_set(kept, root_capabilities()) < 0) return {false, Stage::Fence};
   if (!single_id && !set_identity(user)) return {false, Stage::Identity};
   if (set_capabilities(kept) < 0) return {false, Stage::Fence};
-  if (single_id && put_up_filters(filters) < 0) return {false, Stage::Fence};
+  const bool each = single_id || filters.kernel == Kernel::Own;
+  if (each && put_up_filters(filters) < 0) return {false, Stage::Fence};
   return {true, Stage::Fence};
 }
 

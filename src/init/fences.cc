@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -33,7 +34,7 @@ struct Ruleset {
 };
 
 // Older kernels take a shorter structure.
-size_t ruleset_size(long abi) {
+size_t ruleset_size(int abi) {
   if (abi >= 6) return sizeof(Ruleset);
   return abi >= 4 ? offsetof(Ruleset, scoped) : offsetof(Ruleset, handled_access_net);
 }
@@ -96,9 +97,14 @@ uint64_t unpack_capabilities() {
 
 int apply_unpack_filter() { return load(seccomp::kUnpackFilter); }
 
-int apply_landlock() {
+int landlock_abi() {
   long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
-  if (abi < 0) return errno == ENOSYS || errno == EOPNOTSUPP ? 0 : -1;
+  return abi < 0 ? 0 : static_cast<int>(abi);
+}
+
+int apply_landlock() {
+  int abi = landlock_abi();
+  if (abi == 0) return 0;
   Ruleset rules = {};
   rules.handled_access_fs = kRights | (abi >= 2 ? kRefer : 0) | (abi >= 3 ? kTruncate : 0);
   if (abi >= 6) rules.scoped = kScopes;

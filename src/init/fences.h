@@ -17,9 +17,12 @@ enum class Nesting { Forbidden, Allowed };
 int apply_seccomp(Nesting nesting);
 // Whether files may be made set-user-id and set-group-id: not where a folder of the host's can be written to.
 enum class SetId { Allowed, Forbidden };
+// Whether the programs run on the host's kernel or on one of their own, gVisor's: there each puts up the filters itself.
+enum class Kernel { Host, Own };
 struct Filters {
   Nesting nesting = Nesting::Forbidden;
   SetId set_id = SetId::Allowed;
+  Kernel kernel = Kernel::Host;
 };
 // No new privileges, and the filters. Process 1 does it once, for itself and for all that it starts; only where it has
 // to make namespaces for them (single-id mode), each of them does it.
@@ -34,7 +37,9 @@ uint64_t unpack_capabilities();
 int apply_unpack_filter();
 
 // The second fence, for this process and all it starts: no device nodes, no mounting of any kind, no tracing, and (from
-// ABI 6 on) no signals and no abstract sockets beyond the sandbox. 0 also where the kernel has no Landlock.
+// ABI 6 on) no signals and no abstract sockets beyond the sandbox. 0 also where there is no Landlock.
 int apply_landlock();
+// The version of its interface; 0 where the kernel has none, or a filter around this process lets nobody use it.
+int landlock_abi();
 
 }  // namespace cove::init

@@ -35,8 +35,9 @@ enum class Type : uint32_t {
 
   // process 1 → Cove
   Started = 32,  // id, pid inside; fds: the terminal's master. Only with a pty: nobody waits for the others
-  Failed = 33,   // id, Stage, errno
-  Exited = 34,   // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer, disk bytes read, written;
+  Failed = 33,   // id, Stage, errno; then 1 where it was the compiler that failed to start
+  Exited = 34,   // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer, disk bytes read, written,
+                 // processes of it that process 1 killed at the memory limit; then 1 where it was the compiler that ended;
                  // fds: figures that it drew, plain files
   Dialed = 35,   // token, errno; fds: the connection
   Table = 36,    // last (0: more follow), count, then per exec: id, group, flags. Then Exited or Failed of each that has ended
@@ -75,7 +76,8 @@ enum class Stage : uint32_t {
   Execute,
 };
 
-enum class Target : uint32_t { Process = 0, Group = 1 };
+// Everything: whatever the exec started; only where another kernel runs it (kModeInner), which can tell.
+enum class Target : uint32_t { Process = 0, Group = 1, Everything = 2 };
 
 class Writer {
  public:
@@ -157,6 +159,8 @@ inline constexpr uint64_t kExecNoInput = 8;    // no stdin descriptors: it reads
 inline constexpr uint64_t kExecWaits = 16;     // its last argument is the path of a script that comes later, as Code
 inline constexpr uint64_t kExecCommandLater = 32;  // argv and env come as Code
 inline constexpr uint64_t kExecFeed = 64;  // stdin is a file, to be fed to it through a pipe
+// The descriptor leads to the terminal, which is made inside; what goes over it is passed on as it is.
+inline constexpr uint64_t kExecFarTerminal = 128;
 inline constexpr size_t kMaxCode = 48 * 1024;  // of such a script: it must fit into a pipe and a message
 
 struct ExecRequest {
@@ -169,12 +173,14 @@ struct ExecRequest {
   std::string group;  // the name of its control group, the last word of its path; empty: it has none of its own
   uint64_t rows = 0;
   uint64_t columns = 0;
+  std::vector<std::string> compile;  // a command that comes first, without input; argv follows where it ends with 0
 
   std::string encode() const {
     Writer out;
     out.text(id).text(user).text(cwd).text(group).texts(argv).texts(env).number(rows).number(columns).number(
         rlimits.size());
     for (const Rlimit& limit : rlimits) out.number(limit.resource).number(limit.soft).number(limit.hard);
+    if (!compile.empty()) out.texts(compile);
     return out.data();
   }
   bool decode(Reader& in) {
@@ -189,6 +195,7 @@ struct ExecRequest {
     uint64_t count = in.number();
     for (uint64_t i = 0; i < count && i < 32 && in.ok(); ++i)
       rlimits.push_back({in.number(), in.number(), in.number()});
+    if (!in.rest().empty()) compile = in.texts();
     return in.done() && !argv.empty() && !id.empty() && id.size() <= 64;
   }
 };
@@ -221,13 +228,28 @@ inline constexpr int kGoFd = 4;       // a byte arrives when the walls stand; en
 inline constexpr int kListenFd = 5;   // only where a next server may come: new channels are accepted here
 inline constexpr int kLockFd = 6;     // there too: holds the sandbox's range of user ids by being open
 
-// Process 1's arguments: cove-init VERSION MODE, with letters of MODE:
+inline constexpr int kInnerFd = 7;    // with kModeOuter: the channel to process 1 of the other kernel
+
+// Process 1's arguments: cove-init VERSION MODE [DOOR], with letters of MODE:
 inline constexpr char kModeOneRun = 'o';    // ends when the channel closes
 inline constexpr char kModeOneExec = 'x';   // ends with its first program
 inline constexpr char kModeNesting = 'n';   // namespaces may be made inside
 inline constexpr char kModeSingleId = 's';  // only one user id is mapped: root is played in a namespace of its own
 inline constexpr char kModeLandlock = 'l';
 inline constexpr char kModeNoSetId = 'w';  // a folder of the host's can be written to: no set-id files
+
+// The programs run in another kernel (gVisor), and this process 1, which stays on the host's, has them started by the
+// one there; it serves files and later servers itself.
+inline constexpr char kModeOuter = 'k';
+// In that kernel: cove-init VERSION MODE PROCESSES MEMORY (bytes; 0: no bound). The channel is its standard input. Nothing
+// it sends can have descriptors.
+inline constexpr char kModeInner = 'g';
+
+// Where a container engine starts process 1, it inherits nothing: it connects to the socket at the path DOOR and is sent
+// this word and the id that `user` is to have where the image has none; beside it its channel and, if a next server may come,
+// the listening socket. It answers with the version of Landlock's interface that it found, 0 for none.
+inline constexpr std::string_view kDoorWord = "come in";
+inline constexpr uint64_t kDoorUser = 1000;
 
 // The address at which sudo inside asks process 1: abstract, in the sandbox's own network namespace.
 inline constexpr std::string_view kSudoAddress{"\0cove/sudo", 10};

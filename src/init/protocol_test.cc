@@ -30,6 +30,20 @@ TEST(ExecRequest, ComesBackAsItWasSent) {
   EXPECT_EQ(back.rows, 24u);
 }
 
+TEST(ExecRequest, MayHaveACompilerThatComesFirst) {
+  ExecRequest request = example();
+  request.compile = {"cc", "a.c"};
+  std::string data = request.encode();
+  Reader in(data);
+  ExecRequest back;
+  ASSERT_TRUE(back.decode(in));
+  EXPECT_EQ(back.compile, request.compile);
+  EXPECT_EQ(back.argv, request.argv);
+  std::string more = data + "x";
+  Reader longer(more);
+  EXPECT_FALSE(ExecRequest().decode(longer));
+}
+
 TEST(ExecRequest, IsRefusedWhenCutAnywhere) {
   std::string data = example().encode();
   for (size_t size = 0; size < data.size(); ++size) {

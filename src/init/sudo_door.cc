@@ -102,6 +102,7 @@ void Supervisor::start_petition(Petitioner& petitioner, wire::ExecRequest reques
   if (!find_user(request.user, plan.user)) return refuse(Stage::User, ENOENT);
   for (size_t i = 0; i < 3; ++i) plan.stdio[i] = fds[i].get();
   for (const UniqueFd& fd : program->join_fds) plan.join_fds.push_back(fd.get());
+  plan.joins_by_number = mode_.inner;
   plan.filters = mode_.filters;
   plan.single_id = mode_.single_id;
   plan.request = std::move(request);

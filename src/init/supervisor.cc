@@ -51,37 +51,22 @@ uint64_t microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
 }
 
-// What a process that has ended, and the children it waited for, moved from and to disks.
-struct DiskTraffic {
-  unsigned long long read = 0;
-  unsigned long long written = 0;
-};
-// Process 1 has no power to look at the processes of others.
-bool is_own(const User& user) { return user.uid == ::getuid(); }
+// What a process that has ended, and the children it waited for, moved from and to disks: the kernel counts in blocks of 512.
+uint64_t block_bytes(long blocks) { return static_cast<uint64_t>(blocks) * 512; }
 
-DiskTraffic disk_traffic(pid_t pid) {
+UniqueFd open_slave(int master) {
+  int unlock = 0;
+  if (::ioctl(master, TIOCSPTLCK, &unlock) < 0) return {};
+  return UniqueFd(::ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+}
+
+// gVisor knows no other way.
+UniqueFd open_slave_by_name(int master) {
+  unsigned number = 0;
+  if (::ioctl(master, TIOCGPTN, &number) < 0) return {};
   char path[32];
-  std::snprintf(path, sizeof path, "/proc/%d/io", pid);
-  UniqueFd fd(::open(path, O_RDONLY | O_CLOEXEC));
-  char text[512] = {};
-  DiskTraffic traffic;
-  if (!fd || ::read(fd.get(), text, sizeof text - 1) <= 0) return traffic;
-  if (const char* line = std::strstr(text, "read_bytes: ")) std::sscanf(line, "read_bytes: %llu", &traffic.read);
-  if (const char* line = std::strstr(text, "\nwrite_bytes: "))
-    std::sscanf(line, "\nwrite_bytes: %llu", &traffic.written);
-  return traffic;
-}
-
-Writer failure_of(const std::string& id, Stage stage, int errnum) {
-  Writer message(Type::Failed);
-  message.text(id).number(static_cast<uint64_t>(stage)).number(static_cast<uint64_t>(errnum));
-  return message;
-}
-
-uint64_t layer_bytes() {
-  struct statfs info;
-  if (::statfs("/", &info) < 0) return 0;
-  return (info.f_blocks - info.f_bfree) * static_cast<uint64_t>(info.f_bsize);
+  std::snprintf(path, sizeof path, "/dev/pts/%u", number);
+  return UniqueFd(::open(path, O_RDWR | O_NOCTTY | O_CLOEXEC));
 }
 
 std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
@@ -92,27 +77,41 @@ std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
 
 }  // namespace
 
+uint64_t layer_bytes() {
+  struct statfs info;
+  if (::statfs("/", &info) < 0) return 0;
+  return (info.f_blocks - info.f_bfree) * static_cast<uint64_t>(info.f_bsize);
+}
+
+uint64_t monotonic_milliseconds() {
+  timespec now;
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1'000'000;
+}
+
 Supervisor::Supervisor(UniqueFd control, UniqueFd listener, Mode mode)
     : control_(std::move(control)), listener_(std::move(listener)), mode_(mode), signals_(open_signals()) {}
 
 void Supervisor::run() {
   if (mode_.landlock && apply_landlock() < 0) ::_exit(3);
-  open_sudo_door();
+  if (!inner_) open_sudo_door();
   while (true) {
     bool open = door_is_open();
     std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0},
                                   {control_.get(), POLLIN, 0},
                                   {listener_.get(), POLLIN, 0},
-                                  {open ? sudo_door_.get() : -1, POLLIN, 0}};
+                                  {inner_ ? inner_.get() : open ? sudo_door_.get() : -1, POLLIN, 0}};
     for (const auto& petitioner : petitioners_) polled.push_back({open ? petitioner->socket.get() : -1, POLLIN, 0});
     add_hungry(polled);
     if (untold_) polled[1].events |= POLLOUT;
-    int ready = ::poll(polled.data(), polled.size(), arming_ ? kArmingMilliseconds : open ? -1 : kClosedMilliseconds);
+    int patience = arming_ ? kArmingMilliseconds : !open ? kClosedMilliseconds : needs_turns() ? kTurnMilliseconds : -1;
+    int ready = ::poll(polled.data(), polled.size(), patience);
     if (ready > 0)
       serve(polled);
     else if (ready < 0 && errno != EINTR)
       ::_exit(4);  // never a busy loop outside the limits
     if (arming_) look_for_waiting();
+    if (needs_turns()) take_turn();
   }
 }
 
@@ -126,14 +125,13 @@ void Supervisor::serve(const std::vector<pollfd>& polled) {
   for (size_t i = 0; i < known && 4 + i < polled.size(); ++i)
     if (polled[4 + i].revents) --patience_left_, take_petition(*petitioners_[i]);
   forget_closed_petitioners();
+  if (polled[3].revents && inner_) return take_inner_messages();
   if (polled[3].revents) --patience_left_, accept_petitioner();
 }
 
 bool Supervisor::door_is_open() {
   if (patience_left_ > 0) return true;
-  timespec now;
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  uint64_t milliseconds = static_cast<uint64_t>(now.tv_sec) * 1000 + static_cast<uint64_t>(now.tv_nsec) / 1'000'000;
+  uint64_t milliseconds = monotonic_milliseconds();
   uint64_t earned = std::min<uint64_t>(milliseconds - patience_since_, kMostPatience);
   if (earned == 0) return false;
   patience_left_ = static_cast<int>(earned);
@@ -204,31 +202,49 @@ void Supervisor::handle(sys::Message message) {
 
 void Supervisor::handle_exec(Reader& in, std::vector<UniqueFd> fds) {
   uint64_t flags = in.number();
+  const bool in_file = (flags & wire::kExecInMemfd) != 0;
+  Forwarded exec{{}, flags, std::string(in.rest()), {}, {}};
+  if (inner_ && in_file && !fds.empty()) exec.file.reset(::fcntl(fds.front().get(), F_DUPFD_CLOEXEC, 3));
   wire::ExecRequest request;
-  if (!read_request(in, (flags & wire::kExecInMemfd) != 0, fds, request))
-    return failed(request.id, Stage::Request, EINVAL);
-  start(std::move(request), flags, std::move(fds));
+  if (!read_request(in, in_file, fds, request)) return failed(request.id, Stage::Request, EINVAL);
+  if (!inner_) return start(std::move(request), flags, std::move(fds));
+  exec.request = std::move(request);
+  exec.fds = std::move(fds);
+  pass_on(std::move(exec));
+}
+
+// What of an exec's descriptors is kept for a later server; the streams stay, and what follows them.
+bool Supervisor::take_streams(Program& program, uint64_t flags, std::vector<UniqueFd>& fds) {
+  const bool pty = (flags & wire::kExecPty) != 0;
+  const size_t first = (flags & wire::kExecNoInput) != 0 ? 1 : 0;  // of the three that is given
+  const size_t stdio = pty ? 0 : 3 - first;
+  const size_t kept = !pty && (flags & wire::kExecKeepPipes) ? stdio : 0;
+  if (fds.size() < stdio + kept) return false;
+  for (size_t i = 0; i < kept; ++i) {
+    UniqueFd& end = fds[stdio + i];
+    first + i == 0 ? program.kept_input = std::move(end) : program.kept.emplace_back(std::move(end));
+  }
+  fds.erase(fds.begin() + static_cast<std::ptrdiff_t>(stdio), fds.begin() + static_cast<std::ptrdiff_t>(stdio + kept));
+  return true;
 }
 
 void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<UniqueFd> fds) {
   const bool pty = (flags & wire::kExecPty) != 0;
   const size_t first = (flags & wire::kExecNoInput) != 0 ? 1 : 0;  // of the three that is given
   const size_t stdio = pty ? 0 : 3 - first;
-  const size_t kept = !pty && (flags & wire::kExecKeepPipes) ? stdio : 0;
-  if (fds.size() < stdio + kept) return failed(request.id, Stage::Request, EBADF);
   auto program = std::make_unique<Program>();
-  for (size_t i = 0; i < kept; ++i) {
-    UniqueFd& end = fds[stdio + i];
-    first + i == 0 ? program->kept_input = std::move(end) : program->kept.emplace_back(std::move(end));
-  }
-  fds.erase(fds.begin() + static_cast<std::ptrdiff_t>(stdio), fds.begin() + static_cast<std::ptrdiff_t>(stdio + kept));
+  if (!take_streams(*program, flags, fds)) return failed(request.id, Stage::Request, EBADF);
   ChildPlan plan;
   if (!find_user(request.user, plan.user)) return failed(request.id, Stage::User, ENOENT);
   UniqueFd slave;
   if (pty && !open_terminal(request, plan.user, *program, slave)) return failed(request.id, Stage::Terminal, errno);
+  const bool far = pty && (flags & wire::kExecFarTerminal) != 0;
+  if (far && (fds.empty() || !start_pump(*program, fds[0].get()))) return failed(request.id, Stage::Terminal, errno);
+  if (far) fds.clear();
   if ((flags & wire::kExecFeed) && !pty && first == 0 && !prepare_feeding(*program, fds[0]))
     return failed(request.id, Stage::Request, errno);
   plan.terminal = slave.get();
+  plan.own_tty = far;
   // Where no input is given, process 1's own descriptor 0 is /dev/null.
   if (!pty) plan.stdio[0] = 0;
   for (size_t i = 0; i < stdio; ++i) plan.stdio[first + i] = fds[i].get();
@@ -240,6 +256,7 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   program->group = plan.request.group;
   program->rlimits = plan.request.rlimits;
   program->owner = plan.user;
+  if (mode_.inner && !enter_groups(*program, plan)) return failed(program->id, Stage::JoinGroup, errno);
   if (flags & wire::kExecWaits) {
     program->script = plan.request.argv.back();
     if (!put_pipe_for_script(*program)) return failed(program->id, Stage::Request, errno);
@@ -253,12 +270,13 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
     program->code.reset(ends[1]);
     plan.command = command.get();
   }
+  if (!plan.request.compile.empty()) compile_first(plan, *program, fds, stdio, slave);
   program->pid = start_child(plan, program->report);
   if (program->pid < 0) return failed(program->id, Stage::Fork, errno);
   for (size_t i = stdio; i < fds.size(); ++i) program->join_fds.push_back(std::move(fds[i]));
-  if (pty)
+  if (pty || mode_.inner)
     tell(Writer(Type::Started).text(program->id).number(static_cast<uint64_t>(program->pid)),
-         {program->terminal.get()});
+         mode_.inner ? std::vector<int>() : std::vector<int>{program->terminal.get()});
   if (program->code) tell(Writer(Type::Waiting).text(program->id));
   programs_.push_back(std::move(program));
 }
@@ -266,9 +284,7 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
 bool Supervisor::open_terminal(const wire::ExecRequest& request, const User& user, Program& program, UniqueFd& slave) {
   program.terminal.reset(::open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC));
   if (!program.terminal) return false;
-  int unlock = 0;
-  if (::ioctl(program.terminal.get(), TIOCSPTLCK, &unlock) < 0) return false;
-  slave.reset(::ioctl(program.terminal.get(), TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
+  slave = mode_.inner ? open_slave_by_name(program.terminal.get()) : open_slave(program.terminal.get());
   if (!slave) return false;
   winsize size = {static_cast<unsigned short>(request.rows), static_cast<unsigned short>(request.columns), 0, 0};
   ::ioctl(program.terminal.get(), TIOCSWINSZ, &size);
@@ -276,7 +292,7 @@ bool Supervisor::open_terminal(const wire::ExecRequest& request, const User& use
   return ::fchown(slave.get(), user.uid, static_cast<gid_t>(-1)) == 0;
 }
 
-void Supervisor::failed(const std::string& id, Stage stage, int errnum) { tell(failure_of(id, stage, errnum)); }
+void Supervisor::failed(const std::string& id, Stage stage, int errnum) { tell(failure_of(id, stage, errnum, Step::Run)); }
 
 void Supervisor::handle_signal(Reader& in) {
   std::string id = in.text();
@@ -284,6 +300,13 @@ void Supervisor::handle_signal(Reader& in) {
   auto target = static_cast<wire::Target>(in.number());
   Program* program = find(id);
   if (!in.done() || !program || program->ended || number < 1 || number >= NSIG) return;
+  if (inner_) {
+    send(inner_.get(), Writer(Type::Signal).text(id).number(static_cast<uint64_t>(number)).number(static_cast<uint64_t>(target)));
+    return;
+  }
+  note_request_to_end(*program, number);
+  if (target == wire::Target::Everything && mode_.inner) return groups_.kill(id);
+  if (program->pid <= 0) return;
   // A program that has just been forked has no group of its own yet.
   if (target == wire::Target::Process || ::kill(-program->pid, number) < 0) ::kill(program->pid, number);
 }
@@ -295,6 +318,13 @@ void Supervisor::handle_resize(Reader& in) {
   size.ws_col = static_cast<unsigned short>(in.number());
   Program* program = find(id);
   if (in.done() && program && program->terminal) ::ioctl(program->terminal.get(), TIOCSWINSZ, &size);
+  // gVisor tells nobody.
+  if (in.done() && program && mode_.inner && program->pid > 0) {
+    pid_t foreground = ::tcgetpgrp(program->terminal.get());
+    ::kill(foreground > 0 ? -foreground : -program->pid, SIGWINCH);
+  }
+  if (in.done() && program && inner_)
+    send(inner_.get(), Writer(Type::Resize).text(id).number(size.ws_row).number(size.ws_col));
 }
 
 void Supervisor::handle_view(Reader& in, std::vector<UniqueFd> fds) {
@@ -315,7 +345,7 @@ void Supervisor::handle_view(Reader& in, std::vector<UniqueFd> fds) {
   // Of what is process 1's nothing stays open: somebody may wait for the end of a pipe.
   constexpr int kSocket = 3;
   if (::dup3(fds[0].get(), kSocket, O_CLOEXEC) < 0 && errno != EINVAL) ::_exit(1);
-  ::syscall(SYS_close_range, kSocket + 1, ~0u, 0);
+  ::syscall(SYS_close_range, kSocket + 1, kLastFd, 0);
   serve_view(UniqueFd(kSocket), user, mode_.filters, mode_.single_id);
 }
 
@@ -323,6 +353,7 @@ void Supervisor::handle_dial(Reader& in) {
   uint64_t token = in.number();
   uint64_t port = in.number();
   if (!in.done() || port < 1 || port > 65535) return;
+  if (inner_) return tell(Writer(Type::Dialed).number(token).number(EOPNOTSUPP));
   // Without waiting: a listener inside may have a full queue on purpose.
   UniqueFd connection(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in address = {};
@@ -394,54 +425,78 @@ void Supervisor::reap() {
   signalfd_siginfo info;
   while (::read(signals_.get(), &info, sizeof info) > 0) {
   }
-  siginfo_t ended = {};
-  // Looked at before they are reaped: a zombie still tells what it moved.
-  while (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid > 0) {
-    pid_t pid = std::exchange(ended.si_pid, 0);
+  int status = 0;
+  struct rusage usage = {};
+  for (pid_t pid; (pid = ::wait4(-1, &status, WNOHANG, &usage)) > 0;) {
     auto program = std::find_if(programs_.begin(), programs_.end(),
                                 [&](const auto& candidate) { return candidate->pid == pid && !candidate->ended; });
-    DiskTraffic traffic = program != programs_.end() && is_own((*program)->owner) ? disk_traffic(pid) : DiskTraffic{};
-    int status = 0;
-    struct rusage usage = {};
-    ::wait4(pid, &status, 0, &usage);
-    if (program != programs_.end()) program_ended(**program, status, usage, traffic.read, traffic.written);
+    if (program != programs_.end()) {
+      Spent& spent = (*program)->spent;
+      spent.user_us += microseconds(usage.ru_utime);
+      spent.system_us += microseconds(usage.ru_stime);
+      spent.peak_kib = std::max(spent.peak_kib, static_cast<uint64_t>(usage.ru_maxrss));
+      spent.disk_read += block_bytes(usage.ru_inblock);
+      spent.disk_written += block_bytes(usage.ru_oublock);
+      program_ended(**program, status);
+    }
     for (auto& petitioner : petitioners_)
       if (petitioner->pid == pid) petition_ended(*petitioner, status);
+    pump_ended(pid);
   }
   // Ended programs are remembered for a server that comes later, the oldest forgotten first.
   while (programs_.size() > kRememberedPrograms && programs_.front()->ended) programs_.erase(programs_.begin());
 }
 
-void Supervisor::program_ended(Program& program, int status, const struct rusage& usage, uint64_t disk_read,
-                               uint64_t disk_written) {
+void Supervisor::program_ended(Program& program, int status) {
   StartFailure failure;
+  const Step step = program.next ? Step::Compile : Step::Run;
   if (::read(program.report.get(), &failure, sizeof failure) == sizeof failure) {
-    end_with(program, failure_of(program.id, failure.stage, failure.errnum));
+    end_with(program, failure_of(program.id, failure.stage, failure.errnum, step).data());
+  } else if (step == Step::Compile) {
+    go_on_or_end(program, status);
   } else {
-    program.figures = take_figures(program.pid);
-    end_with(program, Writer(Type::Exited)
-                          .text(program.id)
-                          .number(static_cast<uint64_t>(status))
-                          .number(microseconds(usage.ru_utime))
-                          .number(microseconds(usage.ru_stime))
-                          .number(static_cast<uint64_t>(usage.ru_maxrss))
-                          .number(layer_bytes())
-                          .number(disk_read)
-                          .number(disk_written));
+    if (!mode_.inner) program.figures = take_figures(program.pid);
+    end_when_moved(program, exit_of(program, status, step).data());
   }
-  if (mode_.one_exec) ::_exit(0);
+  if (mode_.one_exec && program.ended) ::_exit(0);
 }
 
-void Supervisor::end_with(Program& program, const Writer& word) {
+Writer Supervisor::exit_of(const Program& program, int status, Step step) const {
+  const Spent& spent = program.spent;
+  Writer message(Type::Exited);
+  message.text(program.id)
+      .number(static_cast<uint64_t>(status))
+      .number(spent.user_us)
+      .number(spent.system_us)
+      .number(spent.peak_kib)
+      .number(mode_.contained ? 0 : layer_bytes())
+      .number(spent.disk_read)
+      .number(spent.disk_written)
+      .number(program.memory_kills);
+  if (step == Step::Compile) message.number(1);
+  return message;
+}
+
+Writer Supervisor::failure_of(const std::string& id, Stage stage, int errnum, Step step) {
+  Writer message(Type::Failed);
+  message.text(id).number(static_cast<uint64_t>(stage)).number(static_cast<uint64_t>(errnum));
+  if (step == Step::Compile) message.number(1);
+  return message;
+}
+
+void Supervisor::end_with(Program& program, std::string word) {
   program.ended = true;
-  program.last_word = word.data();
-  program.told = control_ && send(control_.get(), word, numbers(program.figures));
+  program.last_word = std::move(word);
+  program.told =
+      control_ && sys::send_message(control_.get(), program.last_word, numbers(program.figures), MSG_DONTWAIT).has_value();
   untold_ = untold_ || (control_ && !program.told);
   program.report.reset();
+  program.next.reset();
   program.join_fds.clear();
   program.code.reset();
   program.food.reset();
   program.mouth.reset();
+  if (mode_.inner) groups_.remove(program.id);
   if (!program.script.empty()) ::unlink(std::exchange(program.script, {}).c_str());
 }
 

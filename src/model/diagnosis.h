@@ -3,6 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "model/runtime_kind.h"
+
 namespace cove {
 
 // How far a machine gets.
@@ -37,6 +39,7 @@ struct Diagnosis {
   std::string mode;     // "root" or "rootless"
   IsolationLevel level = IsolationLevel::None;
   std::vector<Finding> findings;
+  std::vector<RuntimeFact> runtimes;
 };
 
 }  // namespace cove

@@ -2,6 +2,8 @@
 
 namespace cove {
 
+const char* phase_name(Phase phase) { return phase == Phase::Compile ? "compile" : "run"; }
+
 const char* status_name(ExecStatus status) {
   switch (status) {
     case ExecStatus::Success:

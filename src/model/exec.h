@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "model/language.h"
 #include "model/limits.h"
 #include "model/sandbox.h"
 
@@ -15,6 +16,10 @@ struct WindowSize {
   uint16_t rows = 24;
   uint16_t columns = 80;
 };
+
+// What code goes through; a plain command is only run.
+enum class Phase { Compile, Run };
+const char* phase_name(Phase phase);  // "compile", "run"
 
 // One command in a sandbox.
 struct ExecSpec {
@@ -26,6 +31,8 @@ struct ExecSpec {
   std::optional<WindowSize> pty;  // a terminal of the sandbox's own, instead of pipes
   bool input = true;              // false: it reads from /dev/null
   std::optional<std::string> whole_input;  // all that it will read; not with a pty
+  // A command that comes before, without input; argv is executed only where it ends with 0. Both are one exec.
+  std::vector<std::string> compile;
   // The last argument is the path of a script that is not there yet: the program is started and waits for it.
   bool script_follows = false;
   // Nothing but who runs it is known yet: argv, env and whether it reads input follow.
@@ -73,6 +80,7 @@ struct ExecResult {
   std::string exec_id;
   std::string sandbox_id;
   ExecStatus status = ExecStatus::Success;
+  Phase phase = Phase::Run;      // in which it ended
   std::optional<int> exit_code;  // none where a signal ended it
   std::optional<int> signal;
   CapturedStream out;
@@ -83,6 +91,7 @@ struct ExecResult {
   EnforcedLimits limits;
   std::string where = "sandbox";
   std::string why;      // of the status, in words
+  std::optional<LanguageUse> language;  // of code
   bool started = true;  // false: the program could not be executed, and `why` tells the cause
   std::vector<OutputFile> files;
   std::vector<std::string> figures;  // PNG

@@ -60,6 +60,14 @@ Json denials_json(const std::vector<Denial>& denials) {
   return json;
 }
 
+Json language_json(const std::optional<LanguageUse>& language) {
+  if (!language) return nullptr;
+  return {{"name", language->name},
+          {"version", language->version.empty() ? Json(nullptr) : Json(language->version)},
+          {"image", language->image},
+          {"note", language->note.empty() ? Json(nullptr) : Json(language->note)}};
+}
+
 Json optional_json(const std::optional<int>& number) { return number ? Json(*number) : Json(nullptr); }
 
 // RFC 3339 in UTC, with milliseconds.
@@ -89,6 +97,7 @@ std::string to_json(const ExecResult& result, JsonLayout layout) {
   Json json = {{"exec_id", result.exec_id},
                {"sandbox_id", result.sandbox_id.empty() ? Json(nullptr) : Json(result.sandbox_id)},
                {"status", status_name(result.status)},
+               {"phase", phase_name(result.phase)},
                {"exit_code", optional_json(result.exit_code)},
                {"signal", optional_json(result.signal)},
                {"stdout", stream_json(result.out)},
@@ -99,6 +108,7 @@ std::string to_json(const ExecResult& result, JsonLayout layout) {
                {"limits", limits_json(result.limits)},
                {"where", result.where},
                {"why", result.why},
+               {"language", language_json(result.language)},
                {"files", files_json(result.files)},
                {"results", results_json(result.figures)},
                {"denials", denials_json(result.denials)}};
@@ -113,11 +123,21 @@ std::string to_json(const Diagnosis& diagnosis, JsonLayout layout) {
                         {"value", finding.value},
                         {"effect", finding.effect},
                         {"remedy", finding.remedy}});
+  Json runtimes = Json::array();
+  for (const RuntimeFact& runtime : diagnosis.runtimes)
+    runtimes.push_back({{"name", runtime.name},
+                        {"title", runtime.title},
+                        {"available", runtime.available},
+                        {"version", runtime.version},
+                        {"program", runtime.program},
+                        {"problem", runtime.problem},
+                        {"remedy", runtime.remedy}});
   Json json = {{"version", diagnosis.version},
                {"mode", diagnosis.mode},
                {"level", level_name(diagnosis.level)},
                {"meaning", level_meaning(diagnosis.level)},
-               {"findings", std::move(findings)}};
+               {"findings", std::move(findings)},
+               {"runtimes", std::move(runtimes)}};
   return dump(json, layout);
 }
 

@@ -46,7 +46,8 @@ TEST(Figures, HaveNamesAndABeginning) {
 TEST(ResultJson, HasEveryFieldOfTheContract) {
   Json json = as_json({});
   for (const char* name : {"exec_id", "sandbox_id", "status", "exit_code", "signal", "stdout", "stderr", "started_at",
-                           "duration_ms", "usage", "limits", "where", "why", "files", "results", "denials"})
+                           "duration_ms", "usage", "limits", "where", "why", "files", "results", "denials", "phase",
+                           "language"})
     EXPECT_TRUE(json.contains(name)) << name;
   EXPECT_EQ(json["usage"].size(), 9u);
   EXPECT_TRUE(json["results"].is_array());
@@ -61,6 +62,15 @@ TEST(ResultJson, NamesTheStatus) {
       {ExecStatus::Killed, "killed"},   {ExecStatus::LimitExceeded, "limit_exceeded"},
   };
   for (const auto& [status, name] : kNames) EXPECT_EQ(as_json({.status = status})["status"], name);
+}
+
+TEST(ResultJson, TellsThePhaseAndTheLanguage) {
+  EXPECT_EQ(as_json({})["phase"], "run");
+  EXPECT_TRUE(as_json({})["language"].is_null());
+  EXPECT_EQ(as_json({.phase = Phase::Compile})["phase"], "compile");
+  Json language = as_json({.language = LanguageUse{"python", "3.11.2", "host", "why not"}})["language"];
+  EXPECT_EQ(language, (Json{{"name", "python"}, {"version", "3.11.2"}, {"image", "host"}, {"note", "why not"}}));
+  EXPECT_TRUE(as_json({.language = LanguageUse{"bash", "", "x", ""}})["language"]["version"].is_null());
 }
 
 TEST(ResultJson, GivesNullForWhatThereIsNot) {

@@ -9,7 +9,9 @@
 #include "base/result.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
+#include "image/manifest.h"
 #include "model/exec.h"
+#include "model/runtime_kind.h"
 #include "model/sandbox.h"
 #include "runtime/host_runner.h"
 #include "runtime/view.h"
@@ -27,6 +29,8 @@ struct Capabilities {
   bool pty = false;
   bool review_layer = false;  // the writable layer can be read as a change set
   bool waiting_scripts = false;
+  bool compile_step = false;  // ExecSpec::compile
+  bool own_images = false;  // names of images are the runtime's own: see Runtime::image
 };
 
 // Our ends of an exec's streams: pipes, or a terminal's master.
@@ -45,12 +49,14 @@ struct ExecEnded {
   uint64_t oom_kills = 0;
   uint64_t refused_forks = 0;
   std::vector<std::string> figures;  // PNG, as the program left them: bounded, else anything
+  Phase phase = Phase::Run;          // Compile: the program was never started
 };
 // The program could not be started: the user's mistake (`exit_code` 126 or 127), or ours.
 struct ExecFailed {
   std::string exec_id;
   Error error;
   int exit_code = 125;
+  Phase phase = Phase::Run;
 };
 // A program with `script_follows` has done all that it does before it reads its script.
 struct ExecWaiting {
@@ -138,6 +144,8 @@ class Runtime {
  public:
   virtual ~Runtime() = default;
   virtual Capabilities capabilities() const = 0;
+  // Of sandboxes whose spec names that runtime, where this one stands for several.
+  virtual Capabilities capabilities_of(const std::string&) const { return capabilities(); }
   virtual Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) = 0;
   // A Lifetime::Long sandbox that an earlier process created.
   virtual Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) = 0;
@@ -145,6 +153,14 @@ class Runtime {
   // reads it, and why it does not through `err`.
   virtual Result<std::unique_ptr<HostProcess>> record_base(const Workspace&) {
     return fail(Code::Unsupported, concat("the runtime '", capabilities().name, "' cannot review a workspace"));
+  }
+  // What an image of the runtime's own says about how its programs are run. NotFound, with how to get it.
+  virtual Result<ImageConfig> image(const std::string& runtime, const std::string&) {
+    return fail(Code::Unsupported, concat("the runtime '", runtime, "' has no images of its own"));
+  }
+  // Whether a runtime can be used, where that takes more rights than whoever asks has.
+  virtual Result<RuntimeFact> examine(const std::string& runtime) {
+    return fail(Code::Unsupported, concat("nothing more is known of the runtime '", runtime, "'"));
   }
   // The kept files of a sandbox that does not run.
   virtual Result<void> remove_files(const SandboxSpec& spec) = 0;

@@ -30,11 +30,11 @@ bool has_version(const std::vector<CgroupMount>& mounts, int version) {
   return std::ranges::any_of(mounts, [&](const CgroupMount& mount) { return mount.version == version; });
 }
 
-FoundTree find_in(const std::vector<CgroupMount>& mounts, const std::vector<CgroupMembership>& memberships) {
-  if (!has_version(mounts, 1)) return find_cgroup_v2(mounts, memberships);
+FoundTree find_in(const std::vector<CgroupMount>& mounts, const std::vector<CgroupMembership>& memberships, V2Base base) {
+  if (!has_version(mounts, 1)) return find_cgroup_v2(mounts, memberships, base);
   FoundTree v1 = find_cgroup_v1(mounts, memberships);
   if (rank(v1) == std::ssize(kLimiting) || !has_version(mounts, 2)) return v1;
-  FoundTree v2 = find_cgroup_v2(mounts, memberships);
+  FoundTree v2 = find_cgroup_v2(mounts, memberships, base);
   return v2 && rank(v2) >= rank(v1) ? std::move(v2) : std::move(v1);
 }
 
@@ -52,6 +52,13 @@ std::vector<CgroupMount> usual_mounts(const std::vector<CgroupMembership>& membe
   return mounts;
 }
 
+FoundTree find_of(const std::string& proc_cgroup, V2Base base) {
+  std::vector<CgroupMembership> memberships = parse_cgroup_memberships(COVE_TRY(read_file(proc_cgroup)));
+  FoundTree usual = find_in(usual_mounts(memberships), memberships, base);
+  if (rank(usual) == std::ssize(kLimiting)) return usual;
+  return find_in(parse_cgroup_mounts(COVE_TRY(read_file("/proc/self/mountinfo"))), memberships, base);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Cgroup>> cgroup_from_parts(const std::string& name, int version,
@@ -65,10 +72,11 @@ Result<std::unique_ptr<Cgroup>> cgroup_from_parts(const std::string& name, int v
 }
 
 Result<std::unique_ptr<CgroupTree>> CgroupTree::find() {
-  std::vector<CgroupMembership> memberships = parse_cgroup_memberships(COVE_TRY(read_file("/proc/self/cgroup")));
-  FoundTree usual = find_in(usual_mounts(memberships), memberships);
-  if (rank(usual) == std::ssize(kLimiting)) return usual;
-  return find_in(parse_cgroup_mounts(COVE_TRY(read_file("/proc/self/mountinfo"))), memberships);
+  return find_of("/proc/self/cgroup", V2Base::TopForRoot);
+}
+
+Result<std::unique_ptr<CgroupTree>> CgroupTree::find_around(pid_t process) {
+  return find_of(concat("/proc/", process, "/cgroup"), V2Base::OwnGroup);
 }
 
 }  // namespace cove::sys

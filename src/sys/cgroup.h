@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -103,6 +105,8 @@ class CgroupTree {
   // is all visible, at the top. A v2 group with processes cannot hand on its controllers: there the first `create`
   // moves this process, and whatever else is in its group, into a leaf `cove-front`.
   static Result<std::unique_ptr<CgroupTree>> find();
+  // Groups in the group of another process, below the limits that whoever made that has set.
+  static Result<std::unique_ptr<CgroupTree>> find_around(pid_t process);
 
   virtual int version() const = 0;
   virtual bool has(Controller controller) const = 0;

@@ -138,8 +138,8 @@ std::string_view without_front(std::string_view path) {
   return slash != path.npos && path.substr(slash + 1) == kFront ? path.substr(0, std::max<size_t>(slash, 1)) : path;
 }
 
-Result<Base> find_base(const CgroupMount& mount, std::string_view own_path) {
-  if (::geteuid() == 0) {
+Result<Base> find_base(const CgroupMount& mount, std::string_view own_path, V2Base where) {
+  if (::geteuid() == 0 && where == V2Base::TopForRoot) {
     Result<Base> top = open_base(mount.point);
     if (top && is_real_root(top->folder.get())) return top;
   }
@@ -151,12 +151,12 @@ Result<Base> find_base(const CgroupMount& mount, std::string_view own_path) {
 }  // namespace
 
 Result<std::unique_ptr<CgroupTree>> find_cgroup_v2(const std::vector<CgroupMount>& mounts,
-                                                   const std::vector<CgroupMembership>& memberships) {
+                                                   const std::vector<CgroupMembership>& memberships, V2Base where) {
   auto own = std::ranges::find(memberships, "", &CgroupMembership::controllers);
   Error error(Code::NotFound, "no cgroup2 tree is mounted");
   for (const CgroupMount& mount : mounts) {
     if (mount.version != 2 || own == memberships.end()) continue;
-    Result<Base> base = find_base(mount, own->path);
+    Result<Base> base = find_base(mount, own->path, where);
     if (!base) {
       error = std::move(base).error();
       continue;

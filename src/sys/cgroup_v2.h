@@ -8,8 +8,11 @@
 
 namespace cove::sys {
 
+// Where in the tree: in the group of the memberships, or, as root, at the top.
+enum class V2Base { TopForRoot, OwnGroup };
+
 // The v2 tree, where this process may make groups in it; Unsupported otherwise.
 Result<std::unique_ptr<CgroupTree>> find_cgroup_v2(const std::vector<CgroupMount>& mounts,
-                                                   const std::vector<CgroupMembership>& memberships);
+                                                   const std::vector<CgroupMembership>& memberships, V2Base where);
 
 }  // namespace cove::sys

@@ -49,7 +49,9 @@ void Conformance::TearDown() {
 SandboxSpec Conformance::spec() const {
   SandboxSpec spec;
   spec.id = make_id();
+  spec.image = GetParam().image;
   spec.env = safe_environment();
+  spec.runtime = GetParam().asked_for;
   return spec;
 }
 

@@ -16,6 +16,8 @@ namespace cove::test {
 struct RuntimeUnderTest {
   std::string name;
   std::function<Result<std::unique_ptr<Runtime>>()> make;
+  std::string asked_for = {};  // by the specs, where it stands for several
+  std::string image = "host";  // with python3 and the usual tools
 };
 
 // What an exec did.

@@ -1,36 +1,10 @@
-#include <unistd.h>
-
 #include "conformance/conformance.h"
-#include "runtime/native/spawn_client.h"
-#include "runtime/native/spawn_server.h"
-#include "sys/socket.h"
+#include "conformance/spawned.h"
 
 namespace cove::test {
 namespace {
 
-// Serves like cove-spawn, in a process of its own; ends with the channel.
-void serve(UniqueFd channel) {
-  Result<native::Places> places = native::find_places();
-  if (!places) ::_exit(1);
-  native::SpawnServer server(std::move(channel), native::Walls(*places, native::IdRanges::AsTheKernelCan), {});
-  static_cast<void>(server.run(-1));
-  ::_exit(0);
-}
-
-// The walls are made by another process, as the server has it.
-Result<std::unique_ptr<Runtime>> make_spawned() {
-  sys::SocketPair channel = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
-  pid_t pid = ::fork();
-  if (pid < 0) return fail_errno("fork");
-  if (pid == 0) {
-    channel.first.reset();
-    serve(std::move(channel.second));
-  }
-  channel.second.reset();
-  return native::make_spawned_runtime(native::SpawnClient::create(std::move(channel.first), [] {}));
-}
-
-INSTANTIATE_TEST_SUITE_P(Spawned, Conformance, testing::Values(RuntimeUnderTest{"native_spawned", make_spawned}),
+INSTANTIATE_TEST_SUITE_P(Spawned, Conformance, testing::Values(RuntimeUnderTest{"native_spawned", make_spawned}, RuntimeUnderTest{"runc_spawned", make_spawned, "runc"}),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

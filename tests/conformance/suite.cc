@@ -106,6 +106,56 @@ TEST_P(Conformance, RunsAsTheUserAskedFor) {
   EXPECT_NE(ran.failed->error.message().find("nobody-knows"), std::string::npos);
 }
 
+TEST_P(Conformance, CompilesFirstWithoutInputAndTellsThePhase) {
+  if (!runtime().capabilities().compile_step) GTEST_SKIP() << "it has no compile step";
+  Sandbox& box = sandbox();
+  ExecSpec exec = shell("cat made; cat; exit 3");
+  exec.compile = {"sh", "-c", "cat; echo compiled > made; echo told >&2"};
+  Ran ran = run(box, exec, "input");
+  ASSERT_TRUE(ran.ended);
+  EXPECT_EQ(ran.exit_code(), 3);
+  EXPECT_EQ(ran.ended->phase, Phase::Run);
+  EXPECT_EQ(ran.out, "compiled\ninput");
+  EXPECT_EQ(ran.err, "told\n");
+}
+
+TEST_P(Conformance, RunsNothingThatDoesNotCompile) {
+  if (!runtime().capabilities().compile_step) GTEST_SKIP() << "it has no compile step";
+  Sandbox& box = sandbox();
+  ExecSpec exec = shell("touch /tmp/ran");
+  exec.compile = {"sh", "-c", "echo wrong >&2; exit 7"};
+  Ran ran = run(box, exec);
+  ASSERT_TRUE(ran.ended);
+  EXPECT_EQ(ran.exit_code(), 7);
+  EXPECT_EQ(ran.ended->phase, Phase::Compile);
+  EXPECT_EQ(ran.err, "wrong\n");
+  exec.id = make_id();
+  exec.compile = {"/no/such/compiler"};
+  ran = run(box, exec);
+  ASSERT_TRUE(ran.failed);
+  EXPECT_EQ(ran.failed->phase, Phase::Compile);
+  EXPECT_EQ(ran.failed->exit_code, 127);
+  EXPECT_NE(ran.failed->error.message().find("/no/such/compiler"), std::string::npos);
+  EXPECT_NE(run(box, shell("test -e /tmp/ran")).exit_code(), 0);
+}
+
+TEST_P(Conformance, StartsNoProgramAfterACompilerThatWasToldToEnd) {
+  if (!runtime().capabilities().compile_step) GTEST_SKIP() << "it has no compile step";
+  Sandbox& box = sandbox();
+  ExecSpec exec = shell("touch /tmp/ran");
+  // It takes the request for a reason to end well.
+  exec.compile = {"sh", "-c", "trap 'exit 0' TERM; echo ready; while :; do sleep 0.01; done"};
+  Result<Attachment> streams = box.exec(exec);
+  ASSERT_TRUE(streams);
+  expect_line(streams->out, "ready\n");
+  ASSERT_TRUE(box.signal(exec.id, SIGTERM, SignalReach::Process));
+  Ran ran = finish(box, exec.id, std::move(*streams));
+  ASSERT_TRUE(ran.ended);
+  EXPECT_EQ(ran.ended->phase, Phase::Compile);
+  EXPECT_EQ(ran.exit_code(), 128 + SIGTERM);
+  EXPECT_NE(run(box, shell("test -e /tmp/ran")).exit_code(), 0);
+}
+
 TEST_P(Conformance, TellsWhatCannotBeExecuted) {
   Sandbox& box = sandbox();
   EXPECT_EQ(run(box, command({"no-such-program"})).exit_code(), 127);

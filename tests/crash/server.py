@@ -137,9 +137,10 @@ MAKING = 2
 class Server:
     """Root's, or an ordinary user's."""
 
-    def __init__(self, programs, settings=(), uid=None):
+    def __init__(self, programs, settings=(), uid=None, env=None):
         self.programs = programs
         self.uid = uid
+        self.env = env or {}
         self.settings = [f"pool.size={POOL}"] + list(settings)
         self.folder = tempfile.mkdtemp(prefix="cove-crash-")
         os.chmod(self.folder, 0o755)

@@ -121,7 +121,7 @@ struct SupervisorFuzzer {
   // The oldest of the programs, or of those that sudo started.
   void end_program(int status) {
     for (auto& program : supervisor.programs_)
-      if (!program->ended) return supervisor.program_ended(*program, status, {}, 0, 0);
+      if (!program->ended) return supervisor.program_ended(*program, status);
   }
   void end_petition(int status) {
     for (auto& petitioner : supervisor.petitioners_)

@@ -74,7 +74,7 @@ void write_spawn_requests() {
   Writer encoded;
   spawn::encode(encoded, example_spec());
   seed("adopt", ask(spawn::Type::Adopt, encoded) + ask(spawn::Type::Adopt, encoded));
-  seed("remove_files", ask(spawn::Type::RemoveFiles, Writer().text(kId)));
+  seed("remove_files", ask(spawn::Type::RemoveFiles, Writer().text(kId).text("native")));
   seed("sweep", ask(spawn::Type::Sweep, Writer().number(0).texts(std::vector{kId})) +
                     ask(spawn::Type::Sweep, Writer().number(1).texts(std::vector{kId})));
   seed("sweep_nonsense", ask(spawn::Type::Sweep, Writer().number(0).number(1 << 20)));
@@ -172,6 +172,11 @@ void write_init_requests() {
   seed("exec_no_fork", to_init(Request, exec(0, request), 3));
   request.argv = {"missing"};
   seed("exec_missing", to_init(Request, exec(0, request), 3) + to_init(EndProgram, "\1"));
+  request = example_exec();
+  request.compile = {"cc", "a.c"};
+  const std::string compile = to_init(Request, exec(0, request), 5);
+  seed("exec_compiled", compile + to_init(EndProgram, std::string(1, '\0')) + to_init(EndProgram, "\1"));
+  seed("exec_not_compiled", compile + to_init(EndProgram, "\1") + to_init(Request, Writer(Type::Hello).data()));
   seed("signal", start + to_init(Request, about(Type::Signal).number(15).number(1).data()) +
                      to_init(Request, about(Type::Signal).number(9).number(0).data()));
   seed("hello", start + kept + to_init(EndProgram, "") + to_init(Request, Writer(Type::Hello).data()));

@@ -71,6 +71,8 @@ std::string why_not(Outside outside) {
 std::vector<std::string> command_line(const Order& order) {
   Words words = as_outside(order.mode.outside);
   append(words, {build_folder() + "/cove", "run", "-u", order.mode.inside == Inside::User ? "user" : "root"});
+  // The attempts can be made against another runtime than native.
+  if (const char* runtime = ::getenv("COVE_TEST_RUNTIME")) append(words, {"--runtime", runtime});
   for (const std::string& theme : order.testees)
     append(words, {"--copy-in", build_folder() + "/testee-" + theme + ":/tmp/testee-" + theme});
   for (const auto& [name, value] : Host::get().settings()) append(words, {"-e", name + "=" + value});

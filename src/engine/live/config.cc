@@ -8,6 +8,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "engine/live/config_languages.h"
 #include "engine/live/config_table.h"
 #include "sys/file.h"
 #include "sys/own_folder.h"
@@ -21,6 +22,7 @@ namespace cove {
 namespace {
 
 constexpr size_t kMaxFile = 1 << 20;
+constexpr const char* kLanguages = "languages";
 
 uid_t user_of(const ConfigSources& sources) {
   return sources.uid == static_cast<uid_t>(-1) ? ::geteuid() : sources.uid;
@@ -118,7 +120,24 @@ bool is_section(const std::string& name) {
 std::string nearest_section(const std::string& name) {
   std::vector<std::string> sections;
   for (const ConfigEntry& entry : config_table()) sections.push_back(entry.section());
+  sections.emplace_back(kLanguages);
   return closest(name, sections);
+}
+
+// Only one section has more below it than names and values.
+Result<ConfigNode> node_of(const std::string& key, const toml::node& node, const std::string& where,
+                           const std::string& path) {
+  ConfigNode result{key, where, node.is_table(), {}, node.is_array(), {}};
+  if (!node.is_table()) {
+    Result<std::vector<std::string>> texts = texts_of(node);
+    if (!texts) return fail(std::move(texts).error().note(key).note(where).hint("write texts in \"quotes\""));
+    result.texts = std::move(*texts);
+    return result;
+  }
+  for (const auto& [name, inner] : *node.as_table())
+    result.below.push_back(
+        COVE_TRY(node_of(std::string(name.str()), inner, concat(path, ":", name.source().begin.line), path)));
+  return result;
 }
 
 Result<void> apply_table(Config& config, const toml::table& table, const std::string& section,
@@ -126,7 +145,9 @@ Result<void> apply_table(Config& config, const toml::table& table, const std::st
   for (const auto& [key, node] : table) {
     std::string name = section.empty() ? std::string(key.str()) : concat(section, ".", key.str());
     std::string where = concat(path, ":", key.source().begin.line);
-    if (const ConfigEntry* entry = find_entry(name)) {
+    if (name == kLanguages && node.is_table()) {
+      COVE_TRY(apply_languages(config, COVE_TRY(node_of(name, node, where, path))));
+    } else if (const ConfigEntry* entry = find_entry(name)) {
       COVE_TRY(apply_node(config, *entry, node, where));
     } else if (const toml::table* inner = node.as_table()) {
       if (!section.empty() || !is_section(name)) return fail(unknown(where, name, nearest_section(name)));
@@ -152,7 +173,8 @@ Result<void> apply_file(Config& config, const std::string& path) {
 }
 
 Result<void> apply_files(Config& config, const ConfigSources& sources) {
-  if (!sources.file.empty()) return apply_file(config, sources.file);
+  std::string named = sources.file.empty() ? variable(sources, "COVE_CONFIG") : sources.file;
+  if (!named.empty()) return apply_file(config, named);
   std::string path = default_config_file(sources);
   if (path.empty()) return {};
   // Only its absence is all right: one that cannot be read may hold what matters.
@@ -233,6 +255,16 @@ std::string source_of(const Config& config, const std::string& name) {
   return found == config.sources.end() ? "default" : found->second;
 }
 
+// By the names that the table has.
+Result<void> settle_pool(Config& config) {
+  for (std::string& name : config.pool.languages) {
+    Result<LanguageWish> known = parse_language(config.languages, name);
+    if (!known) return fail(std::move(known).error().note("pool.languages").note(source_of(config, "pool.languages")));
+    name = known->name;
+  }
+  return {};
+}
+
 Result<void> check(const Config& config) {
   if (config.state.empty()) COVE_TRY(sys::find_folder(sys::kStateFolder));
   if (config.listen.empty())
@@ -264,6 +296,7 @@ Result<Config> load_config(const ConfigSources& sources) {
   COVE_TRY(apply_files(config, sources));
   COVE_TRY(apply_variables(config, sources));
   COVE_TRY(apply_flags(config, sources));
+  COVE_TRY(settle_pool(config));
   COVE_TRY(check(config));
   return config;
 }
@@ -276,6 +309,7 @@ std::vector<Setting> settings(const Config& config) {
                     usual == config.defaults.end() ? "" : usual->second, entry.description, entry.type,
                     entry.variable(), entry.flag()});
   }
+  for (Setting& setting : language_settings(config)) list.push_back(std::move(setting));
   return list;
 }
 
@@ -289,6 +323,8 @@ std::string describe_settings() {
                                                      : concat("`", value, "`");
     text += concat("| `", entry.name, "` | ", entry.accepted, " | ", shown, " | ", entry.description, " |\n");
   }
+  for (const Setting& each : language_settings(usual))
+    text += concat("| `", each.name, "` | ", each.type, " | `", each.value, "` | ", each.description, " |\n");
   return text;
 }
 

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/language.h"
 #include "model/limits.h"
+#include "model/runtime_kind.h"
 
 // The server's configuration: a TOML file, on top of it variables COVE_…, on top of those flags. One table (in
 // config.cc) describes every setting; the three sources, `cove config show` and the documentation all come from it.
@@ -58,6 +60,7 @@ struct Config {
   std::chrono::milliseconds event_retention = std::chrono::days(30);  // 0: for ever
   uint64_t exec_retention = 1000;                                     // ended execs kept of each sandbox
 
+  std::string runtime = kNativeRuntime;  // of sandboxes that name none
   Limits limits;  // of sandboxes that name none; none of them counts as named
 
   struct Lifecycle {
@@ -92,6 +95,8 @@ struct Config {
     uint64_t max_entries = 2'000'000;
   } images;
 
+  LanguageTable languages = builtin_languages();
+
   // Of each project that has none of its own; 0: none.
   struct Quotas {
     uint64_t sandboxes = 0;
@@ -106,7 +111,8 @@ struct Config {
 };
 
 struct ConfigSources {
-  std::string file;  // NotFound where it is named and missing; empty: default_config_file(), which may be missing
+  // NotFound where it is named and missing; empty: $COVE_CONFIG, else default_config_file(), which may be missing
+  std::string file;
   // The value of an environment variable; empty function: this process's.
   std::function<std::optional<std::string>(const std::string&)> env;
   // Name and value: names as in the table or as flags are written ("max_body", "max-body", "limits.open_files",

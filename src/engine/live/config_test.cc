@@ -103,6 +103,11 @@ TEST_F(Configs, OnlyTheDefaultFileMayBeMissing) {
   ASSERT_TRUE(sys::write_file(folder_ + "/cove/cove.toml", "max_connections = 7"));
   EXPECT_EQ(load().max_connections, 7u);
   EXPECT_EQ(load().file, folder_ + "/cove/cove.toml");
+  sources_.file.clear();
+  env_["COVE_CONFIG"] = folder_ + "/other.toml";
+  EXPECT_EQ(refused().code(), Code::NotFound);
+  ASSERT_TRUE(sys::write_file(folder_ + "/other.toml", "max_connections = 8"));
+  EXPECT_EQ(load().max_connections, 8u);
   sources_.file = folder_ + "/none.toml";
   EXPECT_EQ(refused().code(), Code::NotFound);
   EXPECT_THAT(refused().message(), HasSubstr("none.toml"));
@@ -296,6 +301,7 @@ TEST_F(Configs, EverySettingGoesThereAndBack) {
   for (const Setting& each : all) {
     SCOPED_TRACE(each.name);
     EXPECT_TRUE(names.insert(each.name).second);
+    if (each.name.starts_with("languages.")) continue;  // these are in the file only
     EXPECT_TRUE(variables.insert(each.variable).second);
     EXPECT_TRUE(flags.insert(each.flag).second);
     EXPECT_EQ(each.value, each.default_value);
@@ -326,6 +332,72 @@ TEST(ListenAddress, TakesTheTwoForms) {
                            "tcp:a:-1", "tcp:::1:80", "tcp:[a]:80x", "tcp:[a]:80", "tcp:[]:80", "http://a", "/a"})
     EXPECT_FALSE(parse_listen(text)) << text;
   EXPECT_THAT(parse_listen("unix:/" + std::string(200, 'x')).error().message(), HasSubstr("longer"));
+}
+
+const Language& language_of(const Config& config, const std::string& name) {
+  return **find_language(config.languages, name);
+}
+
+TEST_F(Configs, HasATableOfLanguages) {
+  Config config = load();
+  EXPECT_EQ(config.languages, builtin_languages());
+  EXPECT_EQ(language_of(config, "python").default_version, "3.12");
+  EXPECT_EQ(language_of(config, "node").default_version, "20");
+}
+
+TEST_F(Configs, LanguagesAndVersionsCanBeAdded) {
+  write(R"(
+[languages.python]
+default = "3.13"
+[languages.python.versions."3.13"]
+image = "mine/python:3.13"
+[languages.python.versions."3.10"]
+image = "py10"
+command = ["/opt/python/bin/python3.10", "-u", "{file}"]
+[languages.nim]
+aliases = ["nimrod"]
+extension = ".nim"
+compile = "nim c -o:{out} {file}"
+[languages.zig]
+command = "zig run"
+)");
+  Config config = load();
+  const Language& python = language_of(config, "py");
+  EXPECT_EQ(python.default_version, "3.13");
+  ASSERT_EQ(python.versions.size(), 4u);
+  EXPECT_EQ(python.versions[0].image, "py10");
+  EXPECT_THAT(python.versions[0].command.run, ElementsAre("/opt/python/bin/python3.10", "-u", "{file}"));
+  EXPECT_EQ(python.versions[3].image, "mine/python:3.13");
+  EXPECT_THAT(python.versions[3].command.run, ElementsAre("python3", "{file}"));
+  const Language& nim = language_of(config, "nimrod");
+  EXPECT_THAT(nim.commands[0].compile, ElementsAre("nim", "c", "-o:{out}", "{file}"));
+  EXPECT_THAT(nim.commands[0].run, ElementsAre("{out}"));
+  EXPECT_THAT(language_of(config, "zig").commands[0].run, ElementsAre("zig", "run", "{file}"));
+  std::vector<Setting> all = settings(config);
+  auto shown = std::find_if(all.begin(), all.end(), [](const Setting& each) { return each.name == "languages.python.versions.3.10"; });
+  ASSERT_NE(shown, all.end());
+  EXPECT_EQ(shown->value, "py10: /opt/python/bin/python3.10 -u {file}");
+  EXPECT_THAT(shown->source, HasSubstr("cove.toml:6"));
+}
+
+TEST_F(Configs, WhatIsWrongWithALanguageIsNamed) {
+  auto wrong = [&](const std::string& text) {
+    write(text);
+    Error error = refused();
+    EXPECT_EQ(error.code(), Code::Invalid) << text;
+    return error.message() + "; " + error.hint();
+  };
+  EXPECT_THAT(wrong("[languages.python]\ndefalt = \"3.11\""), HasSubstr("cove.toml:2: there is no setting 'languages.python.defalt'; did you mean 'default'?"));
+  EXPECT_THAT(wrong("[languages.python.versions.\"3.9\"]\nimages = \"x\""), HasSubstr("'languages.python.versions.3.9.images'; did you mean 'image'?"));
+  EXPECT_THAT(wrong("[languages.python.versions.3.9]\nimage = \"x\""), HasSubstr("versions.\"3.9\""));
+  EXPECT_THAT(wrong("[languages.python]\ndefault = [\"3.11\"]"), HasSubstr("languages.python.default: a text is wanted"));
+  EXPECT_THAT(wrong("[languages.python]\ncommand = \"\""), HasSubstr("languages.python.command"));
+  EXPECT_THAT(wrong("[languages.cobol]\nextension = \".cob\""), HasSubstr("nothing says how to run it"));
+  EXPECT_THAT(wrong("[languages.cobol]\ncommand = \"cobc\"\naliases = [\"js\"]"), HasSubstr("'js' is a name of another language"));
+  EXPECT_THAT(wrong("[languages.\"Big One\"]\ncommand = \"x\""), HasSubstr("is not the name of a language"));
+  EXPECT_THAT(wrong("[languages]\npython = \"3.11\""), HasSubstr("[languages.NAME]"));
+  EXPECT_THAT(wrong("[language.python]\ndefault = \"3.11\""), HasSubstr("did you mean 'languages'?"));
+  EXPECT_THAT(wrong("[pool]\nlanguages = [\"pyton\"]"), HasSubstr("did you mean python?"));
 }
 
 }  // namespace

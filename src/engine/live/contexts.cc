@@ -28,15 +28,14 @@ constexpr size_t kMostContexts = 100;  // of a sandbox
 
 struct Kernel {
   std::string_view language;
-  std::vector<std::string> interpreter;
   std::string_view extension;
   std::string_view program;
 };
 
 const std::vector<Kernel>& kernels() {
   static const std::vector<Kernel> kKernels = {
-      {"python", {"python3"}, ".py", kPythonProgram},
-      {"javascript", {"node"}, ".mjs", kJavascriptProgram},
+      {"python", ".py", kPythonProgram},
+      {"javascript", ".mjs", kJavascriptProgram},
   };
   return kKernels;
 }
@@ -51,8 +50,10 @@ Result<const Kernel*> find_kernel(const std::string& language) {
                   .hint(concat("there are in ", join(names, " and "))));
 }
 
-// "context/python/NAME": what makes an exec a context.
-std::string tag_of(const ContextOrder& order) { return concat(kTag, "/", order.language, "/", order.name); }
+// "context/python@3.11/NAME": what makes an exec a context.
+std::string tag_of(const LanguageWish& language, const std::string& name) {
+  return concat(kTag, "/", to_text(language), "/", name);
+}
 
 std::optional<ContextInfo> info_of(const ExecInfo& exec) {
   const std::string& tag = exec.order.tag;
@@ -61,7 +62,8 @@ std::optional<ContextInfo> info_of(const ExecInfo& exec) {
   size_t name = tag.find('/', language);
   if (name == std::string::npos) return std::nullopt;
   return ContextInfo{exec.id,           exec.sandbox_id,      tag.substr(language, name - language),
-                     tag.substr(name + 1), exec.order.spec.cwd, exec.started_ms};
+                     tag.substr(name + 1), exec.order.spec.cwd, exec.started_ms, false,
+                     exec.order.used};
 }
 
 std::unexpected<Error> no_context(const std::string& context) {
@@ -265,7 +267,8 @@ class LiveExecution : public Execution {
 }  // namespace
 
 Result<ContextInfo> Contexts::create(const Caller& caller, const std::string& sandbox, const ContextOrder& order) {
-  const Kernel* kernel = COVE_TRY(find_kernel(order.language));
+  LanguageWish wish = COVE_TRY(parse_language(engine_.languages().table(), order.language));
+  const Kernel* kernel = COVE_TRY(find_kernel(wish.name));
   if (order.name.find('/') != std::string::npos) return fail(Code::Invalid, "the name of a context has no slash");
   if (COVE_TRY(list(caller, sandbox)).size() >= kMostContexts)
     return fail(Code::Exhausted, concat("a sandbox has at most ", kMostContexts, " contexts"));
@@ -273,14 +276,15 @@ Result<ContextInfo> Contexts::create(const Caller& caller, const std::string& sa
   Engine::FileLease lease = COVE_TRY(engine_.files(caller, sandbox, order.user, Scope::Run));
   COVE_TRY_NOTE("put the interpreter's kernel into the sandbox", write_kernel(*lease.view, path, kernel->program));
   ExecOrder exec;
-  exec.spec.argv = kernel->interpreter;
-  exec.spec.argv.push_back(path);
+  LanguagePlan plan = COVE_TRY(engine_.languages().plan(wish, COVE_TRY(engine_.find(caller, sandbox)).spec.image));
+  exec.spec.argv = filled(plan.commands.front().run, {.file = path});
+  exec.used = plan.use;
   exec.spec.env = order.env;
   exec.spec.cwd = order.cwd;
   exec.spec.user = order.user;
   exec.limits.timeout.name(milliseconds(0));  // each execution has one of its own
   exec.detached = true;
-  exec.tag = tag_of(order);
+  exec.tag = tag_of(wish, order.name);
   Result<std::shared_ptr<Exec>> started = engine_.exec(caller, sandbox, std::move(exec));
   Result<std::shared_ptr<Channel>> channel =
       started ? Channel::open(*started, 1) : Result<std::shared_ptr<Channel>>(std::unexpected(started.error()));

@@ -21,6 +21,7 @@ struct ContextInfo {
   std::string cwd;   // empty: the sandbox's
   int64_t created_ms = 0;
   bool busy = false;
+  std::optional<LanguageUse> used;
 };
 
 struct ContextOrder {

@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "image/images.h"
+#include "engine/languages.h"
 #include "engine/live/caller.h"
 #include "engine/live/config.h"
 #include "engine/live/exec.h"
@@ -32,6 +33,7 @@ class Engine {
                                               std::unique_ptr<Runtime> runtime, std::unique_ptr<Images> images);
   virtual ~Engine() = default;
   virtual Images& images() = 0;
+  virtual Languages& languages() = 0;
 
   virtual Result<SandboxInfo> create(const Caller& caller, CreateOrder order) = 0;
   virtual Result<SandboxInfo> find(const Caller& caller, const std::string& sandbox) = 0;
@@ -87,7 +89,10 @@ class Engine {
   virtual std::chrono::seconds retry_after() const = 0;
   virtual Store& store() = 0;
   virtual const Config& config() const = 0;
-  virtual Capabilities capabilities() const = 0;
+  // Of sandboxes of that runtime.
+  virtual Capabilities capabilities(const std::string& runtime) const = 0;
+  // See Runtime::examine.
+  virtual Result<RuntimeFact> examine(const std::string& runtime) = 0;
 
   struct Counts {
     std::map<std::string, uint64_t> sandboxes;  // by state

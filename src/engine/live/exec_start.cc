@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/crash_point.h"
@@ -12,14 +13,12 @@
 #include "engine/live/ended_exec.h"
 #include "engine/live/live_engine.h"
 #include "engine/live/record_codec.h"
+#include "image/catalogue.h"
 #include "model/figures.h"
-#include "model/language.h"
 #include "sys/file.h"
 
 namespace cove::live {
 namespace {
-
-constexpr const char* kFileWord = "{file}";  // in argv: where the path of the code goes
 
 std::unexpected<Error> no_exec(const std::string& exec) {
   return fail(Code::NotFound, concat("there is no exec '", exec, "' in this sandbox"));
@@ -45,7 +44,8 @@ EnforcedLimits enforced_for(const SandboxInfo& sandbox, const Limits& limits) {
 Environment whole_environment(const SandboxInfo& sandbox, const ExecOrder& order) {
   Environment env = base_environment(sandbox.spec);
   for (const Environment* more : {&sandbox.spec.env, &order.spec.env}) env.insert(env.end(), more->begin(), more->end());
-  if (order.language == kPython) want_figures(env);
+  // Other images do not have what draws them.
+  if (order.language == kPython && order.file.empty() && is_host_image(sandbox.spec.image)) want_figures(env);
   return env;
 }
 
@@ -59,12 +59,31 @@ Result<void> write_code(View& view, const std::string& path, std::string_view co
   return {};
 }
 
-// Where the code goes; argv names it from now on.
-std::string place_script(ExecOrder& order) {
-  Result<Language> language = find_language(order.language);
-  std::string path = script_path(order.spec.id, language ? language->extension : "");
-  for (std::string& word : order.spec.argv)
-    if (word == kFileWord) word = path;
+// Where the code goes, and what is made of it.
+CodePlaces places_of(const ExecOrder& order, const Language& language) {
+  CodePlaces places;
+  places.out = script_path(order.spec.id, "");
+  places.folder = places.out + ".d";
+  places.file = order.file.empty() ? script_path(order.spec.id, language.extension) : order.file;
+  if (!language.file_named_after_class) return places;
+  std::string name = places.file.substr(places.file.rfind('/') + 1);
+  places.class_name = order.file.empty() ? java_class(order.code) : name.substr(0, name.rfind('.'));
+  if (order.file.empty())
+    places.file = concat(places.folder, "/", places.class_name.substr(places.class_name.rfind('.') + 1), language.extension);
+  return places;
+}
+
+// The words to execute, from now on.
+void fill_command(ExecOrder& order, const CommandLine& command, const CodePlaces& places) {
+  order.spec.compile = filled(command.compile, places);
+  order.spec.argv = filled(command.run, places);
+  order.spec.argv.insert(order.spec.argv.end(), order.arguments.begin(), order.arguments.end());
+}
+
+std::string path_variable(const SandboxInfo& sandbox, const ExecOrder& order) {
+  std::string path;
+  for (const auto& [name, value] : whole_environment(sandbox, order))
+    if (name == "PATH") path = value;
   return path;
 }
 
@@ -78,13 +97,28 @@ void LiveEngine::remove_logs(const std::string& sandbox) const {
   static_cast<void>(sys::remove_tree(concat(config_.server_folder, "/logs/", sandbox)));
 }
 
-Result<void> LiveEngine::put_code(LiveSandbox& sandbox, ExecOrder& order) {
-  if (order.language.empty()) return {};
-  std::string path = place_script(order);
-  std::string user = order.spec.user.empty() ? sandbox.info().spec.user : order.spec.user;
-  std::unique_ptr<View> view = COVE_TRY(sandbox.open_view(user));
-  COVE_TRY_NOTE("put the code into the sandbox", write_code(*view, path, order.code));
+Result<void> LiveEngine::put_code(LiveSandbox& sandbox, const LanguagePlan& plan, ExecOrder& order) {
+  CodePlaces places = places_of(order, *COVE_TRY(find_language(languages_.table(), order.language)));
+  if (!order.file.empty() && plan.commands.size() == 1) return fill_command(order, plan.commands[0], places), Result<void>();
+  SandboxInfo info = sandbox.info();
+  std::unique_ptr<View> view = COVE_TRY(sandbox.open_view(order.spec.user.empty() ? info.spec.user : order.spec.user));
+  fill_command(order, COVE_TRY(pick_command(*view, plan, path_variable(info, order))), places);
+  if (!order.file.empty()) return {};
+  if (places.file.starts_with(places.folder)) COVE_TRY(view->mkdir(places.folder, 0755, Depth::One));
+  COVE_TRY_NOTE("put the code into the sandbox", write_code(*view, places.file, order.code));
   return {};
+}
+
+// What runs the code in this sandbox; the order tells it from now on.
+Result<LanguagePlan> LiveEngine::plan_code(const SandboxInfo& sandbox, ExecOrder& order) {
+  LanguagePlan plan = COVE_TRY(languages_.plan({order.language, order.version}, sandbox.spec.image));
+  order.used = plan.use;
+  const bool compiles = std::ranges::any_of(plan.commands, [](const CommandLine& each) { return !each.compile.empty(); });
+  if (compiles && !runtime_->capabilities_of(sandbox.spec.runtime).compile_step)
+    return fail(Error(Code::Unsupported, concat("the runtime '", sandbox.spec.runtime, "' cannot compile ", order.language, " first"))
+                    .hint("compile and run it with a command of your own"));
+  order.spec.compile = plan.commands.front().compile;
+  return plan;
 }
 
 LiveExec::Parts LiveEngine::parts_of(const Caller& caller, const SandboxInfo& sandbox, ExecOrder order) const {
@@ -110,14 +144,16 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
   Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Run));
   std::shared_ptr<void> use = COVE_TRY(begin_use(caller, sandbox));
   SandboxInfo info = sandbox->info();
-  if (sandbox->is_first_use()) pool_.count_first_use(WarmPool::class_of(info.spec), order.language);
+  LanguagePlan plan;
+  if (!order.language.empty()) plan = COVE_TRY(plan_code(info, order));
+  if (sandbox->is_first_use()) pool_.count_first_use(WarmPool::class_of(info.spec), waiting_key(order));
   std::optional<LiveSandbox::Waiting> waiting = sandbox->take_waiting(order);
   order.spec.id = waiting ? waiting->exec_id : make_id();
   if (waiting && !waiting->language.empty()) {
-    place_script(order);
+    fill_command(order, plan.commands.front(), places_of(order, *COVE_TRY(find_language(languages_.table(), order.language))));
     pool_.count_interpreter();
-  } else {
-    COVE_TRY(put_code(*sandbox, order));
+  } else if (!order.language.empty()) {
+    COVE_TRY(put_code(*sandbox, plan, order));
   }
   std::shared_ptr<LiveExec> exec = COVE_TRY(launch(caller, *sandbox, info, std::move(order), std::move(waiting)));
   exec_start_seconds_.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());

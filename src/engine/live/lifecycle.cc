@@ -12,6 +12,7 @@
 #include "engine/live/record_codec.h"
 #include "engine/live/review_base.h"
 #include "image/catalogue.h"
+#include "runtime/oci/programs.h"
 #include "sys/file.h"
 
 namespace cove::live {
@@ -61,6 +62,11 @@ void complete(Limits& limits, const Limits& defaults) {
   fill(limits.timeout, defaults.timeout);
   fill(limits.output, defaults.output);
   if (limits.disk.value == 0) limits.disk.value = kDefaultDisk;
+}
+
+void take_image(const ImageConfig& config, SandboxSpec& spec) {
+  spec.image_defaults = {config.env, config.entrypoint, config.cmd, config.cwd};
+  if (spec.user.empty()) spec.user = user_of_image(config);
 }
 
 // The runtime knows nothing of environments: each exec brings its own.
@@ -137,16 +143,35 @@ Result<std::shared_ptr<void>> LiveEngine::settle_image(SandboxSpec& spec) {
     if (spec.user.empty()) spec.user = SandboxSpec().user;
     return std::shared_ptr<void>();
   }
+  if (runtime_->capabilities_of(spec.runtime).own_images) {
+    take_image(COVE_TRY(runtime_->image(spec.runtime, spec.image)), spec);
+    return std::shared_ptr<void>();
+  }
   Images::Use use = COVE_TRY(images_->use(spec.image));
   spec.image = use.reference;
-  spec.image_defaults = {use.config.env, use.config.entrypoint, use.config.cmd, use.config.cwd};
-  if (spec.user.empty()) spec.user = user_of_image(use.config);
+  take_image(use.config, spec);
   return use.hold;
+}
+
+// The image, where it is left to the language; and the key of the interpreter that may wait in the sandbox.
+Result<std::string> LiveEngine::settle_language(CreateOrder& order) {
+  if (order.language.name.empty()) return std::string();
+  if (runtime_->capabilities_of(order.spec.runtime).own_images) {
+    if (order.spec.image.empty()) order.spec.image = SandboxSpec().image;
+    return std::string();
+  }
+  std::string image = order.spec.image;
+  if (!image.empty() && !is_host_image(image)) image = COVE_TRY(images_->find_reference(image));
+  LanguagePlan plan = COVE_TRY(languages_.plan(order.language, image));
+  if (image.empty()) order.spec.image = plan.use.image;
+  return order.code_follows ? waiting_key(plan.use) : std::string();
 }
 
 Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   Clock::time_point start = Clock::now();
   SandboxInfo info;
+  order.spec.runtime = COVE_TRY(oci::settle_runtime(order.spec.runtime.empty() ? config_.runtime : order.spec.runtime));
+  std::string key = COVE_TRY(settle_language(order));
   std::shared_ptr<void> image = COVE_TRY(settle_image(order.spec));
   info.spec = order.spec;
   info.spec.lifetime = Lifetime::Long;
@@ -161,7 +186,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
     note(caller, "request.refused", "", "", nlohmann::json({{"why", entered.error().message()}}).dump());
     return std::unexpected(entered.error());
   }
-  std::optional<Blank> blank = order.start ? pool_.take(runtime_spec(info, caller), order.language) : std::nullopt;
+  std::optional<Blank> blank = order.start ? pool_.take(runtime_spec(info, caller), key) : std::nullopt;
   info.spec.id = blank ? blank->spec.id : make_id();
   if (!info.spec.name.empty()) {
     std::unique_lock lock(mutex_);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "engine/asked_inside.h"
 #include "engine/live/clock.h"
 #include "engine/live/record_codec.h"
 #include "sys/file.h"
@@ -17,6 +18,22 @@ constexpr const char* kStateNames[] = {"creating", "running", "paused", "stopped
 
 std::unexpected<Error> no_sandbox(const std::string& sandbox) {
   return fail(Code::NotFound, concat("there is no sandbox '", sandbox, "'"));
+}
+
+constexpr std::chrono::milliseconds kVersionPatience(20'000);
+
+std::optional<std::string> stored_image(const Images& images, const std::string& image) {
+  Result<std::string> reference = images.find_reference(image);
+  return reference ? std::optional(std::move(*reference)) : std::nullopt;
+}
+
+// In a sandbox that is on no record: what a killed server leaves of it, the next one sweeps away.
+Result<std::string> ask_host_image(Runtime& runtime, const Limits& limits, const std::string& script) {
+  SandboxSpec spec;
+  spec.limits = limits;
+  if (spec.limits.disk.value == 0) spec.limits.disk.value = kDefaultDisk;
+  spec.lifetime = Lifetime::Long;
+  return asked_inside(runtime, spec, {"sh", "-c", script}, kVersionPatience);
 }
 
 bool has_labels(const SandboxInfo& info, const std::map<std::string, std::string>& labels) {
@@ -59,7 +76,9 @@ LiveEngine::LiveEngine(const Config& config, std::unique_ptr<Store> store, std::
       images_(std::move(images)),
       pump_(std::move(pump)),
       room_(config_.server_folder),
-      pool_(config_, *runtime_, room_),
+      languages_(config_.languages, [this](const std::string& image) { return stored_image(*images_, image); },
+                 [this](const std::string& script) { return ask_host_image(*runtime_, config_.limits, script); }, ""),
+      pool_(config_, *runtime_, room_, languages_),
       admission_(config_),
       tools_{*store_, *pump_, errands_, [this](const ExecInfo&, double seconds) { exec_seconds_.add(seconds); }} {
   images_->on_remove([this](const std::string& digest) { pool_.forget_image(digest); });

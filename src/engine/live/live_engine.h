@@ -6,6 +6,7 @@
 #include <shared_mutex>
 #include <thread>
 
+#include "engine/languages.h"
 #include "engine/live/admission.h"
 #include "engine/live/engine.h"
 #include "engine/live/errands.h"
@@ -57,7 +58,9 @@ class LiveEngine : public Engine {
   Store& store() override { return *store_; }
   const Config& config() const override { return config_; }
   Images& images() override { return *images_; }
-  Capabilities capabilities() const override { return runtime_->capabilities(); }
+  Languages& languages() override { return languages_; }
+  Capabilities capabilities(const std::string& runtime) const override { return runtime_->capabilities_of(runtime); }
+  Result<RuntimeFact> examine(const std::string& runtime) override { return runtime_->examine(runtime); }
   Counts counts() override;
   bool idle() const override;
   void stop_serving() override;
@@ -75,6 +78,7 @@ class LiveEngine : public Engine {
   // lifecycle.cc
   Result<std::optional<SandboxInfo>> earlier_answer(const CreateOrder& order, const std::string& project);
   Result<SandboxInfo> make(const Caller& caller, CreateOrder order);
+  Result<std::string> settle_language(CreateOrder& order);
   Result<std::shared_ptr<void>> settle_image(SandboxSpec& spec);
   Result<Shared> raise(const Caller& caller, SandboxInfo info, const CreateOrder& order, std::optional<Blank> blank);
   // What is not on record of the workspace, in words.
@@ -95,7 +99,8 @@ class LiveEngine : public Engine {
   static void count_expiry(SandboxInfo& info, int64_t from_ms);
 
   // exec_start.cc
-  Result<void> put_code(LiveSandbox& sandbox, ExecOrder& order);
+  Result<LanguagePlan> plan_code(const SandboxInfo& sandbox, ExecOrder& order);
+  Result<void> put_code(LiveSandbox& sandbox, const LanguagePlan& plan, ExecOrder& order);
   Result<std::shared_ptr<LiveExec>> launch(const Caller& caller, LiveSandbox& sandbox, const SandboxInfo& info,
                                            ExecOrder order, std::optional<LiveSandbox::Waiting> waiting);
   LiveExec::Parts parts_of(const Caller& caller, const SandboxInfo& sandbox, ExecOrder order) const;
@@ -119,6 +124,7 @@ class LiveEngine : public Engine {
   std::unique_ptr<Images> images_;
   std::unique_ptr<Pump> pump_;
   RoomGauge room_;
+  Languages languages_;
   WarmPool pool_;
   Errands errands_;
   Admission admission_;

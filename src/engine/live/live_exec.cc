@@ -251,6 +251,7 @@ ExecResult LiveExec::draft() const {
   result.started_at = std::chrono::system_clock::time_point(std::chrono::milliseconds(parts_.info.started_ms));
   result.duration_ms = static_cast<double>(now_us() - parts_.info.started_us) / 1000.0;
   result.limits = parts_.enforced;
+  result.language = parts_.info.order.used;
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include "base/crash_point.h"
 #include "base/text.h"
 #include "engine/live/clock.h"
+#include "engine/live/warm_pool.h"
 #include "model/language.h"
 #include "sys/file.h"
 
@@ -136,9 +137,9 @@ bool names_encoding(std::string_view script) {
 bool fits(const ExecOrder& order, const LiveSandbox::Waiting& waiting, const SandboxSpec& sandbox) {
   const ExecSpec& spec = order.spec;
   const bool same_place = spec.cwd.empty() && !spec.pty && (spec.user.empty() || spec.user == sandbox.user);
-  if (!same_place || (order.input && order.input->size() > kLongestScript)) return false;
+  if (!same_place || !spec.compile.empty() || (order.input && order.input->size() > kLongestScript)) return false;
   if (waiting.language.empty()) return true;
-  return order.language == waiting.language && order.code.size() <= kLongestScript && spec.argv.size() == 2 &&
+  return waiting_key(order) == waiting.language && order.code.size() <= kLongestScript && order.arguments.empty() &&
          spec.env.empty() && sandbox.env.empty() && !spec.input &&
          !(order.language == kPython && names_encoding(order.code));
 }

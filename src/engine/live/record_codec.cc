@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "model/runtime_kind.h"
 
 namespace cove::live {
 namespace {
@@ -99,6 +100,7 @@ Json spec_json(const SandboxInfo& info) {
             {"entrypoint", spec.image_defaults.entrypoint},
             {"cmd", spec.image_defaults.cmd},
             {"cwd", spec.image_defaults.cwd}}},
+          {"runtime", spec.runtime},
           {"user", spec.user},
           {"labels", spec.labels},
           {"env", json_of(spec.env)},
@@ -114,6 +116,7 @@ Json spec_json(const SandboxInfo& info) {
 void read_spec(const Json& json, SandboxInfo& info) {
   SandboxSpec& spec = info.spec;
   spec.image = json.value("image", "host");
+  spec.runtime = json.value("runtime", kNativeRuntime);
   Json defaults = json.value("image_defaults", Json::object());
   spec.image_defaults.env = environment_of(defaults.value("env", Json::array()));
   spec.image_defaults.entrypoint = defaults.value("entrypoint", std::vector<std::string>());
@@ -141,6 +144,7 @@ Json spec_json(const SessionOrder& order) {
   const SandboxSpec& spec = order.sandbox;
   return {{"mode", mode_name(order.mode)},
           {"image", spec.image},
+          {"runtime", spec.runtime},
           {"labels", spec.labels},
           {"env", json_of(spec.env)},
           {"limits", json_of(spec.limits)},
@@ -152,6 +156,7 @@ void read_spec(const Json& json, SessionOrder& order) {
   order.mode = parse_mode(json.value("mode", "all")).value_or(Mode::All);
   SandboxSpec& spec = order.sandbox;
   spec.image = json.value("image", "");
+  spec.runtime = json.value("runtime", kNativeRuntime);
   spec.labels = json.value("labels", std::map<std::string, std::string>());
   spec.env = environment_of(json.value("env", Json::array()));
   spec.limits = limits_of(json.value("limits", Json::object()));
@@ -167,6 +172,9 @@ Json spec_json(const ExecOrder& order) {
                {"env", json_of(order.spec.env)}, {"cwd", order.spec.cwd}, {"user", order.spec.user},
                {"input", order.spec.input},     {"detached", order.detached}, {"limits", json_of(order.limits)}};
   if (!order.placed.empty()) json["placed"] = order.placed;
+  if (!order.spec.compile.empty()) json["compile"] = order.spec.compile;
+  if (order.used)
+    json["used"] = {{"name", order.used->name}, {"version", order.used->version}, {"image", order.used->image}, {"note", order.used->note}};
   if (order.spec.pty) json["pty"] = {{"rows", order.spec.pty->rows}, {"columns", order.spec.pty->columns}};
   return json;
 }
@@ -181,6 +189,10 @@ void read_spec(const Json& json, ExecOrder& order) {
   order.spec.input = json.value("input", true);
   order.detached = json.value("detached", false);
   order.placed = json.value("placed", "");
+  order.spec.compile = json.value("compile", std::vector<std::string>());
+  if (json.contains("used"))
+    order.used = LanguageUse{json["used"].value("name", ""), json["used"].value("version", ""), json["used"].value("image", ""),
+                             json["used"].value("note", "")};
   order.limits = limits_of(json.value("limits", Json::object()));
   if (!json.contains("pty")) return;
   order.spec.pty = WindowSize{json["pty"].value("rows", uint16_t{24}), json["pty"].value("columns", uint16_t{80})};

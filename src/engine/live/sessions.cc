@@ -245,9 +245,11 @@ Result<SandboxInfo> Sessions::sandbox_for(const Caller& caller, const SessionOrd
 }
 
 Result<SandboxInfo> Sessions::passing_sandbox(const Caller& caller, const SessionOrder& order,
-                                              const std::string& language) {
+                                              const LanguageWish& language) {
   CreateOrder create = create_order(order);
   create.language = language;
+  create.code_follows = true;
+  if (!language.name.empty()) create.spec.image = order.sandbox.image;
   create.binding = concat(kCallBinding, make_id());
   create.lifecycle = {kPassing, std::chrono::milliseconds(0), OnExpire::Delete, false};
   return engine_.create(caller, std::move(create));

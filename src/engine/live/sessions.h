@@ -42,8 +42,8 @@ class Sessions {
   Result<SandboxInfo> sandbox_for(const Caller& caller, const SessionOrder& order);
   // One that serves nobody else, to be removed after its one use; should the server be killed before that, the next one
   // removes it, with whatever runs there: nobody waits for it any more.
-  // `language`: what it will be used for, if it is for code.
-  Result<SandboxInfo> passing_sandbox(const Caller& caller, const SessionOrder& order, const std::string& language);
+  // `language`: of the code that it will be used for, if it is for code.
+  Result<SandboxInfo> passing_sandbox(const Caller& caller, const SessionOrder& order, const LanguageWish& language);
   // Whether what failed with this code did so because somebody was about to stop or delete the sandbox.
   bool worth_another_try(const Caller& caller, const std::string& sandbox_id, Code code);
   // Not in the caller's time, unless there is much to do already.

@@ -9,8 +9,9 @@
 #include "base/text.h"
 #include "engine/environment.h"
 #include "engine/live/admission.h"
+#include "image/catalogue.h"
 #include "model/figures.h"
-#include "model/language.h"
+#include "model/runtime_kind.h"
 
 namespace cove::live {
 namespace {
@@ -85,11 +86,18 @@ size_t WarmPool::Class::count() const {
   return sum;
 }
 
-WarmPool::WarmPool(const Config& config, Runtime& runtime, RoomGauge& room)
-    : config_(config), runtime_(runtime), room_(room) {}
+std::string waiting_key(const LanguageUse& use) { return concat(use.name, "@", use.version); }
+
+std::string waiting_key(const ExecOrder& order) {
+  return order.used && !order.language.empty() && order.file.empty() ? waiting_key(*order.used) : std::string();
+}
+
+WarmPool::WarmPool(const Config& config, Runtime& runtime, RoomGauge& room, Languages& languages)
+    : config_(config), runtime_(runtime), room_(room), languages_(languages) {}
 
 std::string WarmPool::class_of(const SandboxSpec& spec) {
-  const bool plain = spec.name.empty() && spec.workspace.access == Access::None && !spec.nesting;
+  const bool native = spec.runtime.empty() || spec.runtime == kNativeRuntime;
+  const bool plain = native && spec.name.empty() && spec.workspace.access == Access::None && !spec.nesting;
   if (!plain) return {};
   std::string name = concat(spec.image, " ", spec.user, spec.strictness == Strictness::Strict ? " strict" : "");
   const Limits& limits = spec.limits;
@@ -99,19 +107,35 @@ std::string WarmPool::class_of(const SandboxSpec& spec) {
   return name;
 }
 
+void WarmPool::expect_usual(SandboxSpec usual) {
+  Class& first = classes_[usual_];
+  first.model = std::move(usual);
+  first.wishes[""] = 0.5;
+}
+
 void WarmPool::start() {
   if (config_.pool.size == 0) return;
   SandboxSpec usual;
   usual.limits = config_.limits;
   if (usual.limits.disk.value == 0) usual.limits.disk.value = kDefaultDisk;
   usual.lifetime = Lifetime::Long;
+  usual.runtime = config_.runtime;
   usual_ = class_of(usual);
-  Class& first = classes_[usual_];
-  first.model = usual;
-  // Half of them for any command, half for the first of the languages, until it is known what they are used for.
-  first.wishes[""] = 0.5;
-  if (!config_.pool.languages.empty()) first.wishes[config_.pool.languages.front()] = 0.5;
-  for (int i = 0; i < kThreads; ++i) threads_.emplace_back([this] { refill(); });
+  if (!usual_.empty()) expect_usual(std::move(usual));
+  for (int i = 0; i < kThreads; ++i)
+    threads_.emplace_back([this, i] {
+      if (i == 0) wish_for_first_language();
+      refill();
+    });
+}
+
+// Half of them for any command, half for the first of the languages, until it is known what they are used for.
+void WarmPool::wish_for_first_language() {
+  if (usual_.empty() || config_.pool.languages.empty()) return;
+  Result<LanguagePlan> plan = languages_.plan({config_.pool.languages.front(), ""}, SandboxSpec().image);
+  if (!plan) return;
+  std::lock_guard lock(mutex_);
+  classes_[usual_].wishes.try_emplace(waiting_key(plan->use), 0.5);
 }
 
 void WarmPool::stop() {
@@ -185,7 +209,7 @@ void WarmPool::count_first_use(const std::string& class_name, const std::string&
   auto found = classes_.find(class_name);
   if (found == classes_.end()) return;
   std::map<std::string, double>& wishes = found->second.wishes;
-  bool waits = std::ranges::find(config_.pool.languages, language) != config_.pool.languages.end();
+  bool waits = may_wait(language);
   wishes.try_emplace(waits ? language : "", 0);
   for (auto& [each, wish] : wishes) wish += kLearning * ((each == (waits ? language : "") ? 1 : 0) - wish);
 }
@@ -238,6 +262,10 @@ size_t WarmPool::share_of(const std::string& name, const Class& each, size_t siz
   for (const auto& [other, one] : classes_) all += one.demand + (other == usual_ ? 1 : 0);
   double part = (each.demand + (name == usual_ ? 1 : 0)) / all;
   return std::min(size, std::max<size_t>(1, static_cast<size_t>(std::floor(static_cast<double>(size) * part))));
+}
+
+bool WarmPool::may_wait(const std::string& language) const {
+  return std::ranges::find(config_.pool.languages, language.substr(0, language.find('@'))) != config_.pool.languages.end();
 }
 
 bool WarmPool::can_wait(const std::string& class_name, const std::string& language) const {
@@ -358,22 +386,34 @@ Result<Blank> WarmPool::make(const Wish& wish) {
   return std::unexpected(usable.error());
 }
 
-Result<void> WarmPool::start_waiting(Blank& blank, const std::string& language) {
+// With its script as the last argument; what is run otherwise cannot wait.
+Result<ExecSpec> WarmPool::interpreter(const SandboxSpec& sandbox, const std::string& language) {
+  LanguageWish wish = COVE_TRY(parse_language(languages_.table(), language.ends_with('@') ? language.substr(0, language.size() - 1) : language));
+  const Language* known = COVE_TRY(find_language(languages_.table(), wish.name));
+  LanguagePlan plan = COVE_TRY(languages_.plan(wish, sandbox.image));
+  const CommandLine& command = plan.commands.front();
+  if (plan.commands.size() != 1 || !command.compile.empty() || command.run.back() != "{file}")
+    return fail(Code::Unsupported, concat(wish.name, " has no interpreter that waits for a script"));
   ExecSpec spec;
   spec.id = make_id();
-  spec.cwd = blank.spec.image_defaults.cwd;
+  spec.argv = filled(command.run, {.file = script_path(spec.id, known->extension)});
+  spec.env = base_environment(sandbox);
+  if (wish.name == kPython && is_host_image(sandbox.image)) want_figures(spec.env);
+  spec.input = false;
+  spec.script_follows = true;
+  return spec;
+}
+
+Result<void> WarmPool::start_waiting(Blank& blank, const std::string& language) {
+  ExecSpec spec;
   if (language.empty()) {
     spec.argv = {"-"};
     spec.command_follows = true;
   } else {
-    Language known = COVE_TRY(find_language(language));
-    spec.argv = known.interpreter;
-    spec.argv.push_back(script_path(spec.id, known.extension));
-    spec.env = base_environment(blank.spec);
-    if (language == kPython) want_figures(spec.env);
-    spec.input = false;
-    spec.script_follows = true;
+    spec = COVE_TRY(interpreter(blank.spec, language));
   }
+  if (spec.id.empty()) spec.id = make_id();
+  spec.cwd = blank.spec.image_defaults.cwd;
   blank.language = language;
   blank.exec_id = spec.id;
   blank.streams = COVE_TRY(blank.handle->exec(spec));

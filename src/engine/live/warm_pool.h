@@ -12,13 +12,19 @@
 #include <vector>
 
 #include "engine/live/admission.h"
+#include "engine/languages.h"
 #include "engine/live/config.h"
+#include "engine/live/sandbox_info.h"
 #include "runtime/runtime.h"
 
 namespace cove::live {
 
 // The path of a snippet's file in its sandbox.
 std::string script_path(const std::string& exec_id, const std::string& extension);
+
+// What an interpreter that could wait for this code is called: "python@3.11.2". Empty where it is no code, or code in a file.
+std::string waiting_key(const ExecOrder& order);
+std::string waiting_key(const LanguageUse& use);
 
 // A sandbox that nobody has used, with a program in it that waits: an interpreter for its script, or, where no language
 // is named, one for any command. It is what the first exec becomes; no exec ever sees it beside itself for long.
@@ -37,7 +43,7 @@ struct Blank {
 // Nothing of it is on record: what a killed server leaves, the next one sweeps away.
 class WarmPool {
  public:
-  WarmPool(const Config& config, Runtime& runtime, RoomGauge& room);
+  WarmPool(const Config& config, Runtime& runtime, RoomGauge& room, Languages& languages);
   ~WarmPool() { stop(); }
 
   void start();
@@ -46,11 +52,11 @@ class WarmPool {
 
   // The class of a sandbox; empty where it is of a kind that is not kept ready.
   static std::string class_of(const SandboxSpec& spec);
-  // One like this, if there is one. `language`: what it will be used for first, where that is known.
+  // One like this, if there is one. `language`: the key of what it will be used for first, where that is known.
   std::optional<Blank> take(const SandboxSpec& spec, const std::string& language);
   // A sandbox has ended: nobody is disturbed now by the making of another.
   void go_on();
-  // What a sandbox of the class was used for first; empty: no language of those that can wait.
+  // The key of what a sandbox of the class was used for first; empty: no code.
   void count_first_use(const std::string& class_name, const std::string& language);
   void count_interpreter();
 
@@ -85,6 +91,7 @@ class WarmPool {
   };
 
   void refill();
+  void expect_usual(SandboxSpec usual);
   std::optional<Wish> next_wish();
   std::vector<Blank> take_superfluous();
   size_t size_now(Clock::time_point now) const;
@@ -93,11 +100,15 @@ class WarmPool {
   bool can_wait(const std::string& class_name, const std::string& language) const;
   Result<Blank> make(const Wish& wish);
   Result<void> start_waiting(Blank& blank, const std::string& language);
+  Result<ExecSpec> interpreter(const SandboxSpec& sandbox, const std::string& language);
+  bool may_wait(const std::string& language) const;
+  void wish_for_first_language();
   void end(std::vector<Blank> blanks);
 
   const Config& config_;
   Runtime& runtime_;
   RoomGauge& room_;
+  Languages& languages_;
 
   mutable std::mutex mutex_;  // of all below
   std::condition_variable changed_;

@@ -20,6 +20,7 @@
 #include "runtime/native/memory_watch.h"
 #include "runtime/native/process_one.h"
 #include "runtime/native/root_mounts.h"
+#include "runtime/oci/builder.h"
 #include "sys/file.h"
 #include "sys/mount.h"
 #include "sys/socket.h"
@@ -97,13 +98,20 @@ Result<sys::Child> build(const SpawnPlan& plan, int control, int status) {
   COVE_TRY(become_namespace_root(plan, status));
   COVE_TRY_NOTE("make a mount namespace", sys::unshare(CLONE_NEWNS));
   COVE_TRY(sys::make_mounts_private());
-  COVE_TRY(limit_processes(plan.process_rlimit));
   COVE_TRY(pin_to_cpus(plan.pinned_cpus));
-  ProcessOne process_1 = COVE_TRY_NOTE("start process 1", start_process_one(plan, control, status));
+  if (plan.oci && !plan.oci->own_kernel) return oci::build(plan, control);
+  COVE_TRY(limit_processes(plan.process_rlimit));
+  sys::SocketPair inner;
+  if (plan.oci) inner = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
+  ProcessOne process_1 = COVE_TRY_NOTE("start process 1", start_process_one(plan, {control, inner.first.get()}, status));
+  std::vector<UniqueFd> programs;
+  if (plan.oci) programs = COVE_TRY(oci::open_programs(plan.init_program));
   RootMounts mounts(plan);
   COVE_TRY_NOTE("open the image", mounts.open_sources());
   COVE_TRY(mounts.stage(process_1.user_namespace.get()));
-  COVE_TRY(mounts.assemble(process_1.pid_namespace.get()));
+  COVE_TRY(mounts.assemble());
+  if (plan.oci) COVE_TRY(oci::start_kernel(plan, programs, inner.second.get()));
+  COVE_TRY(mounts.show_processes(process_1.pid_namespace.get()));
   COVE_TRY(mounts.enter());
   if (::write(process_1.go.get(), "g", 1) != 1) return fail_errno("let process 1 go");
   return std::move(process_1.child);

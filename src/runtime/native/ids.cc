@@ -174,6 +174,20 @@ Result<void> do_as_owner_of(const IdPlan& ids, const std::function<Result<void>(
   return fail(decode_error(error.value_or("")));
 }
 
+Result<UniqueFd> make_id_mapping(const sys::IdMap& users, const sys::IdMap& groups) {
+  sys::Child holder = COVE_TRY(sys::clone3(CLONE_NEWUSER));
+  if (holder.pid == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  Result<void> mapped = sys::write_id_maps(holder.pid, users, groups, sys::Setgroups::Keep);
+  Result<UniqueFd> made = mapped ? sys::open(concat("/proc/", holder.pid, "/ns/user"), O_RDONLY)
+                                 : Result<UniqueFd>(std::unexpected(mapped.error()));
+  static_cast<void>(sys::kill_by_pidfd(holder.pidfd.get(), SIGKILL));
+  COVE_TRY(sys::wait_for(holder.pid));
+  return made;
+}
+
 Result<void> map_with_helpers(pid_t builder, const IdPlan& ids) {
   pid_t users = COVE_TRY(start_helper("newuidmap", builder, ids.outer_users));
   Result<pid_t> groups = start_helper("newgidmap", builder, ids.outer_groups);

@@ -47,6 +47,9 @@ uint32_t find_subordinate_ids(std::string_view table, std::string_view user, uin
 // Does `work` in a child that has power over the files of all these ids (rootless: subordinate ones, too).
 Result<void> do_as_owner_of(const IdPlan& ids, const std::function<Result<void>()>& work);
 
+// A user namespace with these maps, in this process's ids: for mounts with mapped ids. Nobody lives in it.
+Result<UniqueFd> make_id_mapping(const sys::IdMap& users, const sys::IdMap& groups);
+
 // Runs newuidmap and newgidmap for the builder's new namespace.
 Result<void> map_with_helpers(pid_t builder, const IdPlan& ids);
 

@@ -68,7 +68,7 @@ Result<std::unique_ptr<sys::Cgroup>> LocalHand::copy_of(const sys::Cgroup& group
 }
 
 Result<ExecGroup> LocalHand::take_exec_group() {
-  if (!parts_.group) return no_groups("an exec's group");
+  if (!has_groups()) return no_groups("an exec's group");
   if (parts_.spec.single_exec)
     return ExecGroup{{}, COVE_TRY(copy_of(*parts_.group, {})), COVE_TRY(parts_.group->open_join_fds())};
   if (!spare_.group) {
@@ -82,7 +82,7 @@ Result<ExecGroup> LocalHand::take_exec_group() {
 }
 
 void LocalHand::make_spare() {
-  if (!parts_.group || parts_.spec.single_exec) return;
+  if (!has_groups() || parts_.spec.single_exec) return;
   remove_retired();
   if (spare_.group) return;
   std::string name = concat("e-", make_id());
@@ -178,7 +178,7 @@ bool LocalHand::in_use() const { return !parts_.group || parts_.group->populated
 
 // The files of a folder may be many.
 bool LocalHand::can_end_in_steps(Files files) const {
-  return parts_.process_1 && !parts_.builder && (files == Files::Keep || layer_kind() != LayerKind::Folder);
+  return !waits_for_others() && parts_.process_1 && !parts_.builder && (files == Files::Keep || layer_kind() != LayerKind::Folder);
 }
 
 void LocalHand::begin_end() {
@@ -188,6 +188,7 @@ void LocalHand::begin_end() {
 
 Result<void> LocalHand::finish_end(Files files) {
   crash_point("spawn.destroy.group");
+  if (parts_.after_end) parts_.after_end();
   if (spare_.group) retired_.push_back(std::move(spare_.group));
   for (auto& [name, group] : exec_groups_) retired_.push_back(std::move(group));
   exec_groups_.clear();
@@ -211,6 +212,7 @@ Result<void> LocalHand::destroy(Files files) {
   if (parts_.builder) wait_for_processes(*parts_.builder);
   Result<void> gone = wait_for_process_1();
   crash_point("spawn.destroy.group");
+  if (parts_.after_end) parts_.after_end();
   Result<void> ungrouped = remove_groups();
   if (parts_.builder) COVE_TRY(wait_for_end(*parts_.builder));
   parts_.builder.reset();

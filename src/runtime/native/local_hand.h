@@ -19,19 +19,21 @@ class LocalHand : public Hand {
     SandboxSpec spec;
     std::unique_ptr<Layer> layer;        // null where none was found
     std::unique_ptr<sys::Cgroup> group;  // null where the machine has none for us
+    bool exec_groups = true;             // execs can have groups in it
     std::optional<Builder> builder;      // none after adoption, or once a long-lived sandbox stands
     UniqueFd process_1;                  // Lifetime::Long: its pidfd, once the walls stand
     std::string socket_path;             // Lifetime::Long: where process 1 takes servers
     UniqueFd id_lock;
     UniqueFd image_hold;
     std::function<void()> idle_work;  // done while the sandbox comes down
+    std::function<void()> after_end;  // when nothing of it runs any more
   };
   explicit LocalHand(Parts parts) : parts_(std::move(parts)) {}
   ~LocalHand() override;
 
   Result<void> ready() override;
   SandboxEnded how_it_ended() override;
-  bool has_groups() const override { return parts_.group != nullptr; }
+  bool has_groups() const override { return parts_.group != nullptr && parts_.exec_groups; }
   Result<ExecGroup> take_exec_group() override;
   void make_spare() override;
   Result<std::unique_ptr<sys::Cgroup>> adopt_exec_group(const std::string& name) override;
@@ -48,6 +50,8 @@ class LocalHand : public Hand {
   // The same in steps, for a loop that waits for nobody: everything is killed, `end_fd` tells when it is dead, and
   // `finish_end` removes what is left; Unavailable where that takes longer: `destroy` does the rest then.
   bool can_end_in_steps(Files files) const;
+  // Whether changing or ending it means waiting for another program.
+  virtual bool waits_for_others() const { return false; }
   void begin_end();
   int end_fd() const { return parts_.process_1.get(); }
   Result<void> finish_end(Files files);
@@ -63,6 +67,7 @@ class LocalHand : public Hand {
   // The caller's loop waits for all children of the process; this must not.
   void leave_reaping_to_caller() { reaps_ = false; }
   std::string usage_folder() const { return parts_.layer ? parts_.layer->usage_folder() : std::string(); }
+  const SandboxSpec& spec() const { return parts_.spec; }
   LayerKind layer_kind() const { return parts_.layer ? parts_.layer->mount().kind : LayerKind::Memory; }
 
  private:

@@ -11,6 +11,7 @@
 
 #include "base/id.h"
 #include "base/text.h"
+#include "model/runtime_kind.h"
 #include "runtime/native/exec_failure.h"
 #include "runtime/native/figures.h"
 #include "runtime/native/native_sandbox.h"
@@ -87,6 +88,7 @@ wire::ExecRequest NativeSandbox::request_of(const ExecSpec& spec) const {
   request.cwd = spec.cwd;
   if (request.cwd.empty() && parts_.spec.workspace.access != Access::None) request.cwd = kWorkspacePath;
   request.argv = spec.argv;
+  request.compile = spec.compile;
   for (const Environment* env : {&parts_.spec.env, &spec.env})
     for (const auto& [name, value] : *env) {
       std::erase_if(request.env, [&](const std::string& entry) { return entry.starts_with(name + "="); });
@@ -228,6 +230,8 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   uint64_t layer = in.number();
   uint64_t disk_read = in.number();
   uint64_t disk_written = in.number();
+  end.oom_kills = in.number();
+  if (!in.rest().empty() && in.number() == 1) end.phase = Phase::Compile;
   auto found = execs_.find(end.exec_id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
   end.figures = read_figures(figures);
@@ -244,9 +248,12 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
     end.usage.cpu_user_ms = user_us / 1000;
     end.usage.cpu_system_ms = system_us / 1000;
     end.usage.memory_peak_bytes = peak_kib * 1024;
+    end.usage.processes_peak = 1;  // at least
   }
   uint64_t before = std::exchange(layer_bytes_, layer_usage(layer));
   end.usage.disk_written_bytes = layer_bytes_ - std::min(before, layer_bytes_);
+  // Where nobody can tell the layer's size: what the program itself, and those it waited for, have written.
+  if (layer_bytes_ == 0) end.usage.disk_written_bytes = disk_written;
   // A group counts what all of its processes moved, if it counts at all.
   end.usage.io_read_bytes = std::max(end.usage.io_read_bytes, disk_read);
   end.usage.io_write_bytes = std::max(end.usage.io_write_bytes, disk_written);
@@ -263,9 +270,13 @@ Result<std::optional<Event>> NativeSandbox::exec_failed(Reader& in) {
   std::string id = in.text();
   auto stage = static_cast<wire::Stage>(in.number());
   auto errnum = static_cast<int>(in.number());
+  const Phase phase = !in.rest().empty() && in.number() == 1 ? Phase::Compile : Phase::Run;
   auto found = execs_.find(id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
-  ExecFailed failure = explain_failure(request_of(found->second.spec), stage, errnum);
+  wire::ExecRequest request = request_of(found->second.spec);
+  if (phase == Phase::Compile) request.argv = request.compile;
+  ExecFailed failure = explain_failure(request, stage, errnum);
+  failure.phase = phase;
   parts_.hand->retire_exec_group(found->second.group_name);
   execs_.erase(found);
   return Event(std::move(failure));
@@ -290,11 +301,13 @@ Result<void> NativeSandbox::kill(const std::string& exec_id) {
   if (found->second.group) {
     // A program that is just being started is not in its group yet: process 1, who hears of this after that, kills it.
     // What it may have started by then goes when its end is known.
-    if (!parts_.spec.single_exec) static_cast<void>(signal(exec_id, SIGKILL, SignalReach::Process));
+    if (!parts_.spec.single_exec || !found->second.spec.compile.empty())
+      static_cast<void>(signal(exec_id, SIGKILL, SignalReach::Process));
     return parts_.hand->kill_exec_group(found->second.group_name);
   }
   if (parts_.spec.single_exec) return parts_.hand->kill(), Result<void>();
-  return signal(exec_id, SIGKILL, SignalReach::Group);
+  if (!has_own_kernel(parts_.spec.runtime)) return signal(exec_id, SIGKILL, SignalReach::Group);
+  return send(Writer(Type::Signal).text(exec_id).number(SIGKILL).number(static_cast<uint64_t>(wire::Target::Everything)));
 }
 
 Result<Stats> NativeSandbox::stats() {

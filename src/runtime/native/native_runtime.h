@@ -23,5 +23,7 @@ Result<Places> find_places();
 // Where the kernel cannot map the ids of layers, root's sandboxes share one range of host ids; they can be made to.
 enum class IdRanges { AsTheKernelCan, Shared };
 Result<std::unique_ptr<Runtime>> make_native_runtime(Places places, IdRanges ranges = IdRanges::AsTheKernelCan);
+// The same with an OCI runtime (runtime_kind.h), which makes the walls of every sandbox that names no other.
+Result<std::unique_ptr<Runtime>> make_oci_runtime(Places places, const std::string& name);
 
 }  // namespace cove::native

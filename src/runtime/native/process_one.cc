@@ -58,27 +58,17 @@ Result<void> take_identity(const SpawnPlan& plan) {
   return {};
 }
 
-std::string mode_letters(const SpawnPlan& plan) {
-  std::string mode;
-  if (plan.lifetime == Lifetime::OneRun) mode += wire::kModeOneRun;
-  if (plan.ends_with_exec) mode += wire::kModeOneExec;
-  if (plan.ids.single_id) mode += wire::kModeSingleId;
-  if (plan.workspace.access == Access::ReadWrite) mode += wire::kModeNoSetId;
-  // Landlock forbids mounting altogether, which nested sandboxes need.
-  mode += plan.nesting ? wire::kModeNesting : wire::kModeLandlock;
-  return mode;
-}
-
 // Moves a descriptor to the number where process 1 expects it, without close-on-exec.
 Result<void> place(int fd, int number) {
   if (fd >= 0 && ::dup2(fd, number) < 0) return fail_errno("dup2");
   return {};
 }
 
-Result<void> exec_init(const SpawnPlan& plan, int program, int control, int go) {
+Result<void> exec_init(const SpawnPlan& plan, int program, Channels channels, int go) {
   // Above all the numbers to be filled, so that none is overwritten.
   constexpr int kHigh = 64;
-  int high_control = ::fcntl(control, F_DUPFD_CLOEXEC, kHigh);
+  int high_control = ::fcntl(channels.control, F_DUPFD_CLOEXEC, kHigh);
+  int high_inner = channels.inner < 0 ? -1 : ::fcntl(channels.inner, F_DUPFD_CLOEXEC, kHigh);
   int high_go = ::fcntl(go, F_DUPFD_CLOEXEC, kHigh);
   int high_program = ::fcntl(program, F_DUPFD_CLOEXEC, kHigh);
   const bool stays = plan.listener >= 0;
@@ -90,7 +80,8 @@ Result<void> exec_init(const SpawnPlan& plan, int program, int control, int go) 
   COVE_TRY(place(high_lock, wire::kLockFd));
   unsigned first = high_lock >= 0 ? wire::kLockFd + 1 : stays ? wire::kListenFd + 1 : wire::kListenFd;
   if (::syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_CLOEXEC) < 0) return fail_errno("close_range");
-  std::string mode = mode_letters(plan);
+  COVE_TRY(place(high_inner, wire::kInnerFd));
+  std::string mode = init_mode(plan);
   char name[] = "cove-init";
   char version[] = COVE_VERSION;
   char* argv[] = {name, version, mode.data(), nullptr};
@@ -99,36 +90,46 @@ Result<void> exec_init(const SpawnPlan& plan, int program, int control, int go) 
   return fail_errno(concat("execute ", plan.init_program));
 }
 
-Result<void> child_main(const SpawnPlan& plan, int program, int control, int go, int mapped) {
+Result<void> child_main(const SpawnPlan& plan, int program, Channels channels, int go, int mapped) {
   COVE_TRY(enter_namespaces(plan));
   char byte;
   if (::read(mapped, &byte, 1) != 1) return fail(Code::Unavailable, "the user ids of the sandbox were not mapped");
   COVE_TRY(take_identity(plan));
   // After the change of identity, which clears it.
   if (plan.lifetime == Lifetime::OneRun) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  return exec_init(plan, program, control, go);
+  return exec_init(plan, program, channels, go);
 }
 
-// The program on a mount that cannot be written to: nothing inside can reach the file itself. It is put over the file,
-// in this mount namespace only, and goes with the old root: a mount that is let go by itself costs an RCU period.
-Result<UniqueFd> open_program(const std::string& path) {
+}  // namespace
+
+std::string init_mode(const SpawnPlan& plan) {
+  std::string mode;
+  if (plan.lifetime == Lifetime::OneRun) mode += wire::kModeOneRun;
+  if (plan.ends_with_exec) mode += wire::kModeOneExec;
+  if (plan.ids.single_id) mode += wire::kModeSingleId;
+  if (plan.workspace.access == Access::ReadWrite) mode += wire::kModeNoSetId;
+  // Landlock forbids mounting altogether, which nested sandboxes need.
+  if (plan.oci && plan.oci->own_kernel) mode += wire::kModeOuter;
+  mode += plan.nesting ? wire::kModeNesting : wire::kModeLandlock;
+  return mode;
+}
+
+Result<UniqueFd> open_init(const std::string& path) {
   UniqueFd tree = COVE_TRY(sys::open_tree_clone(AT_FDCWD, path, sys::Subtree::One));
   COVE_TRY(sys::mount_setattr(tree.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, sys::Subtree::One));
   COVE_TRY(sys::attach_mount(tree.get(), AT_FDCWD, path));
   return tree;
 }
 
-}  // namespace
-
-Result<ProcessOne> start_process_one(const SpawnPlan& plan, int control, int status) {
-  UniqueFd program = COVE_TRY(open_program(plan.init_program));
+Result<ProcessOne> start_process_one(const SpawnPlan& plan, Channels channels, int status) {
+  UniqueFd program = COVE_TRY(open_init(plan.init_program));
   sys::Pipe go = COVE_TRY(sys::pipe());
   sys::Pipe mapped = COVE_TRY(sys::pipe());
   sys::Child child = COVE_TRY(sys::clone3(CLONE_NEWUSER | CLONE_NEWPID));
   if (child.pid == 0) {
     mapped.write.reset();
     go.write.reset();
-    Result<void> outcome = child_main(plan, program.get(), control, go.read.get(), mapped.read.get());
+    Result<void> outcome = child_main(plan, program.get(), channels, go.read.get(), mapped.read.get());
     static_cast<void>(sys::send_message(status, encode_error(outcome.error())));
     ::_exit(127);
   }

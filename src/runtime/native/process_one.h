@@ -17,6 +17,16 @@ struct ProcessOne {
 
 // Starts cove-init in new user, pid, network, ipc, uts and cgroup namespaces and in the caller's mount namespace.
 // What fails in the child after this returns is reported to `status`.
-Result<ProcessOne> start_process_one(const SpawnPlan& plan, int control, int status);
+struct Channels {
+  int control;
+  int inner;  // to process 1 of another kernel; -1: there is none
+};
+Result<ProcessOne> start_process_one(const SpawnPlan& plan, Channels channels, int status);
+
+// How process 1 is to be: the letters of protocol.h.
+std::string init_mode(const SpawnPlan& plan);
+// cove-init on a mount that cannot be written to: nothing inside can reach the file itself. It is put over the file, in
+// this mount namespace only, and goes with the old root: a mount that is let go by itself costs an RCU period.
+Result<UniqueFd> open_init(const std::string& path);
 
 }  // namespace cove::native

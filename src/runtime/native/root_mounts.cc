@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "runtime/native/overlay.h"
+#include "runtime/native/proc_masks.h"
 #include "sys/file.h"
 #include "sys/mount.h"
 #include "sys/process.h"
@@ -23,19 +24,11 @@ namespace {
 using sys::MountOptions;
 using sys::Subtree;
 
-// Where the builder stages what it mounts; only its own mount namespace sees it.
-constexpr const char* kStage = "/tmp";
 constexpr const char* kReviewName = "workspace";
 constexpr uint64_t kSafe = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 // Nobody's id: files of the host that this one may not read are closed to root inside, too.
 constexpr uint32_t kStranger = kIdsPerSandbox - 1;
 constexpr uint32_t kTtyGroup = 5;
-
-// What shows or changes the machine as a whole; where the kernel has it.
-constexpr const char* kReadOnlyProc[] = {"bus", "fs", "irq", "sys"};
-constexpr const char* kMaskedProcFiles[] = {"kcore",       "keys",          "kmsg",      "latency_stats",
-                                            "sched_debug", "sysrq-trigger", "timer_list"};
-constexpr const char* kMaskedProcFolders[] = {"acpi", "asound", "scsi"};
 
 std::string part_name(const ImageMount& mount) {
   std::string name = mount.target.empty() ? "root" : mount.target;
@@ -299,20 +292,23 @@ Result<void> RootMounts::mount_part(const Part& part) {
   UniqueFd mount = COVE_TRY_NOTE(concat("mount ", name), mount_overlay(lower_paths(part), name));
   COVE_TRY(check_writable(mount.get(), name));
   if (!part.image->target.empty()) return sys::attach_mount(mount.get(), root_.get(), part.image->target);
-  std::string path = concat(kStage, "/root");
-  COVE_TRY(sys::mkdir(path, 0755));
-  COVE_TRY(sys::attach_mount(mount.get(), AT_FDCWD, path));
+  COVE_TRY(sys::mkdir(kStagedRoot, 0755));
+  COVE_TRY(sys::attach_mount(mount.get(), AT_FDCWD, kStagedRoot));
   root_ = std::move(mount);
   return {};
 }
 
-Result<void> RootMounts::assemble(int pid_namespace) {
+Result<void> RootMounts::assemble() {
   for (const Part& part : parts_) COVE_TRY(mount_part(part));
   COVE_TRY_NOTE("show /opt", attach_binds());
   COVE_TRY_NOTE("mount /dev", mount_dev());
+  return attach_workspace();
+}
+
+Result<void> RootMounts::show_processes(int pid_namespace) {
   COVE_TRY_NOTE("mount /proc", mount_proc(pid_namespace));
   COVE_TRY_NOTE("mask /proc", mask_proc());
-  return attach_workspace();
+  return {};
 }
 
 Result<void> RootMounts::mount_dev() {
@@ -378,21 +374,9 @@ Result<void> RootMounts::mask_proc() {
 Result<void> RootMounts::map_workspace() {
   if (plan_.ids.rootless) return {};
   struct stat info = COVE_TRY(sys::stat(sys::fd_path(workspace_.get())));
-  sys::Child holder = COVE_TRY(sys::clone3(CLONE_NEWUSER));
-  if (holder.pid == 0) {
-    ::pause();
-    ::_exit(0);
-  }
   uint32_t shown = plan_.ids.builder_id(plan_.workspace_owner);
-  Result<void> mapped = [&]() -> Result<void> {
-    COVE_TRY(
-        sys::write_id_maps(holder.pid, {{info.st_uid, shown, 1}}, {{info.st_gid, shown, 1}}, sys::Setgroups::Keep));
-    UniqueFd map = COVE_TRY(sys::open(concat("/proc/", holder.pid, "/ns/user"), O_RDONLY));
-    return sys::mount_setattr(workspace_.get(), 0, Subtree::One, map.get());
-  }();
-  static_cast<void>(sys::kill_by_pidfd(holder.pidfd.get(), SIGKILL));
-  COVE_TRY(sys::wait_for(holder.pid));
-  return mapped;
+  UniqueFd map = COVE_TRY(make_id_mapping({{info.st_uid, shown, 1}}, {{info.st_gid, shown, 1}}));
+  return sys::mount_setattr(workspace_.get(), 0, Subtree::One, map.get());
 }
 
 Result<void> RootMounts::attach_workspace() {

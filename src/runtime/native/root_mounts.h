@@ -14,15 +14,24 @@ namespace cove::native {
 //   RootMounts mounts(plan);
 //   mounts.open_sources()          copies of everything that comes from the host, before anything is covered
 //   mounts.stage(user_namespace)   the writable layer and the mapped copies, at a private place
-//   mounts.assemble(pid_namespace)    /, /usr, /opt, /dev, /proc, the workspace, masks
+//   mounts.assemble()              /, /usr, /opt, /dev, the workspace, at kStagedRoot
+//   mounts.show_processes(pid_namespace)   /proc, and what covers parts of it
 //   mounts.enter()                 pivot_root; nothing of the host is left
+//
+// An OCI runtime does the last two itself.
+
+// Where it is staged; only the builder's own mount namespace sees it.
+inline constexpr const char* kStage = "/tmp";
+inline constexpr const char* kStagedRoot = "/tmp/root";
+
 class RootMounts {
  public:
   explicit RootMounts(const SpawnPlan& plan) : plan_(plan) {}
 
   Result<void> open_sources();
   Result<void> stage(int user_namespace);
-  Result<void> assemble(int pid_namespace);
+  Result<void> assemble();
+  Result<void> show_processes(int pid_namespace);
   Result<void> enter();
 
  private:

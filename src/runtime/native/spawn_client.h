@@ -69,7 +69,9 @@ class SpawnClient {
   std::thread reader_;
 };
 
-// The native runtime by way of cove-spawn: what it makes can be used in a process with threads and without privilege.
+// The native runtime and the OCI runtimes by way of cove-spawn: what it makes can be used in a process with threads and
+// without privilege.
+std::vector<std::string> spawned_runtime_names();
 std::unique_ptr<Runtime> make_spawned_runtime(std::shared_ptr<SpawnClient> spawn);
 // Commands on the host itself, likewise.
 Result<std::unique_ptr<HostProcess>> spawned_record(std::shared_ptr<SpawnClient> spawn, const Workspace& workspace);

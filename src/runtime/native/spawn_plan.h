@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "image/host_image.h"
@@ -13,6 +14,19 @@ namespace cove::native {
 
 // What a sandbox without a name of its own is called inside; the image's /etc/hosts knows it.
 inline constexpr const char* kDefaultHostname = "sandbox";
+
+// The OCI runtime that is to make the walls.
+struct OciPlan {
+  std::string runtime;  // its name in runtime_kind.h
+  std::string program;  // absolute
+  std::string group;    // of process 1, made by the runtime; empty: where this process is
+  // It brings a kernel of its own (gVisor): process 1 is made as ever and stays on the host's kernel; the runtime starts
+  // another one in its own, which starts the programs.
+  bool own_kernel = false;
+  std::vector<UniqueFd> join_fds;  // there: of the group that the runtime is to be in
+  uint64_t processes = 0;          // there: limits that the process 1 in it holds; 0: none
+  uint64_t memory = 0;
+};
 
 // All that the builder of a sandbox's walls needs to know; plain values, decided before anything is made.
 struct SpawnPlan {
@@ -32,6 +46,7 @@ struct SpawnPlan {
   bool nesting = false;
   bool ends_with_exec = false;
   Lifetime lifetime = Lifetime::OneRun;
+  std::optional<OciPlan> oci;
   int listener = -1;  // Lifetime::Long: the socket at which process 1 takes later servers
 };
 

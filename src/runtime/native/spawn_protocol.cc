@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "image/reference.h"
+#include "model/runtime_kind.h"
 
 namespace cove::native::spawn {
 namespace {
@@ -62,7 +63,7 @@ Limits decode_limits(Reader& in) {
 }
 
 void encode(Writer& out, const SandboxSpec& spec) {
-  out.text(spec.id).text(spec.name).text(spec.image).text(spec.user);
+  out.text(spec.id).text(spec.name).text(spec.image).text(spec.user).text(spec.runtime);
   encode(out, spec.limits);
   out.number(spec.strictness == Strictness::Strict ? 1 : 0);
   out.text(spec.workspace.path).number(static_cast<uint64_t>(spec.workspace.access));
@@ -76,6 +77,7 @@ Result<SandboxSpec> decode_spec(Reader& in) {
   spec.name = in.text();
   spec.image = in.text();
   spec.user = in.text();
+  spec.runtime = in.text();
   spec.limits = decode_limits(in);
   spec.strictness = in.number() != 0 ? Strictness::Strict : Strictness::FallBack;
   spec.workspace.path = in.text();
@@ -89,6 +91,7 @@ Result<SandboxSpec> decode_spec(Reader& in) {
   spec.workspace.access = static_cast<Access>(access);
   if (!is_sandbox_id(spec.id)) return nonsense("the id of the sandbox");
   if (!is_hostname(spec.name)) return nonsense("the name of the sandbox");
+  if (!spec.runtime.empty() && !find_runtime_kind(spec.runtime)) return nonsense("the runtime");
   if (!is_plain(spec.image) || !is_plain(spec.user) || !is_plain(spec.workspace.path)) return nonsense("a text in it");
   bool shown = spec.workspace.access != Access::None;
   if (shown && !spec.workspace.path.starts_with('/')) return nonsense("the path of the workspace");
@@ -207,6 +210,26 @@ void encode(Writer& out, const unpack::Report& report) {
   unpack::Report plain = report;
   plain.opaque_folders.clear();
   out.text(plain.encode());
+}
+
+void encode(Writer& out, const ImageConfig& config) {
+  out.number(config.env.size());
+  for (const auto& [name, value] : config.env) out.text(name).text(value);
+  out.texts(config.entrypoint).texts(config.cmd).text(config.cwd).text(config.user);
+}
+
+ImageConfig decode_image_config(Reader& in) {
+  ImageConfig config;
+  uint64_t count = in.number();
+  for (uint64_t i = 0; i < count && in.ok(); ++i) {
+    std::string name = in.text();
+    config.env.emplace_back(std::move(name), in.text());
+  }
+  config.entrypoint = in.texts();
+  config.cmd = in.texts();
+  config.cwd = in.text();
+  config.user = in.text();
+  return config;
 }
 
 }  // namespace cove::native::spawn

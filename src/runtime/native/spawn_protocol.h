@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "image/manifest.h"
 #include "init/protocol.h"
 #include "model/sandbox.h"
 #include "runtime/host_runner.h"
@@ -26,7 +27,7 @@ enum class Type : uint32_t {
   // coved → cove-spawn; each begins with a token that the answer repeats
   Create = 1,        // spec; fd: the caller's own connection, where a folder of his is to be shown
   Adopt = 2,         // spec
-  RemoveFiles = 3,   // id
+  RemoveFiles = 3,   // id, runtime
   Sweep = 4,         // last (0: more follow), ids
   Spare = 5,         // id → ExecGroup
   AdoptGroup = 6,    // id, name → ExecGroup without join descriptors
@@ -50,6 +51,8 @@ enum class Type : uint32_t {
   SweepImages = 23,    // last (0: more follow), digests, keys: all others go
   RecordBase = 24,     // id, path of a workspace; fds: output, errors, and the caller's own connection, where there is one
                      // → how it ended
+  EngineImage = 25,    // runtime, name of an image of its engine → how its programs are run
+  ExamineEngine = 26,  // runtime → title, whether it can be used, version, socket, problem, remedy
 
   // cove-spawn → coved
   Done = 32,    // token, what the operation returns; fds
@@ -90,6 +93,10 @@ void encode(Writer& out, const UnpackRequest& request);
 Result<UnpackRequest> decode_unpack(Reader& in);
 // Without the folders that hide what is below them: coved has no use for these.
 void encode(Writer& out, const unpack::Report& report);
+
+// Of an image's configuration, what decides how its programs are run.
+void encode(Writer& out, const ImageConfig& config);
+ImageConfig decode_image_config(Reader& in);
 
 // An id of a sandbox: 20 characters of [a-z0-9]. It becomes part of paths and group names.
 bool is_sandbox_id(std::string_view id);

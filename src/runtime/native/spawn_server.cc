@@ -17,10 +17,13 @@
 
 #include "base/text.h"
 #include "image/reference.h"
+#include "model/runtime_kind.h"
+#include "runtime/docker/docker_runtime.h"
 #include "runtime/native/error_report.h"
 #include "sys/cgroup_mounts.h"
 #include "sys/file.h"
 #include "sys/mount.h"
+#include "sys/own_folder.h"
 
 namespace cove::native {
 namespace {
@@ -96,6 +99,7 @@ void raise_descriptor_limit() {
 SpawnServer::SpawnServer(UniqueFd channel, Walls walls, std::vector<std::string> workspace_roots, HostRuns::Rules host)
     : channel_(std::move(channel)),
       walls_(std::move(walls)),
+      engine_walls_(walls_.places(), sys::find_folder(sys::kStateFolder).value_or(walls_.places().cache)),
       workspace_roots_(std::move(workspace_roots)),
       host_runs_(std::move(host)) {}
 
@@ -218,6 +222,10 @@ Result<void> SpawnServer::answer(Type type, uint64_t token, Reader& in, std::vec
       return examine_layer(token, in);
     case Type::SweepImages:
       return sweep_images(token, in);
+    case Type::EngineImage:
+      return engine_image(token, in);
+    case Type::ExamineEngine:
+      return examine_engine(token, in);
     default:
       return fail(Code::Invalid, "cove-spawn does not know this request");
   }
@@ -262,6 +270,10 @@ Result<void> SpawnServer::create(uint64_t token, Reader& in, std::vector<UniqueF
   SandboxSpec spec = COVE_TRY(spawn::decode_spec(in));
   if (hands_.contains(spec.id)) return fail(Code::Exists, concat("sandbox ", spec.id, " exists already"));
   UniqueFd folder = COVE_TRY_NOTE("show the workspace", open_workspace(spec.workspace, fds.empty() ? -1 : fds[0].get()));
+  if (is_engine_runtime(spec.runtime)) {
+    spec.workspace.mount = folder.get();
+    return create_in_engine(token, std::move(spec));
+  }
   UniqueFd mount;
   // The folder itself, whatever its path leads to by now. Only root can make a mount of it here.
   if (folder && ::geteuid() == 0) mount = COVE_TRY(sys::open_tree_clone(folder.get(), "", sys::Subtree::One));
@@ -269,10 +281,24 @@ Result<void> SpawnServer::create(uint64_t token, Reader& in, std::vector<UniqueF
   return raised(token, COVE_TRY(walls_.raise(spec)));
 }
 
+// The engine takes its time: a child waits for it. The two ends of what the sandbox will be held by stay here.
+Result<void> SpawnServer::create_in_engine(uint64_t token, SandboxSpec spec) {
+  auto rising = std::make_shared<docker::Rising>(COVE_TRY(engine_walls_.prepare(spec)));
+  auto build = [&]() -> Result<Writer> {
+    Writer rest;
+    docker::encode(rest, COVE_TRY(engine_walls_.build(*rising)));
+    return rest;
+  };
+  return do_aside(token, build, [this, token, rising](Reader& in) -> Result<void> {
+    return raised(token, COVE_TRY(engine_walls_.finish(std::move(*rising), docker::decode_standing(in))));
+  });
+}
+
 Result<void> SpawnServer::adopt(uint64_t token, Reader& in) {
   SandboxSpec spec = COVE_TRY(spawn::decode_spec(in));
   hands_.erase(spec.id);
-  return raised(token, COVE_TRY(walls_.adopt(spec)));
+  const bool in_engine = is_engine_runtime(spec.runtime);
+  return raised(token, COVE_TRY(in_engine ? engine_walls_.adopt(spec) : walls_.adopt(spec)));
 }
 
 Result<void> SpawnServer::raised(uint64_t token, Raised raised) {
@@ -287,7 +313,13 @@ Result<void> SpawnServer::raised(uint64_t token, Raised raised) {
 
 Result<void> SpawnServer::remove_files(uint64_t token, Reader& in) {
   std::string id = in.text();
+  std::string runtime = in.text();
   if (!in.done() || !spawn::is_sandbox_id(id)) return fail(Code::Invalid, "the id of the sandbox makes no sense");
+  if (is_engine_runtime(runtime))
+    return do_aside(token, [&]() -> Result<Writer> {
+      COVE_TRY(engine_walls_.remove_files(id));
+      return Writer();
+    });
   COVE_TRY(walls_.remove_files(id));
   return done(token);
 }
@@ -299,8 +331,14 @@ Result<void> SpawnServer::sweep(uint64_t token, Reader& in) {
     known_.clear();
     return fail(Code::Invalid, "the list of known sandboxes makes no sense");
   }
-  if (last) COVE_TRY(walls_.sweep(std::exchange(known_, {})));
-  return done(token);
+  if (!last) return done(token);
+  std::vector<std::string> known = std::exchange(known_, {});
+  COVE_TRY(walls_.sweep(known));
+  if (!engine_walls_.used()) return done(token);
+  return do_aside(token, [&]() -> Result<Writer> {
+    COVE_TRY(engine_walls_.sweep(known));
+    return Writer();
+  });
 }
 
 Result<void> SpawnServer::spare(uint64_t token, Reader& in) {
@@ -334,8 +372,12 @@ Result<void> SpawnServer::set_limits(uint64_t token, Reader& in) {
   LocalHand* hand = COVE_TRY(hand_of(in));
   Limits limits = spawn::decode_limits(in);
   if (!in.done()) return fail(Code::Invalid, "the limits are malformed");
-  COVE_TRY(hand->set_limits(limits));
-  return done(token);
+  auto work = [&]() -> Result<Writer> {
+    COVE_TRY(hand->set_limits(limits));
+    return Writer();
+  };
+  if (hand->waits_for_others()) return do_aside(token, work);
+  return done(token, COVE_TRY(work()));
 }
 
 Result<void> SpawnServer::usage(uint64_t token, Reader& in) {
@@ -432,10 +474,11 @@ void SpawnServer::look_at_endings(const std::vector<pollfd>& polled, size_t firs
   }
 }
 
-// --- images ------------------------------------------------------------------------------------------------------------
+// --- what takes long ---------------------------------------------------------------------------------------------------
 
-Result<void> SpawnServer::do_aside(uint64_t token, const std::function<Result<Writer>()>& work) {
-  if (asides_.size() >= kMostAsides) return fail(Code::Exhausted, "too much is being done with images at the same time");
+Result<void> SpawnServer::do_aside(uint64_t token, const std::function<Result<Writer>()>& work,
+                                   std::function<Result<void>(Reader&)> finish) {
+  if (asides_.size() >= kMostAsides) return fail(Code::Exhausted, "too much is going on at the same time");
   sys::Pipe answer = COVE_TRY(sys::pipe());
   sys::Child child = COVE_TRY(sys::clone3(0));
   if (child.pid == 0) {
@@ -448,7 +491,7 @@ Result<void> SpawnServer::do_aside(uint64_t token, const std::function<Result<Wr
     ::_exit(0);
   }
   COVE_TRY(sys::set_nonblocking(answer.read.get()));
-  asides_.push_back({token, std::move(child), std::move(answer.read)});
+  asides_.push_back({token, std::move(child), std::move(answer.read), std::move(finish)});
   return {};
 }
 
@@ -465,16 +508,48 @@ void SpawnServer::look_at_asides(const std::vector<pollfd>& polled, size_t first
   for (size_t i = polled.size(); i > first; --i) {
     Aside& aside = asides_[i - 1 - first];
     if (polled[i - 1].revents == 0 || !take_answer(aside)) continue;
-    std::string_view text = aside.text;
-    if (text.starts_with('+') && text.size() <= kLongestAnswer)
-      send(spawn::message(Type::Done, aside.token), {}, text.substr(1));
-    else if (text.starts_with('-') && text.size() <= kLongestAnswer)
-      send(spawn::message(Type::Failed, aside.token).text(text.substr(1)));
-    else
-      send(spawn::message(Type::Failed, aside.token)
-               .text(encode_error(Error(Code::Unavailable, "the work on an image died on the way"))));
+    take_whole_answer(aside);
     asides_.erase(asides_.begin() + static_cast<std::ptrdiff_t>(i - 1 - first));
   }
+}
+
+void SpawnServer::take_whole_answer(const Aside& aside) {
+  std::string_view text = aside.text;
+  const bool whole = text.size() <= kLongestAnswer;
+  if (whole && text.starts_with('+')) {
+    Reader in(text.substr(1));
+    if (!aside.finish) return send(spawn::message(Type::Done, aside.token), {}, in.rest());
+    Result<void> finished = aside.finish(in);
+    if (!finished) send(spawn::message(Type::Failed, aside.token).text(encode_error(finished.error())));
+  } else {
+    Error error = whole && text.starts_with('-') ? decode_error(text.substr(1))
+                                                 : Error(Code::Unavailable, "whoever was to do it died on the way");
+    send(spawn::message(Type::Failed, aside.token).text(encode_error(error)));
+  }
+}
+
+// --- images ------------------------------------------------------------------------------------------------------------
+
+Result<void> SpawnServer::examine_engine(uint64_t token, Reader& in) {
+  std::string runtime = in.text();
+  if (!in.done() || !is_engine_runtime(runtime)) return fail(Code::Invalid, "the runtime is no engine's");
+  return do_aside(token, [&]() -> Result<Writer> {
+    RuntimeFact fact = docker::examine(runtime);
+    Writer rest;
+    rest.text(fact.title).number(fact.available ? 1 : 0).text(fact.version).text(fact.program).text(fact.problem).text(fact.remedy);
+    return rest;
+  });
+}
+
+Result<void> SpawnServer::engine_image(uint64_t token, Reader& in) {
+  std::string runtime = in.text();
+  std::string name = in.text();
+  if (!in.done() || !is_engine_runtime(runtime)) return fail(Code::Invalid, "the runtime has no images of its own");
+  return do_aside(token, [&]() -> Result<Writer> {
+    Writer rest;
+    spawn::encode(rest, COVE_TRY(engine_walls_.image(runtime, name)));
+    return rest;
+  });
 }
 
 Result<void> SpawnServer::find_layers(uint64_t token, Reader& in) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/docker/engine_walls.h"
 #include "runtime/native/host_runs.h"
 #include "runtime/native/spawn_protocol.h"
 #include "runtime/native/walls.h"
@@ -49,6 +50,7 @@ class SpawnServer {
     uint64_t token;
     sys::Child child;
     UniqueFd answer;
+    std::function<Result<void>(wire::Reader&)> finish = {};  // with what it answered, in place of passing that on
     std::string text = {};
   };
 
@@ -56,7 +58,10 @@ class SpawnServer {
   void take_messages();
   Result<void> answer(spawn::Type type, uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
   Result<void> create(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
+  Result<void> create_in_engine(uint64_t token, SandboxSpec spec);
   Result<void> adopt(uint64_t token, wire::Reader& in);
+  Result<void> engine_image(uint64_t token, wire::Reader& in);
+  Result<void> examine_engine(uint64_t token, wire::Reader& in);
   Result<void> remove_files(uint64_t token, wire::Reader& in);
   Result<void> sweep(uint64_t token, wire::Reader& in);
   Result<void> spare(uint64_t token, wire::Reader& in);
@@ -70,7 +75,9 @@ class SpawnServer {
   Result<void> examine_layer(uint64_t token, wire::Reader& in);
   Result<void> assemble_image(uint64_t token, wire::Reader& in);
   Result<void> sweep_images(uint64_t token, wire::Reader& in);
-  Result<void> do_aside(uint64_t token, const std::function<Result<wire::Writer>()>& work);
+  Result<void> do_aside(uint64_t token, const std::function<Result<wire::Writer>()>& work,
+                        std::function<Result<void>(wire::Reader&)> finish = {});
+  void take_whole_answer(const Aside& aside);
   void look_at_asides(const std::vector<pollfd>& polled, size_t first);
   bool take_answer(Aside& aside);
   Result<LocalHand*> hand_of(wire::Reader& in);
@@ -90,6 +97,7 @@ class SpawnServer {
 
   UniqueFd channel_;
   Walls walls_;
+  docker::EngineWalls engine_walls_;
   std::vector<std::string> workspace_roots_;
   HostRuns host_runs_;
   std::map<std::string, std::unique_ptr<LocalHand>> hands_;

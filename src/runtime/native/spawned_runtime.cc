@@ -1,4 +1,6 @@
 #include "base/text.h"
+#include "model/runtime_kind.h"
+#include "runtime/native/capabilities.h"
 #include "runtime/native/native_sandbox.h"
 #include "runtime/native/remote_hand.h"
 #include "runtime/native/spawn_client.h"
@@ -14,16 +16,9 @@ class SpawnedRuntime : public Runtime {
  public:
   explicit SpawnedRuntime(std::shared_ptr<SpawnClient> spawn) : spawn_(std::move(spawn)) {}
 
-  Capabilities capabilities() const override {
-    return {.name = "native",
-            .pause = true,
-            .update_limits = true,
-            .adopt = true,
-            .dial = true,
-            .nesting = true,
-            .pty = true,
-            .review_layer = true,
-            .waiting_scripts = true};
+  Capabilities capabilities() const override { return capabilities_of(kNativeRuntime); }
+  Capabilities capabilities_of(const std::string& runtime) const override {
+    return runtime_capabilities(runtime, ControlGroups::Usable);
   }
 
   bool lost() const override { return spawn_->closed(); }
@@ -31,7 +26,9 @@ class SpawnedRuntime : public Runtime {
   Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override {
     std::vector<int> fds;
     if (spec.workspace.caller >= 0) fds.push_back(spec.workspace.caller);
-    return COVE_TRY(raise(Type::Create, spec, fds, RemoteHand::Walls::Rising));
+    // Where an engine makes it, the answer comes when it stands.
+    const bool stands = is_engine_runtime(spec.runtime);
+    return COVE_TRY(raise(Type::Create, spec, fds, stands ? RemoteHand::Walls::Standing : RemoteHand::Walls::Rising));
   }
 
   Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) override {
@@ -45,8 +42,27 @@ class SpawnedRuntime : public Runtime {
   }
 
   Result<void> remove_files(const SandboxSpec& spec) override {
-    COVE_TRY(spawn_->ask(Type::RemoveFiles, Writer().text(spec.id)));
+    COVE_TRY(spawn_->ask(Type::RemoveFiles, Writer().text(spec.id).text(spec.runtime)));
     return {};
+  }
+
+  Result<RuntimeFact> examine(const std::string& runtime) override {
+    if (!is_engine_runtime(runtime)) return Runtime::examine(runtime);
+    SpawnClient::Answer answer = COVE_TRY(spawn_->ask(Type::ExamineEngine, Writer().text(runtime)));
+    Reader in(answer.body);
+    RuntimeFact fact{.name = runtime, .title = in.text()};
+    fact.available = in.number() != 0;
+    for (std::string* text : {&fact.version, &fact.program, &fact.problem, &fact.remedy}) *text = in.text();
+    if (!in.done()) return fail(Code::Internal, "cove-spawn sent nonsense");
+    return fact;
+  }
+
+  Result<ImageConfig> image(const std::string& runtime, const std::string& name) override {
+    SpawnClient::Answer answer = COVE_TRY(spawn_->ask(Type::EngineImage, Writer().text(runtime).text(name)));
+    Reader in(answer.body);
+    ImageConfig config = spawn::decode_image_config(in);
+    if (!in.done()) return fail(Code::Internal, "cove-spawn sent nonsense");
+    return config;
   }
 
   Result<void> sweep(const std::vector<std::string>& known) override {
@@ -86,6 +102,12 @@ class SpawnedRuntime : public Runtime {
 };
 
 }  // namespace
+
+std::vector<std::string> spawned_runtime_names() {
+  std::vector<std::string> names;
+  for (const RuntimeKind& kind : runtime_kinds()) names.push_back(kind.name);
+  return names;
+}
 
 std::unique_ptr<Runtime> make_spawned_runtime(std::shared_ptr<SpawnClient> spawn) {
   return std::make_unique<SpawnedRuntime>(std::move(spawn));

@@ -16,7 +16,12 @@
 #include "image/catalogue.h"
 #include "image/host_image.h"
 #include "image/reference.h"
+#include "model/runtime_kind.h"
+#include "runtime/native/capabilities.h"
 #include "runtime/native/user_scope.h"
+#include "runtime/native/who.h"
+#include "runtime/oci/groups.h"
+#include "runtime/oci/programs.h"
 #include "sys/file.h"
 #include "sys/own_folder.h"
 #include "sys/probe.h"
@@ -27,6 +32,7 @@ namespace {
 
 constexpr uint64_t kDefaultShm = 64 * kMiB;
 constexpr std::string_view kRunPrefix = "cove-run-";
+constexpr std::string_view kOciRunPrefix = "cove-ocirun-";
 
 bool is_left_over(const std::string& name) {
   std::vector<std::string> words = split(name, '-');
@@ -62,6 +68,14 @@ Result<void> set_limits(sys::Cgroup& group, const Limits& limits) {
   return group.set_io(disk, limits.io_read.value, limits.io_write.value);
 }
 
+// The kernel that a runtime brings along has threads and memory of its own; within it, its process 1 holds these two.
+Limits limits_with_kernel(Limits limits) {
+  constexpr uint64_t kKernelMemory = 256 * kMiB;
+  if (limits.memory.value > 0) limits.memory.value += kKernelMemory;
+  limits.processes.value = 0;
+  return limits;
+}
+
 // A name, where no server has looked it up: in the server's own list.
 Result<std::string> digest_of(const std::string& reference) {
   std::string digest = pinned_digest(reference);
@@ -69,6 +83,11 @@ Result<std::string> digest_of(const std::string& reference) {
   std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
   Catalogue catalogue = COVE_TRY(read_catalogue(concat(state, "/server/", kServerImages)));
   return digest_hex(COVE_TRY(cove::find_image(catalogue, reference, "")).image->digest);
+}
+
+bool is_oci(const SandboxSpec& spec) {
+  const RuntimeKind* kind = find_runtime_kind(spec.runtime);
+  return kind && kind->family == RuntimeFamily::Oci;
 }
 
 // Landlock stands behind the other fences; a kernel without it is told, or refused.
@@ -94,26 +113,12 @@ bool is_id(const std::string& text) {
   return text.size() == 20 && std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
 }
 
-// Process 1 itself says which process it is: nobody else at the other end of this socket can.
-Result<UniqueFd> ask_who(int control) {
-  constexpr int kPatience = 5000;
-  COVE_TRY(sys::send_message(control, wire::Writer(wire::Type::Who).data()));
-  while (true) {
-    pollfd polled = {control, POLLIN, 0};
-    if (::poll(&polled, 1, kPatience) <= 0) return fail(Code::Unavailable, "process 1 does not answer");
-    sys::Message answer = COVE_TRY(sys::receive_message(control, wire::kMaxMessage));
-    if (answer.data.empty()) return fail(Code::Unavailable, "process 1 is gone");
-    if (wire::Reader(answer.data).type() != wire::Type::Me) continue;
-    if (answer.fds.size() != 1) return fail(Code::Internal, "process 1 did not say which process it is");
-    return std::move(answer.fds[0]);
-  }
-}
-
 }  // namespace
 
 Walls::Walls(Places places, IdRanges ranges)
     : places_(std::move(places)),
       long_prefix_(concat("cove-", mark_of(places_.run_folder), "-")),
+      oci_prefix_(concat("cove-oci-", mark_of(places_.run_folder), "-")),
       shares_ids_(ranges == IdRanges::Shared || !can_map_layers(places_.cache) ||
                   !can_map_layers(sys::find_folder(sys::kStateFolder).value_or(places_.cache))),
       groups_(sys::CgroupTree::find()) {
@@ -121,17 +126,8 @@ Walls::Walls(Places places, IdRanges ranges)
   if (rootless && !has_all_limits() && enter_user_scope()) groups_ = sys::CgroupTree::find();
 }
 
-Capabilities Walls::capabilities() const {
-  bool groups = groups_.has_value();
-  return {.name = "native",
-          .pause = groups,
-          .update_limits = groups,
-          .adopt = true,
-          .dial = true,
-          .nesting = true,
-          .pty = true,
-          .review_layer = true,
-          .waiting_scripts = true};
+Capabilities Walls::capabilities(const std::string& runtime) const {
+  return runtime_capabilities(runtime, groups_ ? ControlGroups::Usable : ControlGroups::Missing);
 }
 
 bool Walls::has_all_limits() const {
@@ -145,6 +141,13 @@ bool Walls::has_all_limits() const {
 std::string Walls::group_name(const SandboxSpec& spec) const {
   if (spec.lifetime == Lifetime::OneRun) return concat(kRunPrefix, ::getpid(), "-", spec.id);
   return concat(long_prefix_, spec.id);
+}
+
+// Root's runtimes make one, in all of them; an ordinary user's leave process 1 where it is.
+std::string Walls::oci_group_name(const SandboxSpec& spec) const {
+  if (!is_oci(spec) || ::geteuid() != 0) return {};
+  if (spec.lifetime == Lifetime::OneRun) return concat(kOciRunPrefix, ::getpid(), "-", spec.id);
+  return concat(oci_prefix_, spec.id);
 }
 
 Result<Layers*> Walls::layers() {
@@ -213,11 +216,32 @@ Result<void> Walls::sweep_images(const std::set<std::string>& roots, const std::
   return COVE_TRY(shelf()).sweep(roots, layers, ids);
 }
 
-Means Walls::means(LayerKind layer) const {
+Result<std::optional<OciPlan>> Walls::plan_oci(const SandboxSpec& spec) const {
+  if (!is_oci(spec)) return std::nullopt;
+  const RuntimeKind& kind = *find_runtime_kind(spec.runtime);
+  if (spec.nesting)
+    return fail(Error(Code::Unsupported, concat("namespaces cannot be made inside with the runtime ", spec.runtime))
+                    .hint("--nesting works with the runtime native"));
+  OciPlan plan{spec.runtime, COVE_TRY(oci::find_program(kind)), oci_group_name(spec)};
+  plan.own_kernel = has_own_kernel(spec.runtime);
+  if (spec.runtime == "crun" && ::geteuid() != 0)
+    return fail(Error(Code::Unsupported, "the runtime crun can be used by root only: it wants to make devices itself")
+                    .hint("use runc or native, or run the server as root"));
+  if (!plan.own_kernel) return plan;
+  if (::geteuid() != 0 || !has_all_limits())
+    return fail(Error(Code::Unsupported, concat("the runtime ", spec.runtime, " needs root, and control groups for its limits"))
+                    .hint("run the server as root, or use another runtime"));
+  plan.processes = spec.limits.processes.value;
+  plan.memory = spec.limits.memory.value;
+  return plan;
+}
+
+Means Walls::means(const SandboxSpec& spec, LayerKind layer) const {
   Means means;
   means.layer = layer;
   means.quota = layer == LayerKind::Pool;
-  means.nested_ids = ::geteuid() != 0;
+  // An OCI runtime makes the inner namespace itself, with the limits that it has itself.
+  means.nested_ids = ::geteuid() != 0 && !is_oci(spec);
   if (!groups_) {
     means.why_not = groups_.error().message();
     means.hint = groups_.error().hint();
@@ -253,6 +277,10 @@ Result<SpawnPlan> Walls::plan(const SandboxSpec& spec, const Holding& holding) c
   plan.nesting = spec.nesting;
   plan.ends_with_exec = spec.ends_with_exec;
   plan.lifetime = spec.lifetime;
+  plan.oci = COVE_TRY(plan_oci(spec));
+  if (plan.oci && plan.ids.single_id)
+    return fail(Error(Code::Unsupported, concat("the runtime ", spec.runtime, " needs more user ids than this user has"))
+                    .hint("install uidmap and give this user subordinate ids (`cove doctor` tells how), or use native"));
   return plan;
 }
 
@@ -265,7 +293,7 @@ Result<std::unique_ptr<sys::Cgroup>> Walls::make_group(const SandboxSpec& spec) 
   if (throttled || (*groups_)->version() == 2) wanted.push_back(Controller::Io);
   if (!spec.single_exec) wanted.push_back(Controller::Freezer);
   std::unique_ptr<sys::Cgroup> group = COVE_TRY((*groups_)->create(group_name(spec), wanted));
-  Result<void> limited = set_limits(*group, spec.limits);
+  Result<void> limited = set_limits(*group, has_own_kernel(spec.runtime) ? limits_with_kernel(spec.limits) : spec.limits);
   if (!limited) {
     static_cast<void>(group->remove());
     return std::unexpected(limited.error());
@@ -273,7 +301,22 @@ Result<std::unique_ptr<sys::Cgroup>> Walls::make_group(const SandboxSpec& spec) 
   return group;
 }
 
+// With a group in it for the kernel that the runtime brings along.
+Result<std::unique_ptr<sys::Cgroup>> Walls::make_kernel_group(const SandboxSpec& spec, OciPlan& plan) {
+  std::unique_ptr<sys::Cgroup> group = COVE_TRY(make_group(spec));
+  Result<std::unique_ptr<sys::Cgroup>> inner = group->create_child("kernel");
+  Result<std::vector<UniqueFd>> fds = inner ? (*inner)->open_join_fds() : std::unexpected(inner.error());
+  if (!fds) {
+    static_cast<void>(group->remove());
+    return std::unexpected(fds.error());
+  }
+  plan.join_fds = std::move(*fds);
+  return group;
+}
+
 void Walls::sweep_left_overs() {
+  for (const std::string& name : oci::list_groups(std::string(kOciRunPrefix)))
+    if (is_left_over(name)) oci::remove_group(name);
   if (!groups_) return;
   Result<std::vector<std::string>> names = (*groups_)->list(std::string(kRunPrefix));
   if (!names) return;
@@ -288,7 +331,7 @@ Result<Raised> Walls::raise(const SandboxSpec& wanted) {
   SandboxSpec spec = wanted;
   LayerChoice choice = COVE_TRY(choose_layer_for(spec));
   spec.limits.disk.value = choice.bytes;
-  Holding holding = COVE_TRY(plan_enforcement(spec.limits, means(choice.kind), spec.strictness));
+  Holding holding = COVE_TRY(plan_enforcement(spec.limits, means(spec, choice.kind), spec.strictness));
   COVE_TRY(check_second_fence(spec, holding.warnings));
   if (!choice.warning.empty()) holding.warnings.push_back(choice.warning);
   SpawnPlan plan = COVE_TRY(this->plan(spec, holding));
@@ -313,16 +356,20 @@ Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan
     listener = COVE_TRY(sys::listen_unix(parts.socket_path, 4));
     plan.listener = listener.get();
   }
-  auto clean_up = [this, &layer, name = group_name(spec)] {
+  auto clean_up = [this, &layer, name = group_name(spec), oci_name = oci_group_name(spec)] {
     static_cast<void>(layer->remove());
+    oci::remove_group(oci_name);
     if (!groups_) return;
     Result<std::unique_ptr<sys::Cgroup>> group = (*groups_)->adopt(name);
     if (group) static_cast<void>(sys::destroy(**group));
   };
+  const bool own_kernel = plan.oci && plan.oci->own_kernel;
+  Result<std::unique_ptr<sys::Cgroup>> group;
+  if (own_kernel) group = COVE_TRY_NOTE("make the control group", make_kernel_group(spec, *plan.oci));
   parts.builder = COVE_TRY(start_builder(plan, control, clean_up));
   crash_point("spawn.create.builder");
-  // The groups are made while the walls rise.
-  Result<std::unique_ptr<sys::Cgroup>> group = make_group(spec);
+  // The groups are made while the walls rise, unless somebody has to be in them from the beginning.
+  if (!own_kernel) group = make_group(spec);
   crash_point("spawn.create.group");
   if (!group) {
     kill_sandbox(*parts.builder);
@@ -332,9 +379,11 @@ Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan
   }
   parts.layer = std::move(layer);
   parts.group = std::move(*group);
+  parts.exec_groups = !own_kernel;
   parts.id_lock = std::move(plan.ids.lock);
   parts.image_hold = std::move(plan.image_hold);
   if (spec.lifetime == Lifetime::OneRun) parts.idle_work = [this] { sweep_left_overs(); };
+  if (is_oci(spec)) parts.after_end = [name = oci_group_name(spec)] { oci::remove_group(name); };
   parts.spec = spec;
   Raised raised{std::move(spec), std::move(holding), nullptr, std::move(control.first)};
   raised.hand = std::make_unique<LocalHand>(std::move(parts));
@@ -355,9 +404,10 @@ Result<Raised> Walls::adopt_standing(const SandboxSpec& spec) {
   LocalHand::Parts parts = COVE_TRY(find_parts(spec.id));
   if (!parts.layer) return fail(Code::NotFound, concat("the writable layer of sandbox ", spec.id, " is gone"));
   parts.process_1 = COVE_TRY_NOTE(concat("adopt sandbox ", spec.id), ask_who(raised.control.get()));
+  parts.exec_groups = !has_own_kernel(spec.runtime);
   if (raised.spec.limits.disk.value == 0) raised.spec.limits.disk.value = kDefaultDisk;
   LayerKind kind = parts.layer->mount().kind;
-  raised.holding = COVE_TRY(plan_enforcement(raised.spec.limits, means(kind), spec.strictness));
+  raised.holding = COVE_TRY(plan_enforcement(raised.spec.limits, means(spec, kind), spec.strictness));
   parts.spec = raised.spec;
   raised.hand = std::make_unique<LocalHand>(std::move(parts));
   return raised;
@@ -378,6 +428,7 @@ Result<LocalHand::Parts> Walls::find_traces(const std::string& id) {
   parts.spec.id = id;
   parts.spec.lifetime = Lifetime::Long;
   parts.socket_path = socket_path(id);
+  parts.after_end = [name = concat(oci_prefix_, id)] { oci::remove_group(name); };
   if (!groups_) return parts;
   Result<std::unique_ptr<sys::Cgroup>> group = (*groups_)->adopt(concat(long_prefix_, id));
   if (!group && group.error().code() != Code::NotFound) return std::unexpected(group.error());
@@ -402,6 +453,7 @@ Result<void> Walls::sweep(const std::vector<std::string>& known) {
   for (std::string& id : COVE_TRY(COVE_TRY(layers())->list_long())) ids.insert(std::move(id));
   if (groups_)
     for (const std::string& name : COVE_TRY((*groups_)->list(long_prefix_))) ids.insert(name.substr(long_prefix_.size()));
+  for (const std::string& name : oci::list_groups(oci_prefix_)) ids.insert(name.substr(oci_prefix_.size()));
   for (const std::string& id : known) ids.erase(id);
   Result<void> swept;
   for (const std::string& id : ids) {

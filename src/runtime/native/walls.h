@@ -31,7 +31,7 @@ class Walls {
  public:
   Walls(Places places, IdRanges ranges);
 
-  Capabilities capabilities() const;
+  Capabilities capabilities(const std::string& runtime) const;
   Result<Raised> raise(const SandboxSpec& spec);
   Result<Raised> adopt(const SandboxSpec& spec);
   Result<void> remove_files(const std::string& id);
@@ -43,12 +43,14 @@ class Walls {
   Result<void> assemble_image(const std::string& digest, const std::vector<std::string>& keys) const;
   Result<void> sweep_images(const std::set<std::string>& roots, const std::set<std::string>& layers) const;
 
+  const Places& places() const { return places_; }
   // To be called a few times a second while long-lived sandboxes run.
   void tend();
 
  private:
   bool has_all_limits() const;
   std::string group_name(const SandboxSpec& spec) const;
+  std::string oci_group_name(const SandboxSpec& spec) const;
   Result<Layers*> layers();
   Result<LayerChoice> choose_layer_for(const SandboxSpec& spec);
   Result<std::unique_ptr<Layer>> make_layer_for(const SandboxSpec& spec, const LayerChoice& choice);
@@ -56,10 +58,12 @@ class Walls {
   Result<ImageShelf> shelf() const;
   Result<IdPlan> plan_image_ids() const;
   Result<IdPlan> plan_ids(const SandboxSpec& spec) const;
-  Means means(LayerKind layer) const;
+  Result<std::optional<OciPlan>> plan_oci(const SandboxSpec& spec) const;
+  Means means(const SandboxSpec& spec, LayerKind layer) const;
   Result<SpawnPlan> plan(const SandboxSpec& spec, const Holding& holding) const;
   Result<Raised> raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan, std::unique_ptr<Layer>& layer);
   Result<std::unique_ptr<sys::Cgroup>> make_group(const SandboxSpec& spec);
+  Result<std::unique_ptr<sys::Cgroup>> make_kernel_group(const SandboxSpec& spec, OciPlan& plan);
   Result<LocalHand::Parts> find_parts(const std::string& id);
   Result<LocalHand::Parts> find_traces(const std::string& id);
   Result<Raised> adopt_standing(const SandboxSpec& spec);
@@ -69,6 +73,7 @@ class Walls {
 
   Places places_;
   std::string long_prefix_;  // of the groups of long-lived sandboxes
+  std::string oci_prefix_;   // of those that OCI runtimes make for their process 1
   bool shares_ids_;
   Result<std::unique_ptr<sys::CgroupTree>> groups_;
   std::optional<Layers> layers_;

@@ -36,6 +36,7 @@ test('a command can be given in all its forms', async (t) => {
   await prints({ code: 'print(6*7)', language: 'python' }, '42\n');
   await prints({ code: 'console.log(6*7)', language: 'javascript' }, '42\n');
   await prints({ code: 'echo ${BASH_VERSION:+bash}', language: 'bash' }, 'bash\n');
+  await prints({ code: 'echo $1', language: 'sh', args: ['given'] }, 'given\n');
   await prints({ argv: ['cat'], stdin: 'text' }, 'text');
   await prints({ argv: ['cat'], stdin: { base64: base64('bytes') } }, 'bytes');
   await prints({ argv: ['cat'] }, '');

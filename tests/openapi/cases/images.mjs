@@ -41,6 +41,8 @@ test('an image is fetched, looked at, named, checked, used and removed', async (
   await api.call('tagImage', { path: { image: name }, json: { name: second }, expect: 200 });
   assert.equal((await api.call('getImage', { path: { image: second }, expect: 200 })).json.digest, image.digest);
   assert.equal((await api.call('verifyImage', { path: { image: name }, expect: 200 })).json.ok, true);
+  await api.refused('tagImage', 409, 'conflict', { path: { image: 'host' }, json: { name: second } });
+  await api.refused('verifyImage', 409, 'conflict', { path: { image: 'host' } });
   const sandbox = await make_sandbox(t, { image: name });
   assert.deepEqual([sandbox.image, sandbox.user, sandbox.image_defaults.cmd], [`${name}@${image.digest}`, 'root', ['/bin/none']]);
   await api.call('deleteImage', { path: { image: name }, expect: 200 });

@@ -12,7 +12,9 @@ test('it is alive and ready', async () => {
 
 test('it tells of its machine, settings, images and languages', async () => {
   const { json: machine } = await api.call('getMachine', { expect: 200 });
-  assert.ok(machine.runtimes.includes('native'));
+  const native = machine.runtimes.find((runtime) => runtime.name === 'native');
+  assert.ok(native.available && native.default && native.capabilities.pause);
+  for (const runtime of machine.runtimes) assert.ok(runtime.available || (runtime.problem && runtime.remedy), runtime.name);
   assert.ok(machine.capacity.memory > 0 && machine.capacity.cpus > 0);
   const { json: config } = await api.call('getConfig', { expect: 200 });
   const names = config.settings.map((setting) => setting.name);
@@ -20,7 +22,10 @@ test('it tells of its machine, settings, images and languages', async () => {
   const { json: images } = await api.call('listImages', { expect: 200 });
   assert.ok(images.images.some((image) => image.name === 'host'));
   const { json: languages } = await api.call('listLanguages', { expect: 200 });
-  assert.deepEqual(languages.languages.map((language) => language.name).sort(), ['bash', 'javascript', 'python']);
+  const spoken = languages.languages.map((language) => language.name);
+  for (const name of ['bash', 'c', 'go', 'javascript', 'python', 'typescript']) assert.ok(spoken.includes(name), name);
+  const bash = languages.languages.find((language) => language.name === 'bash').versions[0];
+  assert.deepEqual([bash.state, bash.image, bash.command], ['ready', 'host', ['bash', '{file}']]);
 });
 
 test('it has figures for Prometheus', async () => {

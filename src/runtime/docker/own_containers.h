@@ -1,0 +1,45 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/sandbox.h"
+#include "runtime/docker/engine.h"
+
+// The containers of one Cove, in whatever engines it has used: found by their labels.
+namespace cove::docker {
+
+class OwnContainers {
+ public:
+  explicit OwnContainers(std::string state) : state_(std::move(state)) {}
+
+  // Notes that containers are being made in the engine at that socket.
+  Result<void> note_engine(const std::string& socket) const;
+
+  // Whether any was noted.
+  bool has_engines() const { return !engines().empty(); }
+
+  struct Found {
+    Engine engine;
+    std::string id;
+    bool sized = false;
+  };
+  // The container of a sandbox; NotFound where no engine has one.
+  Result<Found> find(const std::string& sandbox_id) const;
+  // Changes the engine's own limits of it.
+  Result<void> set_limits(const std::string& sandbox_id, const Json& order) const;
+  // It does not run any more; its files stay. One that is gone is fine.
+  Result<void> stop(const std::string& sandbox_id) const;
+  Result<void> remove(const std::string& sandbox_id) const;
+  // All that are not among `known`.
+  Result<void> remove_others(const std::vector<std::string>& known) const;
+
+ private:
+  std::vector<std::string> engines() const;
+  std::string label() const;
+
+  std::string state_;
+};
+
+}  // namespace cove::docker

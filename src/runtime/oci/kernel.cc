@@ -1,0 +1,72 @@
+// gVisor: the programs run in a kernel of their own, to which descriptors of the host's can be given, and from which none
+// come back. So there are two of process 1: one on the host's kernel, which keeps the streams, serves files and takes
+// servers, and one inside, which starts the programs.
+#include <fcntl.h>
+#include <linux/mount.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <vector>
+
+#include "base/text.h"
+#include "runtime/native/root_mounts.h"
+#include "runtime/oci/builder.h"
+#include "runtime/oci/bundle.h"
+#include "runtime/oci/invocation.h"
+#include "sys/file.h"
+#include "sys/mount.h"
+
+namespace cove::oci {
+namespace {
+
+Words command_line(const native::SpawnPlan& plan) {
+  const std::string folder = kBundle;
+  return {plan.oci->program, "--root", folder + "/state", "--platform", "ptrace", "--network", "none", "--ignore-cgroups",
+          "--file-access", "shared", "run", "--detach", "--bundle", folder, plan.id};
+}
+
+// The kernel has devices of its own; in its place the folder holds what its process 1 is executed from.
+void make_room_in_dev() {
+  const std::string dev = concat(std::string_view(native::kStagedRoot), "/dev");
+  bool made = ::mount("tmpfs", dev.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=16k,mode=755") == 0 &&
+              ::mkdir(concat(std::string_view(native::kStagedRoot), kInitFolder).c_str(), 0755) == 0;
+  if (!made) ::_exit(126);
+}
+
+constexpr const char* kPrograms[] = {"cove-init", "cove-stat.so"};
+
+Result<void> show_programs(const std::vector<UniqueFd>& programs) {
+  COVE_TRY(sys::mkdir(kInitSource, 0755));
+  for (size_t i = 0; i < programs.size(); ++i) {
+    const std::string place = concat(std::string_view(kInitSource), "/", std::string_view(kPrograms[i]));
+    COVE_TRY(sys::write_file(place, ""));
+    COVE_TRY(sys::attach_mount(programs[i].get(), AT_FDCWD, place));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<UniqueFd>> open_programs(const std::string& init) {
+  const std::string folder = init.substr(0, init.rfind('/') + 1);
+  std::vector<UniqueFd> programs;
+  for (const char* name : kPrograms) {
+    UniqueFd tree = COVE_TRY(sys::open_tree_clone(AT_FDCWD, folder + name, sys::Subtree::One));
+    COVE_TRY(sys::mount_setattr(tree.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, sys::Subtree::One));
+    programs.push_back(std::move(tree));
+  }
+  return programs;
+}
+
+Result<void> start_kernel(const native::SpawnPlan& plan, const std::vector<UniqueFd>& programs, int channel) {
+  COVE_TRY_NOTE("write the bundle", write_bundle(kernel_config(plan)));
+  COVE_TRY_NOTE("show cove-init to the kernel", show_programs(programs));
+  Invocation call{plan.oci->runtime, command_line(plan)};
+  call.input = channel;
+  for (const UniqueFd& fd : plan.oci->join_fds) call.join_fds.push_back(fd.get());
+  call.prepare = make_room_in_dev;
+  return invoke(call);
+}
+
+}  // namespace cove::oci

@@ -1,0 +1,113 @@
+#include "runtime/oci/programs.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+
+#include "base/text.h"
+#include "sys/file.h"
+#include "sys/probe.h"
+
+namespace cove::oci {
+namespace {
+
+constexpr size_t kLongestVersion = 4096;
+constexpr int kPatience = 5000;  // milliseconds
+
+std::unexpected<Error> not_installed(const RuntimeKind& kind) {
+  return fail(Error(Code::Unavailable, concat("the runtime ", std::string_view(kind.name), " is not installed: there is no ",
+                                              std::string_view(kind.program), " on the path"))
+                  .hint(concat("install it (Debian, Ubuntu, Fedora: the package ", std::string_view(kind.name),
+                               "), or leave out --runtime")));
+}
+
+// Kata gave up the command line of OCI runtimes with its version 2.
+std::unexpected<Error> no_command_line(const RuntimeKind& kind) {
+  return fail(Error(Code::Unavailable, concat("the runtime ", std::string_view(kind.name),
+                                              " cannot be started by a command: since version 2 it is a part of containerd"))
+                  .hint("runsc is the stronger wall that Cove starts itself"));
+}
+
+// What `PROGRAM --version` prints; empty where it does not.
+std::string output_of(const std::string& program) {
+  Result<sys::Pipe> pipe = sys::pipe();
+  if (!pipe) return {};
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, pipe->write.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  std::string name = program, option = "--version";
+  char* argv[] = {name.data(), option.data(), nullptr};
+  pid_t pid = -1;
+  int spawned = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, argv, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  pipe->write.reset();
+  if (spawned != 0) return {};
+  std::string text;
+  pollfd polled = {pipe->read.get(), POLLIN, 0};
+  char piece[1024];
+  while (text.size() < kLongestVersion && ::poll(&polled, 1, kPatience) > 0) {
+    ssize_t count = ::read(pipe->read.get(), piece, sizeof piece);
+    if (count <= 0) break;
+    text.append(piece, static_cast<size_t>(count));
+  }
+  ::kill(pid, SIGKILL);
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return text;
+}
+
+// The first word with a digit and a dot in it: "runc version 1.1.5+ds1", "crun version 1.8.1", "runsc version 0.0~2022".
+std::string version_in(const std::string& text) {
+  for (const std::string& line : split(text, '\n'))
+    for (const std::string& word : split(line, ' '))
+      if (!word.empty() && word.find('.') != word.npos && word.find_first_of("0123456789") != word.npos) return word;
+  return {};
+}
+
+}  // namespace
+
+Result<std::string> find_program(const RuntimeKind& kind) {
+  if (std::string_view(kind.name) == "kata") return no_command_line(kind);
+  std::string path = sys::find_program(kind.program);
+  if (path.empty()) return not_installed(kind);
+  return path;
+}
+
+Result<std::string> settle_runtime(const std::string& name) {
+  if (name.empty()) return kNativeRuntime;
+  if (name == kAnyOciRuntime) {
+    for (const RuntimeKind& kind : runtime_kinds())
+      if (kind.family == RuntimeFamily::Oci && find_program(kind)) return kind.name;
+    return fail(Error(Code::Unavailable, "no OCI runtime is installed")
+                    .hint("install runc, crun or runsc, or leave out --runtime"));
+  }
+  COVE_TRY(check_runtime(name));
+  const RuntimeKind* kind = find_runtime_kind(name);
+  if (kind->family == RuntimeFamily::Oci) COVE_TRY(find_program(*kind));
+  return name;
+}
+
+RuntimeFact examine(const RuntimeKind& kind) {
+  RuntimeFact fact{.name = kind.name, .title = kind.title};
+  Result<std::string> program = find_program(kind);
+  if (!program) {
+    fact.problem = program.error().message();
+    fact.remedy = program.error().hint();
+    return fact;
+  }
+  fact.program = *program;
+  fact.version = version_in(output_of(*program));
+  fact.available = !fact.version.empty();
+  if (fact.available) return fact;
+  fact.problem = concat(*program, " --version says nothing");
+  fact.remedy = concat("install the package ", fact.name, " anew");
+  return fact;
+}
+
+}  // namespace cove::oci
