@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""Writes a root file system as an OCI layout: write_layout.py ROOT.tar CONFIG.json NAME BEGUN FOLDER
+"""Writes a root file system as an OCI layout: write_layout.py ROOT.tar CONFIG.json NAME FOLDER
 
-The same files make the same bytes: entries are sorted, and have no times of their own but those that packages gave them. What is
-younger than BEGUN (seconds) was made by the build and is given the age of the youngest file of a package, which is also the
-age of the image. Layers have no files in common, so that they can be unpacked at the same time. Prints the digest."""
+The same files make the same bytes: entries are sorted, and have no times of their own but those that packages gave them. The image is
+as old as its youngest package, and what is younger was made by the build, and is given that age. Layers have no files in
+common, so that they can be unpacked at the same time. Prints the digest."""
 
 import concurrent.futures
 import datetime
@@ -123,9 +123,14 @@ def canonical(value):
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def write_image(layout, source, config, name, begun):
+def age_of(root):
+    """Every package has such a file, and nobody touches it."""
+    return int(max(entry.mtime for entry in root.getmembers() if entry.isreg() and entry.name.endswith("/copyright")))
+
+
+def write_image(layout, source, config, name):
     with tarfile.open(source) as root:
-        age = int(max(entry.mtime for entry in root.getmembers() if entry.mtime < begun and entry.isreg()))
+        age = age_of(root)
         layers = read_entries(root)
     with concurrent.futures.ProcessPoolExecutor() as pool:
         done = list(pool.map(layout.layer, range(len(layers)), [source] * len(layers), layers, [age] * len(layers)))
@@ -151,10 +156,10 @@ def write_indexes(layout, manifest, config, layers, name):
 
 
 def main():
-    source, config, name, begun, folder = sys.argv[1:]
+    source, config, name, folder = sys.argv[1:]
     with open(config) as file:
         config = json.load(file)
-    print(write_image(Layout(folder), source, config, name, int(begun)))
+    print(write_image(Layout(folder), source, config, name))
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ COMMANDS = [
     ("nano --version | head -1; vim --version | head -1", r"nano, version.*\nVIM - Vi IMproved"),
     ("Rscript -e 'cat(6*7)'; printf 'class A{public static void main(String[] x){System.out.println(7);}}' > A.java && javac A.java && java A",
      r"^427$"),
-    ("test -e /etc/machine-id && cat /etc/machine-id; ls /var/log; find / -xdev -newermt '1 hour ago' -type f -path '/usr/*' 2>/dev/null", r"^[^/]*$"),
-    ("cat /etc/apt/apt.conf.d/*; cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep -c '@'", r"(?s)^(?!.*Proxy).*\b0$"),
+    ("test -e /etc/machine-id && cat /etc/machine-id; ls /var/log; find / -xdev -newermt '1 hour ago' -type f -path '/usr/*' 2>/dev/null; true", r"^[^/]*$"),
+    ("cat /etc/apt/apt.conf.d/*; cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep -c '@'; true", r"(?s)^(?!.*Proxy).*\b0$"),
 ]
 
 LIBRARIES = """aiohttp bs4 cv2 docx httpx imageio IPython ipykernel joblib lxml matplotlib nltk numba numpy openpyxl pandas PIL
