@@ -54,15 +54,19 @@ std::string describe(const Finding& finding) {
   return text;
 }
 
+Standing standing_of(const RuntimeFact& runtime) {
+  if (!runtime.available) return Standing::Absent;
+  return runtime.problem.empty() ? Standing::Good : Standing::Weak;
+}
+
 std::string describe(const RuntimeFact& runtime) {
-  std::string found = runtime.version;
-  if (!runtime.program.empty()) found += concat(found.empty() ? "" : ", ", runtime.program);
-  if (!runtime.available) found = runtime.problem;
+  std::vector<std::string> found = {runtime.version, runtime.program};
+  std::erase(found, "");
   return describe(Finding{.name = runtime.name,
                           .title = runtime.name,
-                          .standing = runtime.available ? Standing::Good : Standing::Absent,
-                          .value = runtime.available ? concat(runtime.title, " (", found, ")") : found,
-                          .effect = "",
+                          .standing = standing_of(runtime),
+                          .value = concat(runtime.title, found.empty() ? "" : concat(" (", join(found, ", "), ")")),
+                          .effect = runtime.problem,
                           .remedy = runtime.remedy});
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <span>
 
 #include "base/text.h"
 #include "runtime/docker/docker_runtime.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr sys::Controller kLimiting[] = {sys::Controller::Cpu, sys::Controller::Memory, sys::Controller::Pids,
                                          sys::Controller::Io};
+constexpr size_t kEssential = 3;  // of these: all but I/O
 constexpr int64_t kIdsWanted = 65536;
 
 Attempt attempt(const Result<void>& outcome) {
@@ -108,8 +110,16 @@ void examine_extras(MachineFacts& facts) {
   facts.btrfs_in_kernel = sys::has_file_system("btrfs");
   facts.loop_devices = sys::can_use_device("/dev/loop-control");
   facts.mkfs_btrfs = sys::find_program("mkfs.btrfs");
+}
+
+void examine_runtimes(MachineFacts& facts) {
+  const bool limits = std::ranges::all_of(std::span(kLimiting).first(kEssential), [&](sys::Controller controller) {
+    return std::ranges::count(facts.cgroups.controllers, sys::controller_name(controller)) > 0;
+  });
+  const bool ids = facts.subordinate_ids && !facts.newuidmap.empty() && !facts.newgidmap.empty();
   for (const RuntimeKind& kind : runtime_kinds()) {
-    if (kind.family == RuntimeFamily::Oci) facts.runtimes.push_back(oci::examine(kind));
+    if (kind.family == RuntimeFamily::Oci)
+      facts.runtimes.push_back(oci::examine(kind, {facts.root, limits, facts.root || ids}));
     if (kind.family == RuntimeFamily::Engine) facts.runtimes.push_back(docker::examine(kind.name));
   }
 }
@@ -123,6 +133,7 @@ MachineFacts examine_machine() {
   facts.cgroups = examine_cgroups();
   examine_ids(facts);
   examine_extras(facts);
+  examine_runtimes(facts);
   return facts;
 }
 

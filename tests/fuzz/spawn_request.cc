@@ -134,6 +134,7 @@ Result<std::optional<unpack::Report>> Walls::find_layer(const std::string& key) 
   require(key.size() == 64 && key.find('/') == std::string::npos);
   return key.front() == '0' ? std::optional(unpack::Report()) : std::nullopt;
 }
+Result<RuntimeFact> Walls::examine(const RuntimeKind&) const { return fail(Code::Unsupported, "walls"); }
 Result<unpack::Report> Walls::unpack_layer(const UnpackRequest&) const { return fail(Code::Unsupported, "walls"); }
 Result<unpack::Report> Walls::examine_layer(const std::string&) const { return fail(Code::Unsupported, "walls"); }
 Result<void> Walls::assemble_image(const std::string&, const std::vector<std::string>&) const { return {}; }
@@ -176,7 +177,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     auto type = static_cast<Type>(number_at(piece.content, 0));
     if (type == Type::Destroy || (type >= Type::UnpackLayer && type <= Type::SweepImages)) continue;
     const bool to_engine = piece.content.find("docker") != piece.content.npos || piece.content.find("podman") != piece.content.npos;
-    if (type == Type::EngineImage || type == Type::ExamineEngine || (type == Type::RemoveFiles && to_engine)) continue;
+    if (type == Type::EngineImage || type == Type::ExamineRuntime || (type == Type::RemoveFiles && to_engine)) continue;
     server.handle({std::string(piece.content), open_nothings(std::min<size_t>(piece.about, most_fds))});
     check_answers(coved.hear(), piece.content);
   }

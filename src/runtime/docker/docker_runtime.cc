@@ -9,6 +9,9 @@
 namespace cove::docker {
 namespace {
 
+// Whoever asks whether an engine can be used waits for the answer.
+constexpr std::chrono::seconds kPatience(3);
+
 class EngineRuntime : public Runtime {
  public:
   EngineRuntime(std::string runtime, native::Places places, std::string state)
@@ -50,7 +53,7 @@ class EngineRuntime : public Runtime {
 RuntimeFact examine(const std::string& runtime) {
   RuntimeFact fact{.name = runtime, .title = find_runtime_kind(runtime)->title};
   Result<EngineFacts> engine = [&]() -> Result<EngineFacts> {
-    Engine found(COVE_TRY(find_engine_socket(runtime)));
+    Engine found(COVE_TRY(find_engine_socket(runtime)), kPatience);
     fact.program = found.socket();
     EngineFacts facts = COVE_TRY(found.facts());
     COVE_TRY(check_kind(facts, runtime, found.socket()));
@@ -59,10 +62,11 @@ RuntimeFact examine(const std::string& runtime) {
   fact.available = engine.has_value();
   if (engine) {
     fact.version = concat(std::string_view(engine->title()), " ", engine->version);
-    fact.remedy = age_warning(*engine);
+    fact.problem = age_warning(*engine);
+    if (!fact.problem.empty()) fact.remedy = "it is used all the same; install a newer one";
   } else {
     fact.problem = engine.error().message();
-    fact.remedy = engine.error().hint();
+    fact.remedy = engine.error().hint().empty() ? "see what the engine's own log says, and restart it" : engine.error().hint();
   }
   return fact;
 }

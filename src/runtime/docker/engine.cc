@@ -16,7 +16,6 @@ using client::field;
 using client::text_of;
 
 constexpr size_t kLargestAnswer = 64 << 20;
-constexpr std::chrono::seconds kPatience(120);  // for an engine that is busy
 constexpr std::chrono::seconds kRemovalPatience(20);
 constexpr std::chrono::milliseconds kBetweenLooks(20);
 
@@ -61,7 +60,7 @@ Result<Engine::Answer> Engine::exchange(const std::string& method, const std::st
                                         const std::optional<Json>& body) const {
   client::Address address{.kind = client::Address::Kind::Unix, .path = socket_};
   client::Connection connection = COVE_TRY(client::Connection::open(address));
-  connection.set_patience(kPatience);
+  connection.set_patience(patience_);
   client::Request request{.method = method, .target = target, .headers = {{"Connection", "close"}}};
   if (body) {
     request.headers.push_back({"Content-Type", "application/json"});

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +24,9 @@ struct Container {
 // 400 or more is an Error with what the engine says.
 class Engine {
  public:
-  explicit Engine(std::string socket) : socket_(std::move(socket)) {}
+  // `patience`: how long an engine that is busy is waited for.
+  explicit Engine(std::string socket, std::chrono::seconds patience = std::chrono::seconds(120))
+      : socket_(std::move(socket)), patience_(patience) {}
 
   const std::string& socket() const { return socket_; }
 
@@ -61,6 +64,7 @@ class Engine {
   Result<Json> ask(const std::string& method, const std::string& target, const std::optional<Json>& body = {}) const;
 
   std::string socket_;
+  std::chrono::seconds patience_;
 };
 
 }  // namespace cove::docker

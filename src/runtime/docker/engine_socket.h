@@ -17,7 +17,20 @@ std::string variable(const char* name);
 // names an engine that is not on this machine.
 Result<std::vector<std::string>> engine_sockets(const std::string& runtime, const Variable& variable);
 
-// The first at which somebody listens. Unavailable, with what to do, where there is none.
+// What was found of engines where none can be reached.
+struct NoEngine {
+  std::vector<std::string> paths;  // at which none listens
+  std::string variable;            // that names the path; empty: they are the usual ones
+  std::string denied;              // at which this user may not connect; empty: nowhere
+  std::string group;               // whose members may; empty: nobody's but the owner
+  bool docker_installed = false;
+  bool podman_installed = false;
+  bool root = false;
+};
+// That in words, with what to do: Denied or Unavailable.
+Error describe(const std::string& runtime, const NoEngine& found);
+
+// The first at which somebody listens; else the error that `describe` makes.
 Result<std::string> find_engine_socket(const std::string& runtime);
 
 }  // namespace cove::docker

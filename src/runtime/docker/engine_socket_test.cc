@@ -1,11 +1,14 @@
 #include "runtime/docker/engine_socket.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <map>
 
 namespace cove::docker {
 namespace {
+
+using testing::HasSubstr;
 
 Result<std::vector<std::string>> sockets(const std::string& runtime, std::map<std::string, std::string> variables) {
   return engine_sockets(runtime, [&](const char* name) { return variables[name]; });
@@ -33,6 +36,42 @@ TEST(EngineSocket, MustBeOfThisMachine) {
     EXPECT_EQ(found.error().code(), Code::Unsupported);
     EXPECT_NE(found.error().message().find(elsewhere), std::string::npos);
   }
+}
+
+NoEngine nowhere() { return {.paths = {"/run/podman/podman.sock"}}; }
+
+TEST(EngineSocket, ToldApartAreEnginesThatAreNotInstalledAndThatDoNotRun) {
+  NoEngine found = nowhere();
+  EXPECT_EQ(describe("podman", found).message(),
+            "Podman is not installed, and no engine listens at /run/podman/podman.sock");
+  EXPECT_EQ(describe("podman", found).hint(), "sudo apt install podman && systemctl --user start podman.socket");
+  EXPECT_THAT(describe("docker", found).message(), HasSubstr("neither Docker nor Podman is installed"));
+  found.podman_installed = found.root = true;
+  EXPECT_EQ(describe("podman", found).message(), "Podman is installed, but does not listen at /run/podman/podman.sock");
+  EXPECT_EQ(describe("podman", found).hint(), "systemctl start podman.socket");
+  found.docker_installed = true;
+  EXPECT_EQ(describe("podman", found).hint(), "systemctl start podman.socket");
+  EXPECT_EQ(describe("docker", found).hint(), "sudo systemctl start docker   or: systemctl start podman.socket");
+}
+
+TEST(EngineSocket, ThatIsNamedByAVariableIsLookedForNowhereElse) {
+  NoEngine found = nowhere();
+  found.variable = "CONTAINER_HOST";
+  found.podman_installed = true;
+  EXPECT_THAT(describe("podman", found).message(), HasSubstr("podman.sock, which CONTAINER_HOST names"));
+  EXPECT_THAT(describe("podman", found).hint(), HasSubstr("set CONTAINER_HOST"));
+}
+
+TEST(EngineSocket, WithoutPermissionTellsWhoHasIt) {
+  NoEngine found = nowhere();
+  found.denied = "/var/run/docker.sock";
+  found.group = "docker";
+  Error error = describe("docker", found);
+  EXPECT_EQ(error.code(), Code::Denied);
+  EXPECT_EQ(error.message(), "connect to the engine at /var/run/docker.sock: Permission denied");
+  EXPECT_THAT(error.hint(), HasSubstr("usermod -aG docker $USER"));
+  found.group = "";
+  EXPECT_EQ(describe("docker", found).hint(), "use an engine of your own: systemctl --user start podman.socket");
 }
 
 }  // namespace

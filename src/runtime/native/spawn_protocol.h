@@ -52,7 +52,7 @@ enum class Type : uint32_t {
   RecordBase = 24,     // id, path of a workspace; fds: output, errors, and the caller's own connection, where there is one
                      // → how it ended
   EngineImage = 25,    // runtime, name of an image of its engine → how its programs are run
-  ExamineEngine = 26,  // runtime → title, whether it can be used, version, socket, problem, remedy
+  ExamineRuntime = 26,  // any but native → title, whether it can be used, version, program or socket, problem, remedy
 
   // cove-spawn → coved
   Done = 32,    // token, what the operation returns; fds

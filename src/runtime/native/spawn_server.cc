@@ -224,8 +224,8 @@ Result<void> SpawnServer::answer(Type type, uint64_t token, Reader& in, std::vec
       return sweep_images(token, in);
     case Type::EngineImage:
       return engine_image(token, in);
-    case Type::ExamineEngine:
-      return examine_engine(token, in);
+    case Type::ExamineRuntime:
+      return examine_runtime(token, in);
     default:
       return fail(Code::Invalid, "cove-spawn does not know this request");
   }
@@ -530,11 +530,11 @@ void SpawnServer::take_whole_answer(const Aside& aside) {
 
 // --- images ------------------------------------------------------------------------------------------------------------
 
-Result<void> SpawnServer::examine_engine(uint64_t token, Reader& in) {
-  std::string runtime = in.text();
-  if (!in.done() || !is_engine_runtime(runtime)) return fail(Code::Invalid, "the runtime is no engine's");
+Result<void> SpawnServer::examine_runtime(uint64_t token, Reader& in) {
+  const RuntimeKind* kind = find_runtime_kind(in.text());
+  if (!in.done() || !kind || kind->family == RuntimeFamily::Native) return fail(Code::Invalid, "there is no such other runtime");
   return do_aside(token, [&]() -> Result<Writer> {
-    RuntimeFact fact = docker::examine(runtime);
+    RuntimeFact fact = kind->family == RuntimeFamily::Oci ? COVE_TRY(walls_.examine(*kind)) : docker::examine(kind->name);
     Writer rest;
     rest.text(fact.title).number(fact.available ? 1 : 0).text(fact.version).text(fact.program).text(fact.problem).text(fact.remedy);
     return rest;

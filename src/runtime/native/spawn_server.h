@@ -61,7 +61,7 @@ class SpawnServer {
   Result<void> create_in_engine(uint64_t token, SandboxSpec spec);
   Result<void> adopt(uint64_t token, wire::Reader& in);
   Result<void> engine_image(uint64_t token, wire::Reader& in);
-  Result<void> examine_engine(uint64_t token, wire::Reader& in);
+  Result<void> examine_runtime(uint64_t token, wire::Reader& in);
   Result<void> remove_files(uint64_t token, wire::Reader& in);
   Result<void> sweep(uint64_t token, wire::Reader& in);
   Result<void> spare(uint64_t token, wire::Reader& in);

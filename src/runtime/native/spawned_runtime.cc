@@ -47,8 +47,8 @@ class SpawnedRuntime : public Runtime {
   }
 
   Result<RuntimeFact> examine(const std::string& runtime) override {
-    if (!is_engine_runtime(runtime)) return Runtime::examine(runtime);
-    SpawnClient::Answer answer = COVE_TRY(spawn_->ask(Type::ExamineEngine, Writer().text(runtime)));
+    if (runtime == kNativeRuntime) return Runtime::examine(runtime);
+    SpawnClient::Answer answer = COVE_TRY(spawn_->ask(Type::ExamineRuntime, Writer().text(runtime)));
     Reader in(answer.body);
     RuntimeFact fact{.name = runtime, .title = in.text()};
     fact.available = in.number() != 0;

@@ -216,24 +216,25 @@ Result<void> Walls::sweep_images(const std::set<std::string>& roots, const std::
   return COVE_TRY(shelf()).sweep(roots, layers, ids);
 }
 
-Result<std::optional<OciPlan>> Walls::plan_oci(const SandboxSpec& spec) const {
+Result<std::optional<OciPlan>> Walls::plan_oci(const SandboxSpec& spec, const IdPlan& ids) const {
   if (!is_oci(spec)) return std::nullopt;
   const RuntimeKind& kind = *find_runtime_kind(spec.runtime);
   if (spec.nesting)
     return fail(Error(Code::Unsupported, concat("namespaces cannot be made inside with the runtime ", spec.runtime))
                     .hint("--nesting works with the runtime native"));
   OciPlan plan{spec.runtime, COVE_TRY(oci::find_program(kind)), oci_group_name(spec)};
+  COVE_TRY(oci::check_rights(kind, {::geteuid() == 0, has_all_limits(), !ids.single_id}));
   plan.own_kernel = has_own_kernel(spec.runtime);
-  if (spec.runtime == "crun" && ::geteuid() != 0)
-    return fail(Error(Code::Unsupported, "the runtime crun can be used by root only: it wants to make devices itself")
-                    .hint("use runc or native, or run the server as root"));
   if (!plan.own_kernel) return plan;
-  if (::geteuid() != 0 || !has_all_limits())
-    return fail(Error(Code::Unsupported, concat("the runtime ", spec.runtime, " needs root, and control groups for its limits"))
-                    .hint("run the server as root, or use another runtime"));
   plan.processes = spec.limits.processes.value;
   plan.memory = spec.limits.memory.value;
   return plan;
+}
+
+Result<RuntimeFact> Walls::examine(const RuntimeKind& kind) const {
+  const bool root = ::geteuid() == 0;
+  const bool ids = root || !COVE_TRY(plan_rootless_ids(0)).single_id;
+  return oci::examine(kind, {root, has_all_limits(), ids});
 }
 
 Means Walls::means(const SandboxSpec& spec, LayerKind layer) const {
@@ -277,10 +278,7 @@ Result<SpawnPlan> Walls::plan(const SandboxSpec& spec, const Holding& holding) c
   plan.nesting = spec.nesting;
   plan.ends_with_exec = spec.ends_with_exec;
   plan.lifetime = spec.lifetime;
-  plan.oci = COVE_TRY(plan_oci(spec));
-  if (plan.oci && plan.ids.single_id)
-    return fail(Error(Code::Unsupported, concat("the runtime ", spec.runtime, " needs more user ids than this user has"))
-                    .hint("install uidmap and give this user subordinate ids (`cove doctor` tells how), or use native"));
+  plan.oci = COVE_TRY(plan_oci(spec, plan.ids));
   return plan;
 }
 

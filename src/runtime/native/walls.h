@@ -32,6 +32,8 @@ class Walls {
   Walls(Places places, IdRanges ranges);
 
   Capabilities capabilities(const std::string& runtime) const;
+  // Whether an OCI runtime can be used by this process; starts it, to ask for its version.
+  Result<RuntimeFact> examine(const RuntimeKind& kind) const;
   Result<Raised> raise(const SandboxSpec& spec);
   Result<Raised> adopt(const SandboxSpec& spec);
   Result<void> remove_files(const std::string& id);
@@ -58,7 +60,7 @@ class Walls {
   Result<ImageShelf> shelf() const;
   Result<IdPlan> plan_image_ids() const;
   Result<IdPlan> plan_ids(const SandboxSpec& spec) const;
-  Result<std::optional<OciPlan>> plan_oci(const SandboxSpec& spec) const;
+  Result<std::optional<OciPlan>> plan_oci(const SandboxSpec& spec, const IdPlan& ids) const;
   Means means(const SandboxSpec& spec, LayerKind layer) const;
   Result<SpawnPlan> plan(const SandboxSpec& spec, const Holding& holding) const;
   Result<Raised> raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan, std::unique_ptr<Layer>& layer);

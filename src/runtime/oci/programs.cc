@@ -19,17 +19,18 @@ constexpr size_t kLongestVersion = 4096;
 constexpr int kPatience = 5000;  // milliseconds
 
 std::unexpected<Error> not_installed(const RuntimeKind& kind) {
-  return fail(Error(Code::Unavailable, concat("the runtime ", std::string_view(kind.name), " is not installed: there is no ",
+  std::string name = kind.name;
+  return fail(Error(Code::Unavailable, concat("the runtime ", name, " is not installed: there is no ",
                                               std::string_view(kind.program), " on the path"))
-                  .hint(concat("install it (Debian, Ubuntu, Fedora: the package ", std::string_view(kind.name),
-                               "), or leave out --runtime")));
+                  .hint(has_own_kernel(name) ? "sudo apt install runsc   (other than Debian and Ubuntu: gVisor's own packages)"
+                                             : concat("sudo apt install ", name, "   (Fedora: sudo dnf install ", name, ")")));
 }
 
 // Kata gave up the command line of OCI runtimes with its version 2.
 std::unexpected<Error> no_command_line(const RuntimeKind& kind) {
   return fail(Error(Code::Unavailable, concat("the runtime ", std::string_view(kind.name),
                                               " cannot be started by a command: since version 2 it is a part of containerd"))
-                  .hint("runsc is the stronger wall that Cove starts itself"));
+                  .hint("use runsc, the stronger wall that Cove can start itself"));
 }
 
 // What `PROGRAM --version` prints; empty where it does not.
@@ -93,20 +94,37 @@ Result<std::string> settle_runtime(const std::string& name) {
   return name;
 }
 
-RuntimeFact examine(const RuntimeKind& kind) {
+Result<void> check_rights(const RuntimeKind& kind, const Rights& rights) {
+  std::string name = kind.name;
+  auto refuse = [&](std::string_view why, std::string hint) -> Result<void> {
+    return fail(Error(Code::Unsupported, concat("the runtime ", name, " ", why)).hint(std::move(hint)));
+  };
+  if (name == "crun" && !rights.root)
+    return refuse("can be used by root only: it wants to make devices itself", "use runc or native, or run Cove as root");
+  if (has_own_kernel(name) && !(rights.root && rights.limits))
+    return refuse("needs root, and control groups for its limits", "use another runtime, or run Cove as root, where control groups can be made");
+  if (!rights.root && !rights.ids)
+    return refuse("needs more user ids than this user has",
+                  "use native, or install uidmap and give this user subordinate ids (`cove doctor` tells how)");
+  return {};
+}
+
+RuntimeFact examine(const RuntimeKind& kind, const Rights& rights) {
   RuntimeFact fact{.name = kind.name, .title = kind.title};
-  Result<std::string> program = find_program(kind);
-  if (!program) {
-    fact.problem = program.error().message();
-    fact.remedy = program.error().hint();
+  auto refuse = [&](const Error& error) {
+    fact.problem = error.message();
+    fact.remedy = error.hint();
     return fact;
-  }
+  };
+  Result<std::string> program = find_program(kind);
+  if (!program) return refuse(program.error());
   fact.program = *program;
   fact.version = version_in(output_of(*program));
-  fact.available = !fact.version.empty();
-  if (fact.available) return fact;
-  fact.problem = concat(*program, " --version says nothing");
-  fact.remedy = concat("install the package ", fact.name, " anew");
+  if (fact.version.empty())
+    return refuse(Error(Code::Unavailable, concat(*program, " --version says nothing"))
+                      .hint(concat("sudo apt install --reinstall ", fact.name)));
+  if (Result<void> enough = check_rights(kind, rights); !enough) return refuse(enough.error());
+  fact.available = true;
   return fact;
 }
 

@@ -15,7 +15,16 @@ Result<std::string> find_program(const RuntimeKind& kind);
 // is named cannot; starts no program.
 Result<std::string> settle_runtime(const std::string& name);
 
+// What whoever makes sandboxes has, and some runtimes need.
+struct Rights {
+  bool root = false;
+  bool limits = false;  // control groups that hold CPU, memory and processes
+  bool ids = false;     // more user ids than one
+};
+// Unsupported, with what to do, where the runtime needs more than that.
+Result<void> check_rights(const RuntimeKind& kind, const Rights& rights);
+
 // The same for people, with its version: starts the program, and waits for it.
-RuntimeFact examine(const RuntimeKind& kind);
+RuntimeFact examine(const RuntimeKind& kind, const Rights& rights);
 
 }  // namespace cove::oci
