@@ -20,6 +20,13 @@ const char* expected(const Expectation& expectation, Mode mode) {
   return single && *expectation.user_single_id ? expectation.user_single_id : expectation.user;
 }
 
+// "default limits are held without control groups (…, processes 512 by nothing), because …"
+bool is_held(const std::string& limit, const std::string& warnings) {
+  size_t begin = warnings.find(" " + limit + " ");
+  return limit.empty() || begin == warnings.npos ||
+         !warnings.substr(begin, warnings.find_first_of(",)", begin) - begin).ends_with(" by nothing");
+}
+
 bool fits(const std::string& line, const std::string& wanted) {
   for (const std::string& word : split(wanted, '|')) {
     bool error = word.starts_with('E');
@@ -56,6 +63,7 @@ TEST_P(Attempts, IsHeldOff) {
   EXPECT_EQ(made.before, made.after) << "the host was harmed";
   auto line = made.lines.find(test.expectation->name);
   ASSERT_NE(line, made.lines.end()) << "nothing came of it; the output is:\n" << made.outcome.out << made.outcome.err;
+  if (!is_held(test.expectation->limit, made.outcome.err)) GTEST_SKIP() << made.outcome.err;
   EXPECT_TRUE(fits(line->second, expected(*test.expectation, mode)))
       << line->second << ", expected " << expected(*test.expectation, mode);
   // An attempt that nobody judges would be worth nothing.

@@ -20,6 +20,8 @@ struct Expectation {
   const char* root = "";
   // Rootless without subordinate ids, user and root inside are one and the same identity.
   const char* user_single_id = "";
+  // The limit that holds it off: it is not judged where Cove tells that nothing holds this limit.
+  const char* limit = "";
 };
 
 // A testee, and what must come of each of its attempts.

@@ -28,7 +28,7 @@ constexpr Expectation kProcessExpectations[] = {
     {"read_memory_of_roots_process", "EPERM", "held", "EPERM|EFAULT"},
     {"open_memory_of_roots_process", "EACCES", "held", "EACCES|done"},
     {"open_root_of_roots_process", "EACCES", "held", "EACCES|done"},
-    {"exhaust_processes", "EAGAIN"},
+    {"exhaust_processes", "EAGAIN", "", "", "processes"},
 };
 
 const Theme kProcess{"process", kProcessExpectations};

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
 
 #include "security/host.h"
 
@@ -66,6 +68,19 @@ std::string why_not(Outside outside) {
   if (outside == Outside::Subordinate && ::access("/usr/bin/newuidmap", X_OK) < 0)
     return "this test needs newuidmap (Debian: apt install uidmap)";
   return "";
+}
+
+std::string why_not_runtime(Outside outside) {
+  static std::map<Outside, std::string> told;
+  const char* runtime = ::getenv("COVE_TEST_RUNTIME");
+  if (!runtime || told.contains(outside)) return told[outside];
+  Words words = as_outside(outside);
+  append(words, {build_folder() + "/cove", "doctor", "--json"});
+  Outcome doctor = run(words);
+  std::string& why = told[outside] = "the doctor says nothing of it: " + doctor.err;
+  for (const auto& each : nlohmann::json::parse(doctor.out, nullptr, false).value("runtimes", nlohmann::json::array()))
+    if (each["name"] == runtime) why = each["available"].get<bool>() ? "" : each["problem"].get<std::string>();
+  return why;
 }
 
 std::vector<std::string> command_line(const Order& order) {

@@ -27,13 +27,19 @@ void PrintTo(Mode mode, std::ostream* out);
 // Why a mode cannot be tried on this machine; empty where it can.
 std::string why_not(Outside outside);
 
-// Skips the test where its mode cannot be tried, or fails it under COVE_TEST_STRICT=1.
-#define COVE_NEEDS_MODE(outside)                                          \
-  do {                                                                    \
-    if (std::string why = ::cove::test::why_not(outside); !why.empty()) { \
-      if (::getenv("COVE_TEST_STRICT")) FAIL() << why;                    \
-      GTEST_SKIP() << why;                                                \
-    }                                                                     \
+// Why that person cannot use the runtime under test (COVE_TEST_RUNTIME), as `cove doctor` tells him; empty where he
+// can.
+std::string why_not_runtime(Outside outside);
+
+// Skips the test where its mode cannot be tried, or fails it under COVE_TEST_STRICT=1; skips what the runtime itself
+// says that it cannot do.
+#define COVE_NEEDS_MODE(outside)                                                                     \
+  do {                                                                                               \
+    if (std::string why = ::cove::test::why_not(outside); !why.empty()) {                            \
+      if (::getenv("COVE_TEST_STRICT")) FAIL() << why;                                               \
+      GTEST_SKIP() << why;                                                                           \
+    }                                                                                                \
+    if (std::string why = ::cove::test::why_not_runtime(outside); !why.empty()) GTEST_SKIP() << why; \
   } while (false)
 
 // What is run in a sandbox: `cove run OPTIONS -u … --copy-in TESTEES:/tmp/… -- COMMAND`.
