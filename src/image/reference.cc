@@ -1,5 +1,7 @@
 #include "image/reference.h"
 
+#include <arpa/inet.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -46,9 +48,18 @@ bool is_tag(std::string_view text) {
 
 bool is_port(std::string_view text) { return parse_integer(text, 1, 65535).has_value(); }
 
+bool is_label(std::string_view text) {
+  return !text.empty() && text.front() != '-' && text.back() != '-' &&
+         std::ranges::all_of(text, [](char c) { return (is_word(c) && c != '_') || c == '-'; });
+}
+
 bool is_host(std::string_view text) {
-  return !text.empty() && text.front() != '-' && text.front() != '.' &&
-         std::ranges::all_of(text, [](char c) { return (is_word(c) && c != '_') || c == '.' || c == '-'; });
+  return std::ranges::all_of(split(text, '.'), [](const std::string& part) { return is_label(part); });
+}
+
+bool is_address(const std::string& text) {
+  in6_addr address;
+  return text.find('\0') == text.npos && ::inet_pton(AF_INET6, text.c_str(), &address) == 1;
 }
 
 // A name or an address, with or without a port.
@@ -56,12 +67,9 @@ bool is_registry(std::string_view text) {
   if (text.size() > kLongestName) return false;
   if (text.starts_with('[')) {
     size_t end = text.find(']');
-    if (end == std::string_view::npos || end < 3) return false;
-    bool address = std::ranges::all_of(text.substr(1, end - 1), [](char c) {
-      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') || c == ':' || c == '.';
-    });
+    if (end == std::string_view::npos) return false;
     std::string_view rest = text.substr(end + 1);
-    return address && (rest.empty() || (rest.starts_with(':') && is_port(rest.substr(1))));
+    return is_address(std::string(text.substr(1, end - 1))) && (rest.empty() || (rest.starts_with(':') && is_port(rest.substr(1))));
   }
   size_t colon = text.find(':');
   return is_host(text.substr(0, colon)) && (colon == std::string_view::npos || is_port(text.substr(colon + 1)));

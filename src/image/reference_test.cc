@@ -25,6 +25,7 @@ TEST(ImageReference, TellsRegistryRepositoryTagAndDigestApart) {
   EXPECT_EQ(parsed("localhost/a"), (ImageReference{"localhost", "a", "latest", ""}));
   EXPECT_EQ(parsed("127.0.0.1:5000/a:x"), (ImageReference{"127.0.0.1:5000", "a", "x", ""}));
   EXPECT_EQ(parsed("[::1]:5000/a"), (ImageReference{"[::1]:5000", "a", "latest", ""}));
+  EXPECT_EQ(parsed("a-b.c-d:80/a:1..2"), (ImageReference{"a-b.c-d:80", "a", "1..2", ""}));
   EXPECT_EQ(parsed("a@" + kDigest), (ImageReference{"", "a", "", kDigest}));
   EXPECT_EQ(parsed("a:1@" + kDigest), (ImageReference{"", "a", "1", kDigest}));
 }
@@ -56,7 +57,13 @@ TEST(ImageReference, RefusesWhatIsNone) {
                                   std::string(300, 'a'),
                                   "a:" + std::string(200, 't'),
                                   std::string("http://x.y/a"),
-                                  std::string(".x/a")})
+                                  std::string(".x/a"),
+                                  std::string("x..y/a"),
+                                  std::string("x.y./a"),
+                                  std::string("x-.y/a"),
+                                  std::string("[1..2]/a"),
+                                  std::string("[::1]x/a"),
+                                  std::string("[::1\0]/a", 8)})
     EXPECT_FALSE(parse_reference(text)) << text;
 }
 
