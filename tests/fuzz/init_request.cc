@@ -118,6 +118,8 @@ struct SupervisorFuzzer {
     supervisor.forget_closed_petitioners();
   }
 
+  void hear_inner() { supervisor.take_inner_messages(); }
+
   // The oldest of the programs, or of those that sudo started.
   void end_program(int status) {
     for (auto& program : supervisor.programs_)
@@ -133,12 +135,16 @@ struct SupervisorFuzzer {
 
 namespace {
 
-// The lower three bits of what is about a piece; the others count descriptors.
+// The lower three bits of what is about a piece; the others count descriptors. Where programs run in another kernel,
+// what ends a program is what process 1 there says.
 enum class Way : uint8_t { Request, LongRequest, Knock, Petition, LongPetition, EndProgram, EndPetition, Silence };
 
 class World {
  public:
-  explicit World(init::Mode mode) : supervisor_(server_.take_first(), UniqueFd(), mode) {}
+  enum class Programs { Here, InAnotherKernel };
+  World(init::Mode mode, Programs programs) : programs_(programs), supervisor_(server_.take_first(), UniqueFd(), mode) {
+    if (programs_ == Programs::InAnotherKernel) supervisor_.run_programs_at(inner_.take_first());
+  }
 
   void take(const Piece& piece) {
     size_t fds = piece.about >> 3 & 15;
@@ -158,7 +164,9 @@ class World {
       case Way::LongPetition:
         return petition_in_memory(in_memory(piece, fds));
       case Way::EndProgram:
-        return fuzzer_.end_program(status);
+        if (programs_ == Programs::Here) return fuzzer_.end_program(status);
+        inner_.say(piece.content, fds);
+        return fuzzer_.hear_inner();
       case Way::EndPetition:
         return fuzzer_.end_petition(status);
       case Way::Silence:
@@ -171,7 +179,11 @@ class World {
   void check() {
     for (const sys::Message& message : server_.hear()) {
       uint64_t type = wire::Reader(message.data).number();
-      require(type >= static_cast<uint64_t>(wire::Type::Started) && type <= static_cast<uint64_t>(wire::Type::Me));
+      require(type >= static_cast<uint64_t>(wire::Type::Started) && type <= static_cast<uint64_t>(wire::Type::Waiting));
+    }
+    for (const sys::Message& message : inner_.hear()) {
+      wire::Type type = wire::Reader(message.data).type();
+      require(type == wire::Type::Exec || type == wire::Type::Signal || type == wire::Type::Resize);
     }
     for (Peer& peer : inside_)
       for (const sys::Message& message : peer.hear()) {
@@ -199,7 +211,9 @@ class World {
     fuzzer_.hear();
   }
 
+  Programs programs_;
   Peer server_;
+  Peer inner_;
   std::vector<Peer> inside_;
   init::Supervisor supervisor_;
   init::SupervisorFuzzer fuzzer_{supervisor_};
@@ -214,7 +228,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   init::Mode mode;
   mode.one_exec = (data[0] & 1) != 0;
   mode.single_id = (data[0] & 2) != 0;
-  World world(mode);
+  World world(mode, (data[0] & 4) != 0 ? World::Programs::InAnotherKernel : World::Programs::Here);
   try {
     for (const Piece& piece : split_pieces({reinterpret_cast<const char*>(data) + 1, size - 1})) {
       world.take(piece);

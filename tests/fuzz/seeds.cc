@@ -71,6 +71,18 @@ void write_spawn_requests() {
   spec.nesting = true;
   seed("no_groups",
        create(spec) + ask(spawn::Type::Spare, Writer().text(kId)) + ask(spawn::Type::Usage, Writer().text(kId)));
+  for (const char* runtime : {"runc", "runsc", "podman", "imaginary"}) {
+    spec = example_spec();
+    spec.runtime = runtime;
+    seed((std::string("create_") + runtime).c_str(), create(spec) + ask(spawn::Type::Spare, Writer().text(kId)));
+    Writer again;
+    spawn::encode(again, spec);
+    seed((std::string("adopt_") + runtime).c_str(),
+         ask(spawn::Type::Adopt, again) + ask(spawn::Type::Usage, Writer().text(kId)));
+  }
+  seed("find_layers",
+       ask(spawn::Type::FindLayers, Writer().texts(std::vector{std::string(64, '0'), std::string(64, 'a')})) +
+           ask(spawn::Type::FindLayers, Writer().texts(std::vector<std::string>{"../up"})));
   Writer encoded;
   spawn::encode(encoded, example_spec());
   seed("adopt", ask(spawn::Type::Adopt, encoded) + ask(spawn::Type::Adopt, encoded));
@@ -96,7 +108,8 @@ void write_spawn_requests() {
   seed("usage", about(spawn::Type::Usage) + ask(spawn::Type::LayerUsage, Writer().text(kId)));
   seed("kill", about(spawn::Type::Kill) + ask(spawn::Type::Release, Writer().text(kId)) +
                    ask(spawn::Type::Freeze, Writer().text(kId)));
-  seed("unknown", ask(static_cast<spawn::Type>(17), Writer()) + join_piece(0, "") + join_piece(7, encoded.data()));
+  seed("unknown", ask(static_cast<spawn::Type>(31), Writer()) + ask(spawn::Type::RunOnHost, Writer().text(kId)) +
+                      join_piece(0, "") + join_piece(7, encoded.data()));
 }
 
 void write_spawn_values() {
@@ -144,6 +157,40 @@ wire::ExecRequest example_exec() {
 
 std::string exec(uint64_t flags, const wire::ExecRequest& request = example_exec()) {
   return Writer(wire::Type::Exec).number(flags).data() + request.encode();
+}
+
+// To process 1 whose programs run in another kernel, with what process 1 there says.
+void write_outer_requests() {
+  using wire::Type;
+  auto seed = [](const char* name, std::string_view content) {
+    write("init_request", name, std::string(1, '\4').append(content));
+  };
+  auto inner = [](const Writer& message) { return to_init(EndProgram, message.data()); };
+  auto ended = [] {
+    return Writer(Type::Exited)
+        .text("x")
+        .number(256)
+        .number(1000)
+        .number(2000)
+        .number(4)
+        .number(5)
+        .number(6)
+        .number(7)
+        .number(0);
+  };
+  const std::string start = to_init(Request, exec(wire::kExecKeepPipes), 6);
+  const std::string started = inner(Writer(Type::Started).text("x").number(5));
+  seed("outer_exec", start + started + inner(ended()) + inner(ended()) + to_init(Request, Writer(Type::Hello).data()));
+  seed("outer_compiled", start + started + inner(ended().number(1)));
+  seed("outer_failed",
+       start + inner(Writer(Type::Failed).text("x").number(static_cast<uint64_t>(Stage::Execute)).number(ENOENT)));
+  seed("outer_terminal", to_init(Request, exec(wire::kExecPty)) + started +
+                             to_init(Request, Writer(Type::Resize).text("x").number(24).number(80).data()) +
+                             to_init(Request, Writer(Type::Signal).text("x").number(9).number(2).data()) +
+                             inner(ended()));
+  seed("outer_in_memory", to_init(LongRequest, exec(wire::kExecInMemfd), 3) + started);
+  seed("outer_nonsense", start + inner(Writer(Type::Table)) + inner(Writer(Type::Exited).text("nobody")) +
+                             to_init(EndProgram, "abc", 2) + to_init(EndProgram, ""));
 }
 
 void write_init_requests() {
@@ -200,7 +247,16 @@ void write_init_replies() {
   };
   auto say = [](const Writer& message, uint8_t fds = 0) { return join_piece(fds, message.data()); };
   auto ended = [](const char* id) {
-    return Writer(Type::Exited).text(id).number(256).number(1000).number(2000).number(4).number(5).number(6).number(7);
+    return Writer(Type::Exited)
+        .text(id)
+        .number(256)
+        .number(1000)
+        .number(2000)
+        .number(4)
+        .number(5)
+        .number(6)
+        .number(7)
+        .number(0);
   };
   auto failed = [](std::string_view id, Stage stage, int errnum) {
     return Writer(Type::Failed).text(id).number(static_cast<uint64_t>(stage)).number(static_cast<uint64_t>(errnum));
@@ -222,6 +278,9 @@ void write_init_replies() {
     failures += say(failed(id, stage, EACCES));
   }
   seed("stages", 5, say(many) + failures + started);
+  seed("compiler_ended", 2, started + say(ended("a").number(1)) + say(ended("t")));
+  seed("compiler_failed", 2, started + dialed + say(failed("a", Stage::Execute, ENOENT).number(1)));
+  seed("figures", 2, started + dialed + say(ended("a"), 3));
   seed("attach", 4, started + dialed + say(Writer(Type::Attached).text("a").number(0), 3) + say(ended("a")));
   seed("attach_terminal", 4, started + dialed + say(Writer(Type::Attached).text("a").number(wire::kExecPty), 1));
   seed("attach_too_few", 4, started + dialed + say(Writer(Type::Attached).text("a").number(0), 2));
@@ -267,6 +326,7 @@ int main(int argc, char** argv) {
   write_spawn_requests();
   write_spawn_values();
   write_init_requests();
+  write_outer_requests();
   write_init_replies();
   write_view_answers();
   return 0;
