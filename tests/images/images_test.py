@@ -53,7 +53,20 @@ def test_tree_equals_umoci_for_programs_of_this_machine(place):
     compare_with_umoci(place, "real:1", [archive, more], ("gzip",))
 
 
-def test_config_is_honoured(place):
+def check_config(place, name, *words):
+    """What an image that tells how it was started says, with these words to `cove run`."""
+    words = [*words, "--image", name]
+    told = "cwd=/work [/bin/tell] [from]"
+    equal(place.run(*words), f"uid=33 gid=34 {told} [cmd] GREETING=hello\n")
+    equal(place.run(*words, "--", "a", "b"), f"uid=33 gid=34 {told} [a] [b] GREETING=hello\n")
+    equal(place.run(*words, "--entrypoint", "", "-u", "root", "-w", "/", "-e", "GREETING=x", "--", "tell", "z"),
+          "uid=0 gid=0 cwd=/ [tell] [z] GREETING=x\n")
+    equal(place.run(*words, "--entrypoint", "tell", "-u", "user"), "uid=1000 gid=1000 cwd=/work [tell] GREETING=hello\n")
+    direct = place.cove("run", "--direct", *words).stdout.decode()
+    equal(direct, f"uid=33 gid=34 {told} [cmd] GREETING=hello\n")
+
+
+def test_config_is_honoured_by_every_runtime(place):
     program = layouts.static_program(place.folder)
     base = Layer().folder("bin").file("bin/tell", program, mode=0o755).folder("work", uid=33).folder("etc")
     base.file("etc/passwd", b"root:x:0:0::/root:/bin/sh\nweb:x:33:34::/work:/bin/sh\n")
@@ -61,13 +74,12 @@ def test_config_is_honoured(place):
     place.publish("config:1", [base.archive()], config)
     place.pull("config:1")
     name = f"{place.registry.address}/config:1"
-    equal(place.run("--image", name), "uid=33 gid=34 cwd=/work [/bin/tell] [from] [cmd] GREETING=hello\n")
-    equal(place.run("--image", name, "--", "a", "b"), "uid=33 gid=34 cwd=/work [/bin/tell] [from] [a] [b] GREETING=hello\n")
-    equal(place.run("--image", name, "--entrypoint", "", "-u", "root", "-w", "/", "-e", "GREETING=x", "--", "tell", "z"),
-          "uid=0 gid=0 cwd=/ [tell] [z] GREETING=x\n")
-    equal(place.run("--image", name, "--entrypoint", "tell", "-u", "user"), "uid=1000 gid=1000 cwd=/work [tell] GREETING=hello\n")
-    direct = place.cove("run", "--direct", "--image", name).stdout.decode()
-    equal(direct, "uid=33 gid=34 cwd=/work [/bin/tell] [from] [cmd] GREETING=hello\n")
+    check_config(place, name)
+    # Engines have images of their own.
+    machine = place.client.expect(200, "GET", "/v1/machine").json()
+    for runtime in machine["runtimes"]:
+        if runtime["available"] and runtime["name"] not in ("docker", "podman"):
+            check_config(place, name, "--runtime", runtime["name"])
 
 
 def test_set_id_files_are_kept_and_have_no_power(place):

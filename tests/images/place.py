@@ -12,7 +12,7 @@ import server as servers
 from layouts import Layout
 from registry import Registry
 
-servers.PROGRAMS += ("cove", "cove-host")
+servers.PROGRAMS += ("cove", "cove-host", "cove-stat.so")
 
 
 class Place:

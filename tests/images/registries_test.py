@@ -289,6 +289,20 @@ def people():
     return found
 
 
+def check_other_runtimes(runtimes, run, expected):
+    """A runtime does the same, or is refused with what `cove doctor` says of it."""
+    for runtime in runtimes:
+        if runtime["name"] in ("native", "docker", "podman"):
+            continue
+        done = run(runtime["name"])
+        if runtime["available"]:
+            equal((runtime["name"], done.returncode, done.stdout.decode()), (runtime["name"], 0, expected))
+        else:
+            equal((runtime["name"], done.returncode, done.stdout), (runtime["name"], 125, b""))
+            said = done.stderr.decode()
+            equal((said, runtime["problem"] in said, runtime["remedy"] in said), (said, True, True))
+
+
 def test_ordinary_users_pull_and_run(place):
     program = layouts.static_program(place.folder)
     archives = layouts.rich_layers() + [Layer().folder("bin").file("bin/tell", program, mode=0o755).archive()]
@@ -300,9 +314,12 @@ def test_ordinary_users_pull_and_run(place):
             server.start()
             env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "COVE_HOST": f"unix:{server.socket}", "COVE_STATE": server.state, "HOME": server.folder}
 
-            def cove(*words):
+            def try_cove(*words):
                 as_him = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", place.programs + "/cove", *words]
-                done = subprocess.run(as_him, env=env, cwd=server.folder, capture_output=True)
+                return subprocess.run(as_him, env=env, cwd=server.folder, capture_output=True)
+
+            def cove(*words):
+                done = try_cove(*words)
                 if done.returncode != 0:
                     raise AssertionError(f"{who}: cove {' '.join(words)}: {done.returncode}: {done.stderr.decode()}")
                 return done.stdout.decode()
@@ -312,6 +329,8 @@ def test_ordinary_users_pull_and_run(place):
             expected = "uid=0 gid=0 cwd=/root [/bin/tell] [c] [/srv/stays] [/srv/gone] [/opt/old/last] GREETING=-\nstays/srv/gone: missing\nlast"
             equal((who, cove("run", "--server", *words)), (who, expected))
             equal((who, cove("run", "--direct", *words)), (who, expected))
+            machine = json.loads(cove("doctor", "--json"))
+            check_other_runtimes(machine["runtimes"], lambda runtime: try_cove("run", "--server", "--runtime", runtime, *words), expected)
             cove("image", "verify", name)
             cove("image", "rm", name)
             server.stop()
