@@ -4,7 +4,7 @@
 apt_sources() {
   local suite=$1 file
   for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources}; do
-    if [[ -f $file ]] && grep -v '^ *#' -- "$file" | grep -qw -- "$suite"; then printf '%s\n' "$file"; fi
+    if [[ -f $file ]] && grep -qw -- "$suite" < <(grep -v '^ *#' -- "$file"); then printf '%s\n' "$file"; fi
   done
 }
 
