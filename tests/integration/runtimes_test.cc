@@ -1,6 +1,8 @@
 // Other runtimes than native, by way of the server.
 #include <unistd.h>
 
+#include <map>
+
 #include "integration/api_fixture.h"
 
 namespace cove::test {
@@ -83,6 +85,23 @@ TEST_F(Runtimes, SaysWhatIsWrongWithARuntime) {
   expect_refusal(kata, 503, "unavailable");
   EXPECT_THAT(kata.body, HasSubstr("containerd"));
   expect_refusal(post("/v1/sandboxes", {{"runtime", "runc"}, {"nesting", true}}), 422, "unsupported");
+}
+
+TEST_F(Runtimes, AreToldWithVersionsProblemsAndWhatTheyCanDo) {
+  json machine = call("GET", "/v1/machine").json();
+  std::map<std::string, json> runtimes;
+  for (const json& each : machine["runtimes"]) runtimes[each["name"]] = each;
+  for (const char* name : {"runc", "runsc"}) {
+    EXPECT_TRUE(runtimes[name]["available"].get<bool>()) << runtimes[name];
+    EXPECT_THAT(runtimes[name].value("program", ""), testing::EndsWith(std::string("/") + name));
+    EXPECT_NE(runtimes[name].value("version", ""), "");
+    EXPECT_EQ(runtimes[name].value("problem", "none"), "");
+  }
+  EXPECT_FALSE(runtimes["kata"]["available"].get<bool>());
+  EXPECT_THAT(runtimes["kata"].value("problem", ""), HasSubstr("containerd"));
+  EXPECT_THAT(runtimes["kata"].value("remedy", ""), HasSubstr("runsc"));
+  EXPECT_FALSE(runtimes["runsc"]["capabilities"]["dial"].get<bool>());
+  EXPECT_TRUE(runtimes["native"]["default"].get<bool>());
 }
 
 TEST_F(Runtimes, TakesARuntimeInSessionsAndCalls) {
