@@ -27,14 +27,15 @@ double milliseconds(const std::function<void()>& work) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-void spawn_and_wait(const Command& command) {
+void spawn_and_wait(const Command& command, Errors errors) {
   static const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);
   std::vector<char*> argv;
   for (const std::string& word : command) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
-  for (int fd = 0; fd < 2; ++fd) ::posix_spawn_file_actions_adddup2(&actions, nowhere, fd);
+  const int streams = errors == Errors::Hidden ? 3 : 2;
+  for (int fd = 0; fd < streams; ++fd) ::posix_spawn_file_actions_adddup2(&actions, nowhere, fd);
   pid_t pid = -1;
   int errnum = ::posix_spawnp(&pid, argv[0], &actions, nullptr, argv.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);

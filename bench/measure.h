@@ -26,8 +26,10 @@ class Samples {
 double milliseconds(const std::function<void()>& work);
 
 using Command = std::vector<std::string>;
-// Starts the program with its streams on /dev/null and waits for it; a program that fails ends the benchmark.
-void spawn_and_wait(const Command& command);
+// What becomes of what a program writes to standard error.
+enum class Errors { Shown, Hidden };
+// Starts the program with its other streams on /dev/null and waits for it; a program that fails ends the benchmark.
+void spawn_and_wait(const Command& command, Errors errors = Errors::Shown);
 bool installed(const std::string& program);
 std::string text_of(const Command& command);
 
