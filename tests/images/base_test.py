@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""The base image, built twice: base_test.py BUILD [LAYOUT]. LAYOUT is one that is built already and takes the place of the first.
-The last line is the sum."""
+"""The base image, built twice: base_test.py BUILD [LAYOUT [WORD…]]. LAYOUT is one that is built already and takes the place of the first;
+WORDs choose among sandbox, peers and second_build. The last line is the sum."""
 
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import time
@@ -34,7 +35,9 @@ COMMANDS = [
     ("nano --version | head -1; vim --version | head -1", r"nano, version.*\nVIM - Vi IMproved"),
     ("Rscript -e 'cat(6*7)'; printf 'class A{public static void main(String[] x){System.out.println(7);}}' > A.java && javac A.java && java A",
      r"^427$"),
-    ("test -e /etc/machine-id && cat /etc/machine-id; ls /var/log; find / -xdev -newermt '1 hour ago' -type f -path '/usr/*' 2>/dev/null; true", r"^[^/]*$"),
+    # Two files come from Cove.
+    ("test -e /etc/machine-id && cat /etc/machine-id; ls /var/log; find / -xdev -newermt '1 hour ago' -type f -path '/usr/*' "
+     "! -name cove_figures.py ! -path /usr/bin/sudo 2>/dev/null; true", r"^[^/]*$"),
     ("cat /etc/apt/apt.conf.d/*; cat /etc/apt/sources.list /etc/apt/sources.list.d/* 2>/dev/null | grep -c '@'; true", r"(?s)^(?!.*Proxy).*\b0$"),
 ]
 
@@ -87,9 +90,21 @@ def check_sandbox(place, folder):
     for library in LIBRARIES:
         place.run("--image", NAME, "--", "python3", "-c", f"import {library}")
     equal(place.run("--image", NAME, "--", "python3", "-c", PLOT), "14 b'PNG'\n")
-    drawn = place.cove("run", "--server", "--json", "--image", NAME, "--lang", "python", "-", input=FIGURE).stdout
+    # In images that are not the host's, figures are given only to who asks for them.
+    words = ["--server", "--json", "-e", "MPLBACKEND=module://cove_figures", "--image", NAME, "--lang", "python", "-"]
+    drawn = place.cove("run", *words, input=FIGURE).stdout
     equal(list(json.loads(drawn)["results"][0]["formats"]), ["png"])
     equal(place.cove("image", "verify", NAME).returncode, 0)
+
+
+def own_limits():
+    """Podman's own defaults are higher than what even root may have on some machines."""
+    for name, limit in (("nofile", resource.RLIMIT_NOFILE), ("nproc", resource.RLIMIT_NPROC)):
+        most = resource.getrlimit(limit)[1]
+        if name == "nproc":
+            with open("/proc/sys/kernel/pid_max") as file:
+                most = min(int(file.read()), most if most >= 0 else 1 << 30)
+        yield f"--ulimit={name}={most}:{most}"
 
 
 def check_peers(place, folder):
@@ -104,7 +119,7 @@ def check_peers(place, folder):
                                 check=True).stdout.decode()
         # Some versions write the kind of the digest before it, others do not.
         equal("sha256:" + listed.removeprefix("sha256:"), f"{config_digest(folder)} localhost/{NAME}\n")
-        said = subprocess.run([*podman, "run", "--rm", "--network", "none", NAME, "bash", "-c", "id -un; pwd; sudo id -un; node -p 1+1"],
+        said = subprocess.run([*podman, "run", "--rm", "--network", "none", *own_limits(), NAME, "bash", "-c", "id -un; pwd; sudo id -un; node -p 1+1"],
                               stdout=subprocess.PIPE, check=True).stdout.decode()
         equal(said, "user\n/home/user\nroot\n2\n")
     finally:
@@ -126,6 +141,8 @@ def main():
             folder, digest = build(place, "first")
             equal(digest, digest_of(folder))
         for check in (check_sandbox, check_peers, check_second_build):
+            if len(sys.argv) > 3 and not any(word in check.__name__ for word in sys.argv[3:]):
+                continue
             try:
                 check(place, folder)
                 passed += 1
