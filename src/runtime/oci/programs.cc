@@ -102,7 +102,8 @@ Result<void> check_rights(const RuntimeKind& kind, const Rights& rights) {
   if (name == "crun" && !rights.root)
     return refuse("can be used by root only: it wants to make devices itself", "use runc or native, or run Cove as root");
   if (has_own_kernel(name) && !(rights.root && rights.limits))
-    return refuse("needs root, and control groups for its limits", "use another runtime, or run Cove as root, where control groups can be made");
+    return refuse("needs root, and control groups for its limits",
+                  "use another runtime, or run Cove as root, where control groups can be made");
   if (!rights.root && !rights.ids)
     return refuse("needs more user ids than this user has",
                   "use native, or install uidmap and give this user subordinate ids (`cove doctor` tells how)");
