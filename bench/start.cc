@@ -207,18 +207,20 @@ void bench_idle(Runtime& runtime, int count) {
 }  // namespace
 }  // namespace cove::bench
 
+// bench_start [ROUNDS [PART]]: cold, exec, churn, burst or idle alone.
 int main(int argc, char** argv) {
   using namespace cove;
   using namespace cove::bench;
   int rounds = argc > 1 ? std::atoi(argv[1]) : 500;
+  auto wanted = [part = std::string(argc > 2 ? argv[2] : "")](const char* name) { return part.empty() || part == name; };
   if (!installed("bwrap") || ::geteuid() != 0) return std::fprintf(stderr, "this benchmark needs root and bwrap\n"), 1;
   std::printf("cove: %s\npeer: %s\n", text_of(cove_command()).c_str(), text_of(kBwrap).c_str());
   for (const Peer& peer : slow_peers()) std::printf("peer: %s\n", text_of(peer.command).c_str());
   std::unique_ptr<Runtime> runtime = must(native::make_native_runtime(must(native::find_places())));
-  bench_cold(*runtime, rounds);
-  bench_exec(*runtime, rounds);
-  bench_churn(rounds >= 300 ? 1000 : rounds);
-  bench_burst(cove_command(), "cove run --direct", 100);
-  bench_burst(kBwrap, "bwrap", 100);
-  bench_idle(*runtime, 200);
+  if (wanted("cold")) bench_cold(*runtime, rounds);
+  if (wanted("exec")) bench_exec(*runtime, rounds);
+  if (wanted("churn")) bench_churn(rounds >= 300 ? 1000 : rounds);
+  if (wanted("burst")) bench_burst(cove_command(), "cove run --direct", 100);
+  if (wanted("burst")) bench_burst(kBwrap, "bwrap", 100);
+  if (wanted("idle")) bench_idle(*runtime, 200);
 }

@@ -23,6 +23,7 @@ struct Mode {
   bool landlock = false;
   bool contained = false;  // in a container of somebody else's: the root is no file system of the sandbox's own
   bool inner = false;  // in a kernel of its own: see protocol.h
+  bool outer = false;  // and the one that stays outside of it
   uint64_t memory = 0;  // there: at which programs are killed; 0: none
   Filters filters;
 };

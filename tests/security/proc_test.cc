@@ -1,4 +1,11 @@
 // What procfs, sysfs and /dev show.
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
+
 #include "security/attempts.h"
 
 namespace cove::test {
@@ -82,6 +89,41 @@ constexpr Expectation kProcExpectations[] = {
 
 const Theme kProc{"proc", kProcExpectations};
 COVE_ATTEMPTS(Proc, kProc);
+
+// A program that is about to be executed is still whoever starts it, and so is its /proc/self/exe: a file of the host's, or one on a
+// mount that cannot be written to. Either it is not executed at all, or it is process 1's program, which ends at once.
+class MakersProgram : public InEveryMode {
+ protected:
+  void SetUp() override {
+    InEveryMode::SetUp();
+    std::ofstream(script_) << "#!/proc/self/exe\n";
+    ASSERT_EQ(::chmod(script_.c_str(), 0755), 0);
+  }
+  void TearDown() override { std::remove(script_.c_str()); }
+
+  void expect_refusal(const Outcome& outcome) const {
+    EXPECT_EQ(outcome.out, "");
+    if (GetParam().outside == Outside::Root)
+      EXPECT_EQ(outcome.exit_code, 126) << outcome.err;
+    else
+      EXPECT_THAT(outcome.exit_code, testing::AnyOf(2, 126)) << outcome.err;
+  }
+
+  const std::string script_ = "/tmp/cove-makers-program-" + std::to_string(::getpid());
+};
+COVE_IN_EVERY_MODE(MakersProgram);
+
+TEST_P(MakersProgram, IsNotExecutedByItsLink) { expect_refusal(inside({}, {"/proc/self/exe", "--version"})); }
+
+TEST_P(MakersProgram, ToldNoArgumentsOfItsOwn) {
+  Outcome outcome = inside({}, {"cat", "/proc/1/cmdline"}, {"-e", "SECRET=of-the-caller"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(outcome.out.starts_with("cove-init")) << outcome.out;
+  EXPECT_EQ(outcome.out.find("of-the-caller"), std::string::npos);
+  EXPECT_EQ(outcome.out.find("run"), std::string::npos);
+}
+
+TEST_P(MakersProgram, IsNoInterpreter) { expect_refusal(inside({}, {"/tmp/script"}, {"--copy-in", script_ + ":/tmp/script"})); }
 
 }  // namespace
 }  // namespace cove::test

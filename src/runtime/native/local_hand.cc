@@ -1,6 +1,7 @@
 #include "runtime/native/local_hand.h"
 
 #include <poll.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -83,6 +84,8 @@ Result<ExecGroup> LocalHand::take_exec_group() {
 
 void LocalHand::make_spare() {
   if (!has_groups() || parts_.spec.single_exec) return;
+  // Whoever was woken for the exec that is under way first: it often waits behind this process, though another CPU is idle.
+  ::sched_yield();
   remove_retired();
   if (spare_.group) return;
   std::string name = concat("e-", make_id());

@@ -73,7 +73,6 @@ Result<UniqueFd> make_whole_input(std::string_view data, uint64_t& flags) {
   return file;
 }
 
-// Process 1 is about to exit: let it, on this processor, and measure while the builder takes the walls down on another.
 void wait_for_close(int channel) {
   pollfd polled = {channel, POLLIN, 0};
   ::poll(&polled, 1, -1);
@@ -235,10 +234,15 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   auto found = execs_.find(end.exec_id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
   end.figures = read_figures(figures);
-  if (parts_.spec.ends_with_exec) wait_for_close(parts_.control.get());
   if (found->second.group) {
     if (found->second.killed) static_cast<void>(parts_.hand->kill_exec_group(found->second.group_name));
     sys::CgroupUsage counted = COVE_TRY(found->second.group->usage());
+    const bool alone = found->second.group->has(sys::Controller::Pids) && counted.pids == 0;
+    if (parts_.spec.ends_with_exec && !alone) {
+      // What it left behind ends with process 1, which is about to.
+      wait_for_close(parts_.control.get());
+      counted = COVE_TRY(found->second.group->usage());
+    }
     end.usage = usage_of(counted);
     end.oom_kills = counted.oom_kills;
     end.refused_forks = counted.pids_refused;

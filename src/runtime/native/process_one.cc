@@ -16,10 +16,13 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "init/begin.h"
 #include "init/protocol.h"
 #include "runtime/native/error_report.h"
+#include "sys/command_line.h"
 #include "sys/file.h"
 #include "sys/mount.h"
+#include "sys/probe.h"
 #include "sys/socket.h"
 
 namespace cove::native {
@@ -64,13 +67,14 @@ Result<void> place(int fd, int number) {
   return {};
 }
 
-Result<void> exec_init(const SpawnPlan& plan, int program, Channels channels, int go) {
-  // Above all the numbers to be filled, so that none is overwritten.
-  constexpr int kHigh = 64;
+// Above all the numbers to be filled, so that none is overwritten.
+constexpr int kHigh = 64;
+
+// Of all that is open only what protocol.h names stays, and what is closed on exec.
+Result<void> place_descriptors(const SpawnPlan& plan, Channels channels, int go) {
   int high_control = ::fcntl(channels.control, F_DUPFD_CLOEXEC, kHigh);
   int high_inner = channels.inner < 0 ? -1 : ::fcntl(channels.inner, F_DUPFD_CLOEXEC, kHigh);
   int high_go = ::fcntl(go, F_DUPFD_CLOEXEC, kHigh);
-  int high_program = ::fcntl(program, F_DUPFD_CLOEXEC, kHigh);
   const bool stays = plan.listener >= 0;
   int high_listener = stays ? ::fcntl(plan.listener, F_DUPFD_CLOEXEC, kHigh) : -1;
   int high_lock = stays && plan.ids.lock ? ::fcntl(plan.ids.lock.get(), F_DUPFD_CLOEXEC, kHigh) : -1;
@@ -80,7 +84,12 @@ Result<void> exec_init(const SpawnPlan& plan, int program, Channels channels, in
   COVE_TRY(place(high_lock, wire::kLockFd));
   unsigned first = high_lock >= 0 ? wire::kLockFd + 1 : stays ? wire::kListenFd + 1 : wire::kListenFd;
   if (::syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_CLOEXEC) < 0) return fail_errno("close_range");
-  COVE_TRY(place(high_inner, wire::kInnerFd));
+  return place(high_inner, wire::kInnerFd);
+}
+
+Result<void> exec_init(const SpawnPlan& plan, int program, Channels channels, int go) {
+  int high_program = ::fcntl(program, F_DUPFD_CLOEXEC, kHigh);
+  COVE_TRY(place_descriptors(plan, channels, go));
   std::string mode = init_mode(plan);
   char name[] = "cove-init";
   char version[] = COVE_VERSION;
@@ -90,6 +99,21 @@ Result<void> exec_init(const SpawnPlan& plan, int program, Channels channels, in
   return fail_errno(concat("execute ", plan.init_program));
 }
 
+// Without a program of its own, in this one's memory. Nothing inside can look at it: it is closed to tracing, and the memory belongs to
+// the host's user namespace. What its maker was called with and had in its environment goes all the same.
+Result<void> go_on_as_init(const SpawnPlan& plan, Channels channels, int go) {
+  COVE_TRY(place_descriptors(plan, channels, go));
+  init::become_process_one();
+  sys::replace_command_line("cove-init");
+  ::_exit(init::serve_sandbox(init::parse_mode(init_mode(plan).c_str()), -1));
+}
+
+// A program inside that has itself started as /proc/self/exe, which is its maker's before it is executed, must not get at that file:
+// Landlock forbids to execute what is not of the sandbox, and as root the file is not the sandbox's to write to.
+bool may_go_on_as_init(const SpawnPlan& plan) {
+  return !plan.ids.rootless && !plan.oci && !plan.nesting && sys::landlock_abi() > 0;
+}
+
 Result<void> child_main(const SpawnPlan& plan, int program, Channels channels, int go, int mapped) {
   COVE_TRY(enter_namespaces(plan));
   char byte;
@@ -97,7 +121,7 @@ Result<void> child_main(const SpawnPlan& plan, int program, Channels channels, i
   COVE_TRY(take_identity(plan));
   // After the change of identity, which clears it.
   if (plan.lifetime == Lifetime::OneRun) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  return exec_init(plan, program, channels, go);
+  return program < 0 ? go_on_as_init(plan, channels, go) : exec_init(plan, program, channels, go);
 }
 
 }  // namespace
@@ -122,7 +146,8 @@ Result<UniqueFd> open_init(const std::string& path) {
 }
 
 Result<ProcessOne> start_process_one(const SpawnPlan& plan, Channels channels, int status, const cpu_set_t& cpus) {
-  UniqueFd program = COVE_TRY(open_init(plan.init_program));
+  UniqueFd program;
+  if (!may_go_on_as_init(plan)) program = COVE_TRY(open_init(plan.init_program));
   sys::Pipe go = COVE_TRY(sys::pipe());
   sys::Pipe mapped = COVE_TRY(sys::pipe());
   sys::Child child = COVE_TRY(sys::clone3(CLONE_NEWUSER | CLONE_NEWPID));

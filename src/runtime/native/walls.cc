@@ -40,6 +40,12 @@ bool is_left_over(const std::string& name) {
   return pid && ::kill(static_cast<pid_t>(*pid), 0) < 0 && errno == ESRCH;
 }
 
+// Finding these takes a while: runs by an OCI runtime clean up after earlier ones, and no others.
+void sweep_oci_left_overs() {
+  for (const std::string& name : oci::list_groups(std::string(kOciRunPrefix)))
+    if (is_left_over(name)) oci::remove_group(name);
+}
+
 // The whole disk that a path lies on, as major:minor; empty where it is none (a network or memory file system).
 std::string disk_of(const std::string& path) {
   Result<struct stat> info = sys::stat(path);
@@ -313,8 +319,6 @@ Result<std::unique_ptr<sys::Cgroup>> Walls::make_kernel_group(const SandboxSpec&
 }
 
 void Walls::sweep_left_overs() {
-  for (const std::string& name : oci::list_groups(std::string(kOciRunPrefix)))
-    if (is_left_over(name)) oci::remove_group(name);
   if (!groups_) return;
   Result<std::vector<std::string>> names = (*groups_)->list(std::string(kRunPrefix));
   if (!names) return;
@@ -380,7 +384,12 @@ Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan
   parts.exec_groups = !own_kernel;
   parts.id_lock = std::move(plan.ids.lock);
   parts.image_hold = std::move(plan.image_hold);
-  if (spec.lifetime == Lifetime::OneRun) parts.idle_work = [this] { sweep_left_overs(); };
+  if (spec.lifetime == Lifetime::OneRun) {
+    parts.idle_work = [this, oci = is_oci(spec)] {
+      sweep_left_overs();
+      if (oci) sweep_oci_left_overs();
+    };
+  }
   if (is_oci(spec)) parts.after_end = [name = oci_group_name(spec)] { oci::remove_group(name); };
   parts.spec = spec;
   Raised raised{std::move(spec), std::move(holding), nullptr, std::move(control.first)};

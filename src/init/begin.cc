@@ -1,0 +1,73 @@
+#include "init/begin.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include "init/door.h"
+#include "init/exec_child.h"
+#include "init/fences.h"
+#include "init/protocol.h"
+
+namespace cove::init {
+namespace {
+
+// Waits until the walls stand; false where whoever builds them has given up.
+bool wait_for_walls() {
+  char byte;
+  bool ok = ::read(wire::kGoFd, &byte, 1) == 1;
+  ::close(wire::kGoFd);
+  return ok;
+}
+
+}  // namespace
+
+Mode parse_mode(const char* letters) {
+  Mode mode;
+  mode.one_run = std::strchr(letters, wire::kModeOneRun) != nullptr;
+  mode.one_exec = std::strchr(letters, wire::kModeOneExec) != nullptr;
+  mode.single_id = std::strchr(letters, wire::kModeSingleId) != nullptr;
+  mode.landlock = std::strchr(letters, wire::kModeLandlock) != nullptr;
+  mode.inner = std::strchr(letters, wire::kModeInner) != nullptr;
+  mode.outer = std::strchr(letters, wire::kModeOuter) != nullptr;
+  if (std::strchr(letters, wire::kModeNesting)) mode.filters.nesting = Nesting::Allowed;
+  if (std::strchr(letters, wire::kModeNoSetId)) mode.filters.set_id = SetId::Forbidden;
+  return mode;
+}
+
+void become_process_one() {
+  ::prctl(PR_SET_DUMPABLE, 0);
+  ::prctl(PR_SET_NAME, "cove-init");
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+}
+
+bool lead_nowhere() {
+  for (int fd = 0; fd < 3; ++fd) ::close(fd);
+  for (int fd = 0; fd < 3; ++fd)
+    if (::open("/dev/null", O_RDWR) != fd) return false;
+  return true;
+}
+
+int serve_sandbox(const Mode& mode, int door) {
+  UniqueFd listener(mode.one_run ? -1 : wire::kListenFd);
+  UniqueFd inner(mode.outer ? wire::kInnerFd : -1);
+  // An OCI runtime passes one more: this program itself.
+  if (!mode.outer && !mode.contained) ::syscall(SYS_close_range, mode.one_run ? wire::kListenFd : wire::kLockFd + 1, kLastFd, 0);
+  // While the walls rise.
+  if (limit_bounding_set(root_capabilities()) < 0) return 2;
+  if (!mode.single_id && put_up_filters(mode.filters) < 0) return 2;
+  // An engine's walls stand before it starts anything.
+  if (!mode.contained && !wait_for_walls()) return 2;
+  if (::chdir("/") < 0 || !lead_nowhere()) return 2;
+  if (mode.contained) close_door(door);
+  Supervisor supervisor(UniqueFd(wire::kControlFd), std::move(listener), mode);
+  if (mode.outer) supervisor.run_programs_at(std::move(inner));
+  supervisor.run();
+}
+
+}  // namespace cove::init
