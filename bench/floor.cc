@@ -45,18 +45,20 @@ void bind(const std::string& source, const std::string& at) {
 void mount_layer(const std::string& root, const std::string& lowers, const std::string& name, const std::string& at) {
   make_folder(root + "/" + name + ".upper");
   make_folder(root + "/" + name + ".work");
-  std::string layers = "lowerdir=" + lowers + ",upperdir=" + root + "/" + name + ".upper,workdir=" + root + "/" + name + ".work,volatile,userxattr";
+  std::string layers = "lowerdir=" + lowers + ",upperdir=" + root + "/" + name + ".upper,workdir=" + root + "/" + name +
+                       ".work,volatile,userxattr";
   mount_new("overlay", at, layers.c_str());
 }
 
-// As many mounts as the native runtime makes of the host image, and of the same kinds: an overlay for the root and one for
-// /usr, which lies on a read-only one; /dev and /opt shown by a bind mount each; the small file systems that programs
-// expect; and the covers over /proc.
+// As many mounts as the native runtime makes of the host image, and of the same kinds: an overlay for the root and one
+// for /usr, which lies on a read-only one; /dev and /opt shown by a bind mount each; the small file systems that
+// programs expect; and the covers over /proc.
 void build_root() {
   const std::string stage = kRoot, root = stage + "/root";
   must(::mount("", "/", "", MS_REC | MS_PRIVATE, ""), "make the mounts private");
   mount_new("tmpfs", stage, "size=1m,mode=755");
-  for (const char* name : {"/root", "/skeleton", "/over", "/shield", "/devices", "/devices/pts", "/devices/shm"}) make_folder(stage + name);
+  for (const char* name : {"/root", "/skeleton", "/over", "/shield", "/devices", "/devices/pts", "/devices/shm"})
+    make_folder(stage + name);
   for (const char* name : {"/usr", "/proc", "/dev", "/opt", "/old"}) make_folder(stage + "/skeleton" + name);
   for (const char* name : {"bin", "lib", "lib64"})
     must(::symlink((std::string("usr/") + name).c_str(), (stage + "/skeleton/" + name).c_str()), name);

@@ -98,12 +98,11 @@ void measure_files(Server& server, Line& line) {
     if (line.drain_answer() != kLarge) give_up("the download is not whole");
   };
   upload();  // the pool grows to its size once
-  std::vector<Samples> up = alternate({{"cat into a file", [&] { cat_through_socket(large, copied); }},
-                                       {"API: upload 1 GiB", upload}},
-                                      kFileRounds);
-  std::vector<Samples> down = alternate({{"cat into nothing", [&] { cat_through_socket(large, "/dev/null"); }},
-                                         {"API: download 1 GiB", download}},
-                                        kFileRounds);
+  std::vector<Samples> up = alternate(
+      {{"cat into a file", [&] { cat_through_socket(large, copied); }}, {"API: upload 1 GiB", upload}}, kFileRounds);
+  std::vector<Samples> down = alternate(
+      {{"cat into nothing", [&] { cat_through_socket(large, "/dev/null"); }}, {"API: download 1 GiB", download}},
+      kFileRounds);
   print_table(up);
   print_table(down);
   print_ratio("upload", up[0].median() / up[1].median());
@@ -121,10 +120,9 @@ void measure_idle(Server& server, Line& line) {
   std::vector<std::string> ids;
   for (int i = 0; i < kIdle; ++i) ids.push_back(line.create("{\"limits\":{\"memory\":\"16m\",\"disk\":\"1g\"}}"));
   double after = server.memory();
-  std::vector<Samples> many =
-      alternate({{"exec, 500 idle beside it", [&] { line.exec_true(id); }},
-                 {"list of 1, 500 idle", [&] { line.ask("GET", "/v1/sandboxes?limit=1"); }}},
-                kRounds);
+  std::vector<Samples> many = alternate({{"exec, 500 idle beside it", [&] { line.exec_true(id); }},
+                                         {"list of 1, 500 idle", [&] { line.ask("GET", "/v1/sandboxes?limit=1"); }}},
+                                        kRounds);
   std::vector<Samples> all =
       alternate({{"list of 500", [&] { line.ask("GET", "/v1/sandboxes?limit=500"); }}}, kRounds / 4);
   print_table(one);

@@ -212,7 +212,9 @@ int main(int argc, char** argv) {
   using namespace cove;
   using namespace cove::bench;
   int rounds = argc > 1 ? std::atoi(argv[1]) : 500;
-  auto wanted = [part = std::string(argc > 2 ? argv[2] : "")](const char* name) { return part.empty() || part == name; };
+  auto wanted = [part = std::string(argc > 2 ? argv[2] : "")](const char* name) {
+    return part.empty() || part == name;
+  };
   if (!installed("bwrap") || ::geteuid() != 0) return std::fprintf(stderr, "this benchmark needs root and bwrap\n"), 1;
   std::printf("cove: %s\npeer: %s\n", text_of(cove_command()).c_str(), text_of(kBwrap).c_str());
   for (const Peer& peer : slow_peers()) std::printf("peer: %s\n", text_of(peer.command).c_str());

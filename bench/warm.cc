@@ -27,7 +27,7 @@ using std::chrono::seconds;
 const Command kBwrap = {"bwrap", "--unshare-all", "--ro-bind", "/",       "/",    "--proc",
                         "/proc", "--dev",         "/dev",      "--tmpfs", "/tmp", "true"};
 const Command kPython = {"/usr/bin/python3", "-c", "pass"};  // the one that sandboxes see
-constexpr milliseconds kPeriod(50);  // 20 a second
+constexpr milliseconds kPeriod(50);                          // 20 a second
 constexpr seconds kOpenLoop(30);
 constexpr seconds kSaturated(20);
 constexpr int kClients = 2;
@@ -109,7 +109,8 @@ double rate_of_floor(seconds duration) {
     if (::fork() != 0) continue;
     int count = 0;
     for (; Clock::now() - start < duration; ++count)
-      make_and_end_bare_sandbox("cove-bench-floor-" + std::to_string(::getpid()) + "-" + std::to_string(i) + "-" + std::to_string(count));
+      make_and_end_bare_sandbox("cove-bench-floor-" + std::to_string(::getpid()) + "-" + std::to_string(i) + "-" +
+                                std::to_string(count));
     write_all(pipe[1], {reinterpret_cast<char*>(&count), sizeof count});
     ::_exit(0);
   }
@@ -140,7 +141,8 @@ void measure_saturated(const Server& server) {
   double host = rate(bare, kSaturated / 2);
   double snippets = rate(over_lines(server, run_python), kSaturated);
   double host_again = rate(bare, kSaturated / 2);
-  std::printf("2 clients: %.0f Python snippets a second; python3 -c pass alone %.0f and %.0f\n", snippets, host, host_again);
+  std::printf("2 clients: %.0f Python snippets a second; python3 -c pass alone %.0f and %.0f\n", snippets, host,
+              host_again);
   print_ratio("python_throughput", snippets / ((host + host_again) / 2));
 }
 
@@ -154,8 +156,8 @@ void measure_burst(const Server& server) {
     clients.emplace_back([&, i] {
       Line line(server.socket());
       while (!go) std::this_thread::yield();
-      took[static_cast<size_t>(i)] =
-          cove::bench::milliseconds([&] { ids[static_cast<size_t>(i)] = line.create(R"({"limits":{"memory":"64m"}})"); });
+      took[static_cast<size_t>(i)] = cove::bench::milliseconds(
+          [&] { ids[static_cast<size_t>(i)] = line.create(R"({"limits":{"memory":"64m"}})"); });
     });
   go = true;
   for (std::thread& client : clients) client.join();
@@ -177,7 +179,8 @@ void check_nothing_left(const Server& server) {
 // A small image of two layers with what `true` needs, made and pulled as any other.
 std::string pull_image(const Server& server, const Registry& registry, Line& line) {
   const std::string root = server.folder() + "/image", layout = server.folder() + "/layout";
-  const std::string words = "mkdir -p " + root + "/bin && cp -L /bin/true " + root + "/bin && ldd /bin/true | grep -o '/[^ ]*' | xargs -I{} cp -L --parents {} " + root;
+  const std::string words = "mkdir -p " + root + "/bin && cp -L /bin/true " + root +
+                            "/bin && ldd /bin/true | grep -o '/[^ ]*' | xargs -I{} cp -L --parents {} " + root;
   if (std::system(words.c_str()) != 0) give_up("copy true");
   spawn_and_wait({"umoci", "init", "--layout", layout});
   spawn_and_wait({"umoci", "new", "--image", layout + ":x"});
@@ -218,8 +221,8 @@ void measure_command_line(const Server& server) {
   Command run = {folder_of_programs() + "/cove", "run", "--", "true"};
   std::printf("cove: COVE_STATE=… %s\n", text_of(run).c_str());
   std::vector<Samples> rows = alternate(
-      {{"cove run -- true, with a server", [&] { spawn_and_wait(run); }}, {"bwrap", [] { spawn_and_wait(kBwrap); }}}, kRounds,
-      milliseconds(20));
+      {{"cove run -- true, with a server", [&] { spawn_and_wait(run); }}, {"bwrap", [] { spawn_and_wait(kBwrap); }}},
+      kRounds, milliseconds(20));
   print_table(rows);
   print_ratio("cli_run_vs_bwrap", rows[0].median() / rows[1].median());
 }
@@ -242,11 +245,13 @@ int main(int argc, char** argv) {
     measure_steps(line, "exec python", pass_in);
   }
   if (wanted("run"))
-    print_open_loop("warm_run_vs_bwrap", open_loop({"API: create, exec true, delete; 20 a second", [&] { run_true(line); }},
-                                                   {"bwrap", [] { spawn_and_wait(kBwrap); }}));
+    print_open_loop("warm_run_vs_bwrap",
+                    open_loop({"API: create, exec true, delete; 20 a second", [&] { run_true(line); }},
+                              {"bwrap", [] { spawn_and_wait(kBwrap); }}));
   if (wanted("python"))
-    print_open_loop("python_vs_host", open_loop({"API: create, python snippet, delete; 20 a second", [&] { run_python(line); }},
-                                                {"python3 -c pass", [] { spawn_and_wait(kPython); }}));
+    print_open_loop("python_vs_host",
+                    open_loop({"API: create, python snippet, delete; 20 a second", [&] { run_python(line); }},
+                              {"python3 -c pass", [] { spawn_and_wait(kPython); }}));
   if (wanted("image")) measure_image(server);
   if (wanted("cli")) measure_command_line(server);
   if (wanted("saturated")) measure_saturated(server);

@@ -27,12 +27,12 @@ namespace cove::api {
 struct Api {
   live::Engine& engine;
   std::unique_ptr<live::Sessions> sessions;
-  std::unique_ptr<HostRunner> host;  // null where nothing can be run on the host
-  uint32_t owner = 0;                                    // whose server it is: he and root may use the Unix socket
-  std::function<Result<std::string>()> diagnosis;        // of the machine, as `cove doctor --json` prints it
+  std::unique_ptr<HostRunner> host;                       // null where nothing can be run on the host
+  uint32_t owner = 0;                                     // whose server it is: he and root may use the Unix socket
+  std::function<Result<std::string>()> diagnosis;         // of the machine, as `cove doctor --json` prints it
   std::function<bool()> can_spawn = [] { return true; };  // whether new sandboxes can be made
   Hosts hosts;
-  std::string secret;  // signs tokens and URLs
+  std::string secret;        // signs tokens and URLs
   bool autostarted = false;  // by a command, not by a person
   Metrics metrics;
   Totals totals;

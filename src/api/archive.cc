@@ -206,7 +206,8 @@ class Unpacker {
   Outcome check_folder(const std::string& path, Links links) {
     FileEntry entry = COVE_TRY(checked_file(view_.stat(path, links)));
     if (S_ISDIR(entry.mode)) return {};
-    return invalid(concat(path, S_ISLNK(entry.mode) ? " is a link, through which nothing is unpacked" : " is not a folder"));
+    return invalid(
+        concat(path, S_ISLNK(entry.mode) ? " is a link, through which nothing is unpacked" : " is not a folder"));
   }
 
   View& view_;

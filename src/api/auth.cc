@@ -46,7 +46,8 @@ Checked<live::Caller> caller_of_key(Api& api, const http::Request& request, cons
   if (!caller && caller.error().code() == Code::Denied) return unauthorized(caller.error().message());
   if (!caller) return refuse(caller.error());
   auto project = request.header(kProjectHeader);
-  if (project && *project != caller->project) return denied(concat("this key belongs to the project ", caller->project));
+  if (project && *project != caller->project)
+    return denied(concat("this key belongs to the project ", caller->project));
   return std::move(*caller);
 }
 

@@ -66,7 +66,8 @@ Outcome list_contexts(Call& call) {
 }
 
 Outcome get_context(Call& call) {
-  return call.respond(200, dump(context_json(COVE_TRY(call.api.contexts.find(call.caller, call.sandbox(), call.captured("context"))))));
+  return call.respond(
+      200, dump(context_json(COVE_TRY(call.api.contexts.find(call.caller, call.sandbox(), call.captured("context"))))));
 }
 
 Outcome delete_context(Call& call) {
@@ -97,7 +98,9 @@ class Outcomes {
     if (type == "stderr") err_.add(message.value("text", ""));
     if (type == "result") take_result(message);
     if (type == "error")
-      error_ = {{"name", message.value("name", "")}, {"value", message.value("value", "")}, {"traceback", message.value("traceback", "")}};
+      error_ = {{"name", message.value("name", "")},
+                {"value", message.value("value", "")},
+                {"traceback", message.value("traceback", "")}};
     if (type == "done") status_ = message.value("status", "ok");
   }
   bool done() const { return !status_.empty(); }
@@ -110,7 +113,10 @@ class Outcomes {
     ExecResult result;
     result.exec_id = execution.id();
     result.sandbox_id = sandbox;
-    result.status = timed_out ? ExecStatus::Timeout : lost ? ExecStatus::Killed : status_ == "ok" ? ExecStatus::Success : ExecStatus::Error;
+    result.status = timed_out         ? ExecStatus::Timeout
+                    : lost            ? ExecStatus::Killed
+                    : status_ == "ok" ? ExecStatus::Success
+                                      : ExecStatus::Error;
     if (result.status == ExecStatus::Success || result.status == ExecStatus::Error)
       result.exit_code = result.status == ExecStatus::Success ? 0 : 1;
     result.out = out_.take();
@@ -131,7 +137,8 @@ class Outcomes {
     size_t size = message.dump().size();
     if (results_.size() >= kMostResults || result_bytes_ + size > kMostResultBytes) return;
     result_bytes_ += size;
-    results_.push_back({{"main", message.value("main", false)}, {"formats", Document::parse(message.value("formats", Json::object()).dump())}});
+    results_.push_back({{"main", message.value("main", false)},
+                        {"formats", Document::parse(message.value("formats", Json::object()).dump())}});
   }
 
   std::string why(ExecStatus status) const {
@@ -191,8 +198,11 @@ std::string event_of(uint64_t seq, const Json& message) {
   Document data = {{"seq", seq}};
   std::string type = message.value("type", "");
   if (type == "stdout" || type == "stderr") data["text"] = message.value("text", "");
-  if (type == "result") data["main"] = message.value("main", false), data["formats"] = Document::parse(message.value("formats", Json::object()).dump());
-  if (type == "error") for (const char* name : {"name", "value", "traceback"}) data[name] = message.value(name, "");
+  if (type == "result")
+    data["main"] = message.value("main", false),
+    data["formats"] = Document::parse(message.value("formats", Json::object()).dump());
+  if (type == "error")
+    for (const char* name : {"name", "value", "traceback"}) data[name] = message.value(name, "");
   return sse_event(seq, type, dump(data));
 }
 
@@ -242,7 +252,8 @@ class Runner {
 
   http::Exchange::Wake wait() {
     milliseconds patience = kTurn;
-    if (deadline_) patience = std::clamp(std::chrono::ceil<milliseconds>(*deadline_ - Clock::now()), milliseconds(1), kTurn);
+    if (deadline_)
+      patience = std::clamp(std::chrono::ceil<milliseconds>(*deadline_ - Clock::now()), milliseconds(1), kTurn);
     return call_.exchange.wait(execution_.fd(), patience);
   }
 
@@ -273,7 +284,9 @@ Usage usage_now(Call& call) {
 
 }  // namespace
 
-bool names_context(const Json& body) { return body.is_object() && body.contains("context") && !body["context"].is_null(); }
+bool names_context(const Json& body) {
+  return body.is_object() && body.contains("context") && !body["context"].is_null();
+}
 
 Outcome run_in_context(Call& call, const Json& body) {
   bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
@@ -299,7 +312,8 @@ Outcome run_in_context(Call& call, const Json& body) {
   Runner runner(call, *execution, request, stream ? &*stream : nullptr);
   if (!runner.run()) return {};
   double took = std::chrono::duration<double, std::milli>(Clock::now() - started).count();
-  std::string result = dump(runner.outcomes.result(*execution, sandbox.spec.id, started_ms, took, minus(usage_now(call), before)));
+  std::string result =
+      dump(runner.outcomes.result(*execution, sandbox.spec.id, started_ms, took, minus(usage_now(call), before)));
   call.engine().note(call.caller, "context.executed", sandbox.spec.id, execution->context(), "{}");
   if (!stream) return call.respond(200, result);
   uint64_t seq = runner.seq + 1;

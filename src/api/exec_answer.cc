@@ -33,7 +33,8 @@ bool ends_soon(int end_fd) {
 // "20ms": how long an answer may wait for the end; true and false are something else.
 Checked<std::optional<milliseconds>> patience_parameter(const http::Request& request) {
   auto text = request.parameter("wait");
-  if (!text || text->empty() || *text == "true" || *text == "false" || *text == "1" || *text == "0") return std::nullopt;
+  if (!text || text->empty() || *text == "true" || *text == "false" || *text == "1" || *text == "0")
+    return std::nullopt;
   Result<milliseconds> patience = parse_duration(*text);
   if (!patience || *patience > kMostPatience)
     return invalid(concat("'wait' must be true, false or a time of at most 5m, like 20ms; '", *text, "' is none"));
@@ -45,13 +46,13 @@ Checked<std::optional<milliseconds>> patience_parameter(const http::Request& req
 Checked<ExecWish> read_exec_wish(Call& call, const Json& body) {
   std::optional<milliseconds> patience = COVE_TRY(patience_parameter(call.request()));
   bool wait = !patience && COVE_TRY(flag_parameter(call.request(), "wait"));
-  ExecRequest request = COVE_TRY(parse_exec(body, call.engine().config().languages, wait ? SilentInput::Closed : SilentInput::Open));
+  ExecRequest request =
+      COVE_TRY(parse_exec(body, call.engine().config().languages, wait ? SilentInput::Closed : SilentInput::Open));
   OnDisconnect usual = wait && !request.order.detached ? OnDisconnect::Kill : OnDisconnect::Keep;
-  ExecForm form = wait                                    ? ExecForm::AtEnd
-                  : accepts(call.request(), kEventStream) ? ExecForm::Stream
-                                                          : ExecForm::AtOnce;
+  ExecForm form = wait ? ExecForm::AtEnd : accepts(call.request(), kEventStream) ? ExecForm::Stream : ExecForm::AtOnce;
   request.order.told_at_end = form != ExecForm::Stream && (wait || patience > milliseconds(0));
-  return ExecWish{std::move(request.order), form, request.on_disconnect.value_or(usual), patience.value_or(milliseconds(0))};
+  return ExecWish{std::move(request.order), form, request.on_disconnect.value_or(usual),
+                  patience.value_or(milliseconds(0))};
 }
 
 Checked<Waited> wait_for_end(Call& call, live::Exec& exec, OnDisconnect on_disconnect,

@@ -39,7 +39,8 @@ Result<void> take_code(Fields& fields, const LanguageTable& languages, live::Exe
 
 // A limit that is named is held or refused: these are held for the sandbox only.
 Result<void> refuse_sandbox_limits(Fields& fields) {
-  for (const char* name : {"cpus", "memory", "disk", "inodes", "processes", "open_files", "file_size", "io_read", "io_write"})
+  for (const char* name :
+       {"cpus", "memory", "disk", "inodes", "processes", "open_files", "file_size", "io_read", "io_write"})
     if (fields.raw(name))
       return fail(Error(Code::Unsupported, concat("'limits.", std::string_view(name), "' cannot be set for one exec"))
                       .hint("set it for the sandbox"));
@@ -66,7 +67,8 @@ Result<void> take_command(Fields& fields, const LanguageTable& languages, live::
     return fail(Code::Invalid, "exactly one of 'argv', 'shell', 'code' and 'file' must be given");
   if (code || file) return take_code(fields, languages, order);
   for (const char* name : {"language", "args"})
-    if (fields.raw(name)) return fail(Code::Invalid, concat("'", std::string_view(name), "' goes with 'code' or 'file'"));
+    if (fields.raw(name))
+      return fail(Code::Invalid, concat("'", std::string_view(name), "' goes with 'code' or 'file'"));
   if (shell) {
     order.shell = *shell;
     order.spec.argv = {"sh", "-c", *shell};
@@ -128,7 +130,8 @@ Result<ExecRequest> parse_exec(const Json& body, const LanguageTable& languages,
   COVE_TRY(take_exec_limits(fields, order));
   order.detached = COVE_TRY(fields.flag("detach")).value_or(false);
   order.tag = COVE_TRY(fields.text("tag")).value_or("");
-  if (order.tag.size() > kLongestTag) return fail(fields.wrong("tag", concat("is longer than ", kLongestTag, " bytes")));
+  if (order.tag.size() > kLongestTag)
+    return fail(fields.wrong("tag", concat("is longer than ", kLongestTag, " bytes")));
   if (auto word = COVE_TRY(fields.choice("on_disconnect", {"kill", "keep"})))
     request.on_disconnect = *word == "kill" ? live::OnDisconnect::Kill : live::OnDisconnect::Keep;
   COVE_TRY(fields.finish());

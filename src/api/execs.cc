@@ -21,8 +21,8 @@ Outcome list_execs(Call& call) {
   live::Engine::ExecFilter filter = COVE_TRY(exec_filter(call.request()));
   size_t limit = COVE_TRY(limit_parameter(call.request()));
   std::string after = text_parameter(call.request(), "after");
-  return call.respond(
-      200, exec_page(COVE_TRY(call.engine().list_execs(call.caller, call.sandbox(), filter, after, limit))));
+  return call.respond(200,
+                      exec_page(COVE_TRY(call.engine().list_execs(call.caller, call.sandbox(), filter, after, limit))));
 }
 
 Checked<std::shared_ptr<live::Exec>> find(Call& call, Scope scope) {

@@ -96,7 +96,8 @@ class Execution {
     if (session_) {
       sandbox_ = COVE_TRY(sessions.sandbox_for(call_.caller, *session_));
     } else if (request_.passing) {
-      sandbox_ = COVE_TRY(sessions.passing_sandbox(call_.caller, request_.place, {request_.order.language, request_.order.version}));
+      sandbox_ = COVE_TRY(
+          sessions.passing_sandbox(call_.caller, request_.place, {request_.order.language, request_.order.version}));
       passing_ = sandbox_.spec.id;
     } else {
       sandbox_ = COVE_TRY(sessions.sandbox_for(call_.caller, request_.place));

@@ -31,7 +31,8 @@ Result<std::vector<InputFile>> take_files(Fields& fields) {
   std::vector<InputFile> files;
   if (!list) return files;
   if (!list->is_array()) return fail(fields.wrong("files", "must be a list"));
-  if (list->size() > kMostInputFiles) return fail(fields.wrong("files", concat("has more than ", kMostInputFiles, " files")));
+  if (list->size() > kMostInputFiles)
+    return fail(fields.wrong("files", concat("has more than ", kMostInputFiles, " files")));
   for (size_t i = 0; i < list->size(); ++i) {
     const Json& entry = (*list)[i];
     std::string place = concat("files[", i, "]");
@@ -112,7 +113,8 @@ Result<void> check_pattern(const std::string& pattern) {
                     .hint("write a pattern of paths below the working folder, like out/*.csv"));
   };
   if (pattern.empty()) return fail(Error(Code::Invalid, "a pattern is empty").hint("leave it out, or write *"));
-  if (pattern.size() > kLongestPattern) return fail(Code::Invalid, concat("a pattern is longer than ", kLongestPattern));
+  if (pattern.size() > kLongestPattern)
+    return fail(Code::Invalid, concat("a pattern is longer than ", kLongestPattern));
   if (pattern.starts_with('/')) return wrong("is absolute");
   if (pattern.starts_with('~')) return wrong("begins with ~");
   std::vector<std::string> parts = split(pattern, '/');

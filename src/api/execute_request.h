@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "api/request_json.h"
-#include "engine/live/sandbox_info.h"
 #include "engine/live/config.h"
+#include "engine/live/sandbox_info.h"
 #include "engine/live/session_info.h"
 
 namespace cove::api {
@@ -20,10 +20,10 @@ struct InputFile {
 // Everything in one: whose sandbox, what goes in, what runs, what comes out.
 struct ExecuteRequest {
   live::ExecOrder order;
-  std::string session;                // its id; empty: none
-  std::optional<live::Mode> mode;     // of this call
-  live::SessionOrder place;           // without a session: whose sandbox, and how it is to be
-  bool passing = false;               // without a session: a sandbox for this call alone
+  std::string session;             // its id; empty: none
+  std::optional<live::Mode> mode;  // of this call
+  live::SessionOrder place;        // without a session: whose sandbox, and how it is to be
+  bool passing = false;            // without a session: a sandbox for this call alone
   std::vector<InputFile> files;
   std::optional<std::vector<std::string>> outputs;  // patterns; nothing: whatever was made or changed
 };

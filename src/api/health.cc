@@ -40,7 +40,8 @@ Outcome get_ready(Api& api, http::Exchange& exchange) {
   Result<void> spawn = check_spawn(api);
   bool ready = store && spawn;
   Document checks = Document::array({check("store", store), check("spawn", spawn)});
-  return respond(exchange, ready ? 200 : 503, {{"status", ready ? "ready" : "not_ready"}, {"checks", std::move(checks)}});
+  return respond(exchange, ready ? 200 : 503,
+                 {{"status", ready ? "ready" : "not_ready"}, {"checks", std::move(checks)}});
 }
 
 }  // namespace

@@ -126,9 +126,8 @@ Checked<HostAnswer> answer_on_host(Call& call, HostWish& wish) {
     return HostAnswer::NotHarmless;
   }
   if (judged && !take_verdict(**process, wish.placement)) return HostAnswer::NotHarmless;
-  std::unique_ptr<HostRun> run =
-      COVE_TRY(HostRun::create(std::move(*process), limits_for(call.engine().config(), wish.order),
-                               wish.order.input.value_or("")));
+  std::unique_ptr<HostRun> run = COVE_TRY(HostRun::create(
+      std::move(*process), limits_for(call.engine().config(), wish.order), wish.order.input.value_or("")));
   if (wish.form == ExecForm::Stream)
     COVE_TRY(answer_as_stream(call, wish, *run));
   else

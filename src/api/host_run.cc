@@ -124,7 +124,8 @@ Result<ExecResult> HostRun::result() {
   result.where = "host";
   result.started_at = started_at_;
   result.duration_ms = std::chrono::duration<double, std::milli>(ended_ - started_).count();
-  if (limits_.timeout.value.count() > 0) result.limits["timeout"] = {concat(limits_.timeout.value.count(), " ms"), "timer"};
+  if (limits_.timeout.value.count() > 0)
+    result.limits["timeout"] = {concat(limits_.timeout.value.count(), " ms"), "timer"};
   if (limits_.output.value > 0) result.limits["output"] = {format_bytes(limits_.output.value), "counter"};
   ExecEnded ended;
   ended.wait_status = end.wait_status;

@@ -11,8 +11,8 @@
 
 namespace cove::api {
 
-// A command on the host, followed by the one thread that answers its caller: moves its streams, holds its time and output
-// limits, and says how it ended. What is left of it when this goes is killed.
+// A command on the host, followed by the one thread that answers its caller: moves its streams, holds its time and
+// output limits, and says how it ended. What is left of it when this goes is killed.
 class HostRun {
  public:
   using Sink = std::function<void(live::Stream stream, const std::string& data)>;

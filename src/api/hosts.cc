@@ -26,7 +26,8 @@ Hosts::Hosts(const Config& config) : hosts_{"localhost", "127.0.0.1", "::1"} {
   for (const ListenAddress& address : config.listen)
     if (address.kind == ListenAddress::Kind::Tcp && address.host != "0.0.0.0" && address.host != "::" &&
         address.host != "*")
-      hosts_.push_back(host_name(address.host.find(':') == std::string::npos ? address.host : "[" + address.host + "]"));
+      hosts_.push_back(
+          host_name(address.host.find(':') == std::string::npos ? address.host : "[" + address.host + "]"));
   for (const std::string& host : config.allowed_hosts) hosts_.push_back(host_name(host));
   for (const std::string& origin : config.allowed_origins) origins_.push_back(http::lower(origin));
 }

@@ -28,12 +28,12 @@ TEST(Problem, FollowsFromAnError) {
     int status;
     const char* name;
   };
-  for (auto [code, status, name] : {Expected{Code::Invalid, 400, "invalid"}, Expected{Code::NotFound, 404, "not_found"},
-                                    Expected{Code::Exists, 409, "exists"}, Expected{Code::Conflict, 409, "conflict"},
-                                    Expected{Code::Denied, 403, "denied"}, Expected{Code::Unsupported, 422, "unsupported"},
-                                    Expected{Code::Exhausted, 429, "exhausted"},
-                                    Expected{Code::Unavailable, 503, "unavailable"},
-                                    Expected{Code::Internal, 500, "internal"}}) {
+  for (auto [code, status, name] :
+       {Expected{Code::Invalid, 400, "invalid"}, Expected{Code::NotFound, 404, "not_found"},
+        Expected{Code::Exists, 409, "exists"}, Expected{Code::Conflict, 409, "conflict"},
+        Expected{Code::Denied, 403, "denied"}, Expected{Code::Unsupported, 422, "unsupported"},
+        Expected{Code::Exhausted, 429, "exhausted"}, Expected{Code::Unavailable, 503, "unavailable"},
+        Expected{Code::Internal, 500, "internal"}}) {
     Problem problem(Error(code, "what").hint("do this"));
     EXPECT_EQ(problem.status, status);
     EXPECT_EQ(problem.code, name);
@@ -179,7 +179,8 @@ TEST(Parameters, AreChecked) {
   EXPECT_FALSE(path_parameter(request));
   EXPECT_FALSE(path_parameter(with_query({})));
   EXPECT_FALSE(path_parameter(with_query({{"path", std::string(5000, 'a')}})));
-  for (const char* limit : {"0", "1001", "ten", "-1", ""}) EXPECT_FALSE(limit_parameter(with_query({{"limit", limit}})));
+  for (const char* limit : {"0", "1001", "ten", "-1", ""})
+    EXPECT_FALSE(limit_parameter(with_query({{"limit", limit}})));
   for (const char* mode : {"9", "8", "rwx", "00644", ""}) EXPECT_FALSE(mode_parameter(with_query({{"mode", mode}})));
 }
 
@@ -243,7 +244,8 @@ TEST(Metrics, AreText) {
 TEST(Encoding, IsExact) {
   for (const char* text : {"", "a", "ab", "abc", "\xff\xfe"}) EXPECT_EQ(from_base64(to_base64(text)), text);
   EXPECT_EQ(to_base64("hi"), "aGk=");
-  for (const char* text : {"!", "aGk", "aGk==", "aG=k", "aGl=", "====", "aGk=\n"}) EXPECT_FALSE(from_base64(text)) << text;
+  for (const char* text : {"!", "aGk", "aGk==", "aG=k", "aGl=", "====", "aGk=\n"})
+    EXPECT_FALSE(from_base64(text)) << text;
   EXPECT_TRUE(is_utf8("aü€😀"));
   for (const char* text : {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf5\x80\x80\x80"}) EXPECT_FALSE(is_utf8(text));
   EXPECT_EQ(format_time(1794782400123), "2026-11-15T22:40:00.123Z");

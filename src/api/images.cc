@@ -81,8 +81,9 @@ Document host_json() {
 template <typename T>
 Result<T> with_advice(Result<T> done) {
   if (done || done.error().errnum() != ENOSPC) return done;
-  return fail(std::move(done.error())
-                  .hint("make room where the server's state folder is; `cove image prune --all` removes what no sandbox uses"));
+  return fail(
+      std::move(done.error())
+          .hint("make room where the server's state folder is; `cove image prune --all` removes what no sandbox uses"));
 }
 
 // It is there, but has nothing that could be done to it.

@@ -20,8 +20,7 @@ Result<KeyRequest> parse_key_request(const Json& body, const std::string& own_pr
   KeyRequest request;
   request.name = COVE_TRY_NOTE("'name'", check_name(COVE_TRY(required(fields, "name", fields.text("name")))));
   request.project = COVE_TRY(fields.text("project")).value_or(own_project);
-  if (auto names = COVE_TRY(fields.texts("scopes")))
-    request.scopes = COVE_TRY_NOTE("'scopes'", parse_scopes(*names));
+  if (auto names = COVE_TRY(fields.texts("scopes"))) request.scopes = COVE_TRY_NOTE("'scopes'", parse_scopes(*names));
   if (auto time = COVE_TRY(fields.duration("expires"))) request.expires_ms = now_ms() + time->count();
   COVE_TRY(fields.finish());
   return request;

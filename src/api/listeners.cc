@@ -115,8 +115,9 @@ Result<std::vector<ListeningSocket>> open_sockets(const Config& config, Face fac
 Result<void> check_exposure(const ListeningSocket& socket, const Config& config) {
   if (socket.face == Face::Local || config.allow_insecure || !config.tls_cert.empty()) return {};
   if (is_loopback(COVE_TRY(address_of(socket.fd.get())))) return {};
-  return fail(Error(Code::Denied, concat(socket.address, " can be reached from other machines, and without TLS keys and "
-                                                         "data would go in the clear"))
+  return fail(Error(Code::Denied, concat(socket.address,
+                                         " can be reached from other machines, and without TLS keys and "
+                                         "data would go in the clear"))
                   .hint("set tls_cert and tls_key, or allow_insecure where something in front of it encrypts"));
 }
 

@@ -31,9 +31,9 @@ void complete_runtime(Document& runtime, live::Engine& engine) {
   }
   Capabilities can = engine.capabilities(name);
   runtime["default"] = name == engine.config().runtime;
-  runtime["capabilities"] = {{"pause", can.pause},       {"update_limits", can.update_limits},
-                             {"recovery", can.adopt},    {"dial", can.dial},
-                             {"nesting", can.nesting},   {"pty", can.pty},
+  runtime["capabilities"] = {{"pause", can.pause},         {"update_limits", can.update_limits},
+                             {"recovery", can.adopt},      {"dial", can.dial},
+                             {"nesting", can.nesting},     {"pty", can.pty},
                              {"review", can.review_layer}, {"warm_start", can.waiting_scripts}};
 }
 

@@ -72,8 +72,7 @@ Histogram cumulative(std::vector<double> bounds, const std::vector<uint64_t>& co
 
 std::string engine_histogram(const std::string& name, std::string_view help,
                              const live::Engine::Counts::Histogram& values) {
-  return head(name, "histogram", help) +
-         histogram(name, "", {values.bounds, values.counts, values.sum, values.count});
+  return head(name, "histogram", help) + histogram(name, "", {values.bounds, values.counts, values.sum, values.count});
 }
 
 Outcome get_metrics(Call& call) {
@@ -104,7 +103,8 @@ std::string Metrics::text() const {
     text += sample("cove_http_requests_total",
                    labels({{"method", key.first.first}, {"route", key.first.second}, {"status", concat(key.second)}}),
                    concat(count));
-  text += head("cove_http_request_seconds", "histogram", "From the end of a request's headers to the end of its answer.");
+  text +=
+      head("cove_http_request_seconds", "histogram", "From the end of a request's headers to the end of its answer.");
   for (const auto& [route, taken] : times_)
     text += histogram("cove_http_request_seconds", labels({{"method", route.first}, {"route", route.second}}),
                       cumulative({kBounds.begin(), kBounds.end()}, taken.buckets, taken.sum, taken.count));
@@ -127,7 +127,8 @@ std::string metrics_text(const live::Engine::Counts& counts) {
   text += sample("cove_pool_ready", "", concat(counts.pool.ready));
   text += head("cove_pool_taken_total", "counter", "Sandboxes that were ready when they were asked for.");
   text += sample("cove_pool_taken_total", "", concat(counts.pool.taken));
-  text += head("cove_pool_missed_total", "counter", "Sandboxes that could have been ready when they were asked for, and were not.");
+  text += head("cove_pool_missed_total", "counter",
+               "Sandboxes that could have been ready when they were asked for, and were not.");
   text += sample("cove_pool_missed_total", "", concat(counts.pool.missed));
   text += head("cove_pool_interpreters_total", "counter", "Programs that found their interpreter waiting.");
   text += sample("cove_pool_interpreters_total", "", concat(counts.pool.interpreters));

@@ -63,9 +63,10 @@ TEST(ParseCreate, RefusesWhatMakesNoSense) {
        {R"({"imagge":"host"})", R"({"name":"no spaces"})", R"({"name":7})", R"({"labels":["a"]})",
         R"({"labels":{"a":1}})", R"({"labels":{"a":null}})", R"({"limits":{"memory":"lots"}})",
         R"({"limits":{"memori":"1g"}})", R"({"limits":{"cpus":-1}})", R"({"lifecycle":{"on_expire":"explode"}})",
-        R"({"network":"everything"})", R"({"network":{"mode":"all"}})", R"({"workspace":{"path":"/t","access":"some"}})",
-        R"({"workspace":{"access":"ro"}})", R"({"workspace":{"path":"relative"}})", R"({"runtime":"imaginary"})",
-        R"({"start":"yes"})", R"({"env":{"A=B":"1"}})", R"({"user":"-x"})"}) {
+        R"({"network":"everything"})", R"({"network":{"mode":"all"}})",
+        R"({"workspace":{"path":"/t","access":"some"}})", R"({"workspace":{"access":"ro"}})",
+        R"({"workspace":{"path":"relative"}})", R"({"runtime":"imaginary"})", R"({"start":"yes"})",
+        R"({"env":{"A=B":"1"}})", R"({"user":"-x"})"}) {
     auto order = create_of(text);
     ASSERT_FALSE(order) << text;
     EXPECT_EQ(order.error().status, 400) << text;
@@ -135,15 +136,29 @@ TEST(ParseExec, TakesACommandInEachForm) {
 }
 
 TEST(ParseExec, RefusesWhatMakesNoSense) {
-  for (const char* text :
-       {"{}", R"({"argv":[]})", R"({"argv":[""]})", R"({"argv":"ls"})", R"({"argv":["ls"],"shell":"ls"})",
-        R"({"code":"x"})", R"({"language":"python"})", R"({"argv":["ls"],"language":"python"})",
-        R"({"argv":["ls"],"pty":{}})", R"({"argv":["ls"],"pty":{"rows":0,"cols":80}})",
-        R"({"argv":["ls"],"timeout":"soon"})", R"({"argv":["ls"],"stdin":{"base64":"!"}})",
-        R"({"argv":["ls"],"stdin":7})", R"({"argv":["ls"],"on_disconnect":"weep"})",
-        R"({"argv":["ls"],"enviroment":{}})", R"({"argv":["a\u0000b"]})", R"({"argv":["ls"],"cwd":"here"})",
-        R"({"code":"x","language":"pyton"})", R"({"code":"x","language":"python@"})", R"({"argv":["x"],"args":["y"]})",
-        R"({"code":"x","file":"/x","language":"c"})", R"({"file":"x.c","language":"c"})", R"({"file":"/x.c"})"}) {
+  for (const char* text : {"{}",
+                           R"({"argv":[]})",
+                           R"({"argv":[""]})",
+                           R"({"argv":"ls"})",
+                           R"({"argv":["ls"],"shell":"ls"})",
+                           R"({"code":"x"})",
+                           R"({"language":"python"})",
+                           R"({"argv":["ls"],"language":"python"})",
+                           R"({"argv":["ls"],"pty":{}})",
+                           R"({"argv":["ls"],"pty":{"rows":0,"cols":80}})",
+                           R"({"argv":["ls"],"timeout":"soon"})",
+                           R"({"argv":["ls"],"stdin":{"base64":"!"}})",
+                           R"({"argv":["ls"],"stdin":7})",
+                           R"({"argv":["ls"],"on_disconnect":"weep"})",
+                           R"({"argv":["ls"],"enviroment":{}})",
+                           R"({"argv":["a\u0000b"]})",
+                           R"({"argv":["ls"],"cwd":"here"})",
+                           R"({"code":"x","language":"pyton"})",
+                           R"({"code":"x","language":"python@"})",
+                           R"({"argv":["x"],"args":["y"]})",
+                           R"({"code":"x","file":"/x","language":"c"})",
+                           R"({"file":"x.c","language":"c"})",
+                           R"({"file":"/x.c"})"}) {
     auto request = exec_of(text);
     ASSERT_FALSE(request) << text;
     EXPECT_EQ(request.error().code(), Code::Invalid) << text;

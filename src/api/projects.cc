@@ -38,14 +38,16 @@ Result<void> take_quotas(Fields& fields, Document& quotas) {
 }
 
 EventDraft event_of(const Call& call, const std::string& kind, const ProjectRecord& project) {
-  return {.kind = kind, .project = project.id, .actor = call.caller.actor, .data = concat("{\"quotas\":", project.quotas, "}")};
+  return {.kind = kind,
+          .project = project.id,
+          .actor = call.caller.actor,
+          .data = concat("{\"quotas\":", project.quotas, "}")};
 }
 
 Outcome list_projects(Call& call) {
   Document list = Document::array();
   for (const ProjectRecord& project : COVE_TRY(call.engine().store().list_projects()))
-    if (call.caller.local || project.id == call.caller.project)
-      list.push_back(COVE_TRY(project_json(call, project)));
+    if (call.caller.local || project.id == call.caller.project) list.push_back(COVE_TRY(project_json(call, project)));
   return call.respond(200, dump(Document{{"projects", std::move(list)}}));
 }
 

@@ -20,7 +20,8 @@ using Json = nlohmann::json;
 Result<Json> parse_object(std::string_view body);
 
 // The fields of one JSON object of a request. Each is asked for by name and comes checked; a null counts as absent.
-// What nobody has asked for is a mistake of the caller's: `finish` tells of it, with the nearest name that was asked for.
+// What nobody has asked for is a mistake of the caller's: `finish` tells of it, with the nearest name that was asked
+// for.
 //
 //   Fields fields(json);
 //   auto memory = COVE_TRY(fields.size("memory"));

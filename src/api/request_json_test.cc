@@ -6,8 +6,8 @@
 namespace cove::api {
 namespace {
 
-using testing::HasSubstr;
 using std::chrono::milliseconds;
+using testing::HasSubstr;
 
 Json parsed(const char* text) {
   auto json = parse_object(text);

@@ -7,18 +7,12 @@ namespace cove::api {
 namespace {
 
 Document limits_json(const Limits& limits) {
-  return {{"cpus", limits.cpus.value},
-          {"memory", limits.memory.value},
-          {"disk", limits.disk.value},
-          {"inodes", limits.inodes.value},
-          {"processes", limits.processes.value},
-          {"open_files", limits.open_files.value},
-          {"file_size", limits.file_size.value},
-          {"io_read", limits.io_read.value},
-          {"io_write", limits.io_write.value},
-          {"timeout", seconds_json(limits.timeout.value)},
-          {"grace", seconds_json(limits.grace)},
-          {"output", limits.output.value},
+  return {{"cpus", limits.cpus.value},           {"memory", limits.memory.value},
+          {"disk", limits.disk.value},           {"inodes", limits.inodes.value},
+          {"processes", limits.processes.value}, {"open_files", limits.open_files.value},
+          {"file_size", limits.file_size.value}, {"io_read", limits.io_read.value},
+          {"io_write", limits.io_write.value},   {"timeout", seconds_json(limits.timeout.value)},
+          {"grace", seconds_json(limits.grace)}, {"output", limits.output.value},
           {"retained", limits.retained}};
 }
 
@@ -33,7 +27,9 @@ Document workspace_json(const Workspace& workspace) {
   return {{"path", workspace.path}, {"access", access_name(workspace.access)}};
 }
 
-Document duration_or_null(std::chrono::milliseconds time) { return time.count() == 0 ? Document() : seconds_json(time); }
+Document duration_or_null(std::chrono::milliseconds time) {
+  return time.count() == 0 ? Document() : seconds_json(time);
+}
 
 Document lifecycle_json(const live::Lifecycle& lifecycle) {
   return {{"idle", duration_or_null(lifecycle.idle)},
@@ -56,9 +52,7 @@ Document window_json(const std::optional<WindowSize>& size) {
 
 }  // namespace
 
-std::string dump(const Document& document) {
-  return document.dump(-1, ' ', false, Document::error_handler_t::replace);
-}
+std::string dump(const Document& document) { return document.dump(-1, ' ', false, Document::error_handler_t::replace); }
 
 std::string dump_with(const Document& document, std::string_view name, std::string_view json) {
   std::string text = dump(document);
@@ -66,7 +60,9 @@ std::string dump_with(const Document& document, std::string_view name, std::stri
   return concat(text, text.size() > 1 ? "," : "", "\"", name, "\":", json, "}");
 }
 
-Document time_json(int64_t milliseconds) { return milliseconds == 0 ? Document() : Document(format_time(milliseconds)); }
+Document time_json(int64_t milliseconds) {
+  return milliseconds == 0 ? Document() : Document(format_time(milliseconds));
+}
 
 Document text_or_null(const std::string& text) { return text.empty() ? Document() : Document(text); }
 

@@ -19,8 +19,8 @@ std::string dump(const Document& document);
 // The same with one more field at the end, which is JSON already.
 std::string dump_with(const Document& document, std::string_view name, std::string_view json);
 
-Document time_json(int64_t milliseconds);           // a text; null for 0
-Document text_or_null(const std::string& text);     // null where it is empty
+Document time_json(int64_t milliseconds);               // a text; null for 0
+Document text_or_null(const std::string& text);         // null where it is empty
 Document seconds_json(std::chrono::milliseconds time);  // a number, whole where it is
 
 Document sandbox_json(const live::SandboxInfo& sandbox);

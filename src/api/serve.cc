@@ -128,7 +128,8 @@ class Service {
     signals_ = COVE_TRY(take_signals());
     spawn_gone_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!spawn_gone_) return fail_errno("eventfd");
-    config_ = COVE_TRY(load_config({.file = order.config_file, .env = {}, .flags = order.settings, .uid = order.owner}));
+    config_ =
+        COVE_TRY(load_config({.file = order.config_file, .env = {}, .flags = order.settings, .uid = order.owner}));
     config_.server_folder = order.folder.empty() ? config_.state + "/server" : order.folder;
     log::set_level(level_of(config_.log_level));
     // Its lock says that no other server has this state: before any socket is taken.
@@ -138,9 +139,10 @@ class Service {
       spawn_lost_ = true;
       ::eventfd_write(spawn_gone_.get(), 1);
     });
-    ImageRules rules{config_.images.registry, config_.images.insecure_registries, config_.images.max_size, config_.images.max_entries};
-    std::unique_ptr<Images> images =
-        COVE_TRY(Images::open(concat(config_.server_folder, "/", kServerImages), native::make_spawned_shelf(spawn_), std::move(rules)));
+    ImageRules rules{config_.images.registry, config_.images.insecure_registries, config_.images.max_size,
+                     config_.images.max_entries};
+    std::unique_ptr<Images> images = COVE_TRY(Images::open(concat(config_.server_folder, "/", kServerImages),
+                                                           native::make_spawned_shelf(spawn_), std::move(rules)));
     engine_ = COVE_TRY(live::Engine::open(config_, std::move(store), make_runtimes(), std::move(images)));
     api_ = COVE_TRY(Api::create(*engine_, order.owner));
     api_->host = native::make_spawned_host_runner(spawn_);
@@ -148,7 +150,9 @@ class Service {
     api_->autostarted = order.exits_when_idle;
     api_->diagnosis = run_doctor;
     if (order.doctor_fd >= 0)
-      api_->diagnosis = [report = std::make_shared<DoctorsReport>(UniqueFd(order.doctor_fd))] { return report->read(); };
+      api_->diagnosis = [report = std::make_shared<DoctorsReport>(UniqueFd(order.doctor_fd))] {
+        return report->read();
+      };
     return {};
   }
 

@@ -8,8 +8,8 @@
 #include "api/response_json.h"
 #include "api/session_request.h"
 #include "base/text.h"
-#include "image/catalogue.h"
 #include "engine/live/placement.h"
+#include "image/catalogue.h"
 
 namespace cove::api {
 namespace {

@@ -51,7 +51,7 @@ Result<void> TarWriter::checked(ssize_t status, const char* what) {
 
 Result<void> TarWriter::add(const FileEntry& entry, const std::string& name, const std::string& target, uint64_t size) {
   std::unique_ptr<struct archive_entry, void (*)(struct archive_entry*)> header(::archive_entry_new(),
-                                                                               &::archive_entry_free);
+                                                                                &::archive_entry_free);
   if (!header) return fail(no_memory());
   ::archive_entry_copy_pathname(header.get(), name.c_str());
   ::archive_entry_set_mode(header.get(), static_cast<mode_t>(entry.mode));

@@ -71,8 +71,8 @@ Outcome create_token(Call& call, const std::string& sandbox_id, const TokenReque
   SandboxToken token{sandbox_id, *request.scopes, now_ms() + request.ttl.count()};
   Document data = {{"scopes", token.scopes.names()}, {"expires_at", time_json(token.expires_ms)}};
   call.engine().note(call.caller, "token.created", sandbox_id, "", dump(data));
-  return call.respond(201, dump(Document{{"token", make_token(call.api.secret, token)},
-                                         {"expires_at", time_json(token.expires_ms)}}));
+  return call.respond(
+      201, dump(Document{{"token", make_token(call.api.secret, token)}, {"expires_at", time_json(token.expires_ms)}}));
 }
 
 Outcome create(Call& call) {

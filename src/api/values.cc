@@ -74,8 +74,8 @@ Result<std::string> check_image(std::string text) {
   }
   std::string_view print = std::string_view(text).substr(kPrefix.size());
   if (print.size() == 16 && only(print, "0123456789abcdef")) return text;
-  return fail(Error(Code::Invalid, concat("'", text, "' is not an image"))
-                  .hint("a fingerprint has 16 hexadecimal digits"));
+  return fail(
+      Error(Code::Invalid, concat("'", text, "' is not an image")).hint("a fingerprint has 16 hexadecimal digits"));
 }
 
 Result<void> check_variable(const std::string& name) {

@@ -14,10 +14,10 @@
 // rights of its user; links are never followed.
 namespace cove::api {
 
-inline constexpr size_t kMostFiles = 100;               // that are given back
-inline constexpr uint64_t kMostOfFile = 1 * kMiB;       // bytes of each
-inline constexpr uint64_t kMostOfFiles = 8 * kMiB;      // bytes of all
-inline constexpr size_t kMostEntries = 10'000;          // that are looked at
+inline constexpr size_t kMostFiles = 100;           // that are given back
+inline constexpr uint64_t kMostOfFile = 1 * kMiB;   // bytes of each
+inline constexpr uint64_t kMostOfFiles = 8 * kMiB;  // bytes of all
+inline constexpr size_t kMostEntries = 10'000;      // that are looked at
 
 // The files of a folder and of those in it, by their paths below it. Left out is what programs keep for themselves:
 // names that begin with a dot, __pycache__ and node_modules.

@@ -33,10 +33,10 @@ std::vector<std::string> all_points() {
   };
   // Every transaction of the store has two.
   static constexpr std::string_view kChanges[] = {
-      "migrate",     "insert_sandbox", "update_sandbox", "touch_sandbox",  "remove_sandbox", "prune_idempotency",
-      "insert_exec", "update_exec",    "prune_execs",    "append_events",  "prune_events",   "insert_key",
-      "revoke_key",  "insert_project", "update_project", "remove_project", "make_secret",    "insert_session",
-      "bind_session", "touch_session", "end_session",    "prune_sessions",
+      "migrate",      "insert_sandbox", "update_sandbox", "touch_sandbox",  "remove_sandbox", "prune_idempotency",
+      "insert_exec",  "update_exec",    "prune_execs",    "append_events",  "prune_events",   "insert_key",
+      "revoke_key",   "insert_project", "update_project", "remove_project", "make_secret",    "insert_session",
+      "bind_session", "touch_session",  "end_session",    "prune_sessions",
   };
   for (std::string_view change : kChanges) {
     points.push_back(concat("store.", change, ".before_commit"));

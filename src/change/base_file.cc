@@ -1,4 +1,6 @@
 // Records on disk: docs/formats/review-base.md.
+#include "change/base_file.h"
+
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,7 +9,6 @@
 
 #include "base/encoding.h"
 #include "base/text.h"
-#include "change/base_file.h"
 #include "sys/file.h"
 
 namespace cove::change {

@@ -106,8 +106,8 @@ Result<std::vector<PathChange>> changed_since(const BaseRecord& record, int fold
 // Into an empty folder, and back, without the copies. Whatever is half written, or damaged, is noticed.
 Result<void> save_base(const BaseRecord& record, int into);
 Result<BaseRecord> load_base(int from);
-// The same to somebody with other rights: through a pipe, and out of it into an empty folder. What comes is not trusted:
-// Invalid where it is not of the form, Exhausted where it is more than a record within these limits can be.
+// The same to somebody with other rights: through a pipe, and out of it into an empty folder. What comes is not
+// trusted: Invalid where it is not of the form, Exhausted where it is more than a record within these limits can be.
 Result<void> send_base(const BaseRecord& record, int to);
 struct BaseHead {
   uint64_t device = 0;

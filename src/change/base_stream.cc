@@ -1,5 +1,5 @@
-// A record on its way from a process that may read the folder to one that keeps records. Pieces, each with a line before
-// it: "copy ID SIZE" for each copy, then one "base SIZE", then the end.
+// A record on its way from a process that may read the folder to one that keeps records. Pieces, each with a line
+// before it: "copy ID SIZE" for each copy, then one "base SIZE", then the end.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -41,7 +41,8 @@ class Source {
   Result<void> copy_to(int file, uint64_t size) {
     while (size > 0) {
       if (at_ == buffer_.size() && !COVE_TRY(fill())) return malformed("it breaks off");
-      std::string_view some = std::string_view(buffer_).substr(at_, static_cast<size_t>(std::min<uint64_t>(size, kBuffer)));
+      std::string_view some =
+          std::string_view(buffer_).substr(at_, static_cast<size_t>(std::min<uint64_t>(size, kBuffer)));
       COVE_TRY(sys::write_all(file, some));
       at_ += some.size();
       size -= some.size();

@@ -64,7 +64,8 @@ TEST_F(Stream, BringsARecordAsItIs) {
 }
 
 TEST_F(Stream, TakesNothingElse) {
-  const std::string good = "{\"cove_base\":1,\"device\":1,\"inode\":2,\"taken_ns\":3,\"repositories\":[],\"entries\":0,\"uncovered\":0}\n";
+  const std::string good =
+      "{\"cove_base\":1,\"device\":1,\"inode\":2,\"taken_ns\":3,\"repositories\":[],\"entries\":0,\"uncovered\":0}\n";
   const std::string base = concat("base ", good.size(), "\n", good);
   EXPECT_TRUE(receive(base));
   for (const std::string& bad :
@@ -79,7 +80,9 @@ TEST_F(Stream, TakesNoMoreThanARecordCanHave) {
   BaseLimits limits;
   limits.copies = 2;
   limits.all_copies_bytes = 10;
-  auto copy = [](char c, size_t size) { return concat("copy ", std::string(64, c), " ", size, "\n", std::string(size, 'x')); };
+  auto copy = [](char c, size_t size) {
+    return concat("copy ", std::string(64, c), " ", size, "\n", std::string(size, 'x'));
+  };
   auto code = [&](const std::string& text) { return receive(text, limits).error().code(); };
   EXPECT_EQ(code(copy('a', 11)), Code::Exhausted);
   EXPECT_EQ(code(copy('a', 6) + copy('b', 6)), Code::Exhausted);

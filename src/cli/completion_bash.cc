@@ -99,7 +99,8 @@ std::string case_of(const CompletedVerb& verb) {
     add_spellings(options, option);
     if (!option.argument.empty()) add_spellings(valued, option);
     if (option.values != nullptr)
-      choices += concat("\n      [[ $prev == --", option.name, " ]] && choices=", shell_quoted(join(option.values(), " ")));
+      choices +=
+          concat("\n      [[ $prev == --", option.name, " ]] && choices=", shell_quoted(join(option.values(), " ")));
   }
   std::string text = concat("    ", shell_quoted(verb.words), ")");
   if (!verb.parts.empty()) return text + concat(" parts=", shell_quoted(join(verb.parts, " ")), " ;;\n");

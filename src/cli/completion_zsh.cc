@@ -37,8 +37,7 @@ std::string escaped(std::string_view text) {
 
 std::string action(const OptionInfo& option) {
   if (option.argument.empty()) return "";
-  if (option.values != nullptr)
-    return concat(":", escaped(option.argument), ":(", join(option.values(), " "), ")");
+  if (option.values != nullptr) return concat(":", escaped(option.argument), ":(", join(option.values(), " "), ")");
   return concat(":", escaped(option.argument), ":_files");
 }
 

@@ -26,7 +26,8 @@ bool is_all(const Json& stream) { return !client::field(stream, "truncated").get
 Result<void> show_pieces(Api& api, const Json& result, Sink& out, Sink& err) {
   uint64_t from = 1;
   for (bool ended = false; !ended;) {
-    Json portion = COVE_TRY(api.output(client::text_of(result, "sandbox_id"), client::text_of(result, "exec_id"), from));
+    Json portion =
+        COVE_TRY(api.output(client::text_of(result, "sandbox_id"), client::text_of(result, "exec_id"), from));
     const Json& chunks = client::field(portion, "chunks");
     for (const Json& chunk : chunks)
       (client::text_of(chunk, "stream") == "stderr" ? err : out).add(COVE_TRY(client::bytes_of(chunk)));

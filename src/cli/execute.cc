@@ -38,10 +38,13 @@ constexpr Option<ExecuteOrder> kOptions[] = {
        return {};
      }},
     kAgentOption<ExecuteOrder>,
-    {{"scope", '\0', "SCOPE", "whose sandbox: agent (default with --agent), shared, or\nsession: one for this call alone (default without)", kSharing},
+    {{"scope", '\0', "SCOPE",
+      "whose sandbox: agent (default with --agent), shared, or\nsession: one for this call alone (default without)",
+      kSharing},
      [](ExecuteOrder& order, Text text) { return assign(order.place.scope, parse_scope(text)); }},
     kModeOption<ExecuteOrder>,
-    {{"lang", '\0', "LANGUAGE", "run a file of code: python, node@22, c…; `cove languages`\nlists them", kProgram, languages_of_table},
+    {{"lang", '\0', "LANGUAGE", "run a file of code: python, node@22, c…; `cove languages`\nlists them", kProgram,
+      languages_of_table},
      [](ExecuteOrder& order, Text text) -> Result<void> {
        if (text.empty()) return fail(Error(Code::Invalid, "it names no language").hint("cove languages lists them"));
        order.language = text;
@@ -113,7 +116,8 @@ Result<void> add_code(Json& body, const ExecuteOrder& order, const std::vector<s
   COVE_TRY(check_text(code, what));
   body["language"] = order.language;
   body["code"] = std::move(code);
-  for (size_t i = 1; i < words.size(); ++i) COVE_TRY(check_text(words[i], concat("the argument '", printable(words[i]), "'")));
+  for (size_t i = 1; i < words.size(); ++i)
+    COVE_TRY(check_text(words[i], concat("the argument '", printable(words[i]), "'")));
   if (words.size() > 1) body["args"] = std::vector(words.begin() + 1, words.end());
   return {};
 }
@@ -156,9 +160,7 @@ Result<Json> execute_there(const ExecuteOrder& order, const std::vector<std::str
   return api.execute(body);
 }
 
-Result<void> show_stream(const Json& stream, int fd) {
-  return sys::write_all(fd, COVE_TRY(client::bytes_of(stream)));
-}
+Result<void> show_stream(const Json& stream, int fd) { return sys::write_all(fd, COVE_TRY(client::bytes_of(stream))); }
 
 Result<void> show(const Json& result) {
   COVE_TRY(show_stream(client::field(result, "stdout"), STDOUT_FILENO));

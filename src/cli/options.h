@@ -17,7 +17,7 @@ struct OptionInfo {
   char letter = '\0';         // 'e' of -e
   std::string_view argument;  // what follows, as help shows it ("KEY=VALUE"); empty: nothing does
   std::string_view help;
-  std::string_view group;  // the heading in the help under which it stands
+  std::string_view group;                          // the heading in the help under which it stands
   std::vector<std::string> (*values)() = nullptr;  // words that can follow, for completion
 };
 

@@ -88,7 +88,8 @@ void explain_result(const ExecResult& result) {
 Result<void> keep_figures(const std::string& folder, const std::vector<std::string>& figures) {
   if (folder.empty()) return {};
   COVE_TRY(sys::make_folders(folder));
-  for (size_t i = 0; i < figures.size(); ++i) COVE_TRY(sys::write_file(concat(folder, "/", figure_name(i + 1)), figures[i]));
+  for (size_t i = 0; i < figures.size(); ++i)
+    COVE_TRY(sys::write_file(concat(folder, "/", figure_name(i + 1)), figures[i]));
   return {};
 }
 

@@ -8,7 +8,9 @@ namespace {
 constexpr auto kNothing = [](RunOrder&, Text) -> Result<void> { return {}; };
 
 constexpr Option<RunOrder> kOptions[] = {
-    {{"lang", '\0', "LANGUAGE", "run a FILE of code, or - for standard input: python,\nnode@22, c…; `cove languages` lists them", kProgram, languages_of_table},
+    {{"lang", '\0', "LANGUAGE",
+      "run a FILE of code, or - for standard input: python,\nnode@22, c…; `cove languages` lists them", kProgram,
+      languages_of_table},
      [](RunOrder& order, Text text) -> Result<void> {
        order.language = text;
        return {};
@@ -39,7 +41,8 @@ constexpr Option<RunOrder> kOptions[] = {
     {{"copy-out", '\0', "GLOB[:DIR]", "copy files that match out afterwards", kFiles},
      [](RunOrder& order, Text text) { return append(order.request.copy_out, parse_copy_out(text)); }},
 
-    {{"results", '\0', "DIR", "write the figures that Python code draws with\nmatplotlib there (with --lang python)", kFiles},
+    {{"results", '\0', "DIR", "write the figures that Python code draws with\nmatplotlib there (with --lang python)",
+      kFiles},
      [](RunOrder& order, Text text) -> Result<void> {
        if (text.empty()) return fail(Code::Invalid, "the folder has no name");
        order.results = text;

@@ -62,7 +62,8 @@ Result<void> check_code_file(const std::string& path) {
 
 // `--lang python FILE ARGUMENTS…` copies the file into the home; what runs it there is found later.
 Result<void> take_code(RunOrder& order, const std::vector<std::string>& words) {
-  if (order.language->empty()) return fail(Error(Code::Invalid, "--lang names no language").hint("cove languages lists them"));
+  if (order.language->empty())
+    return fail(Error(Code::Invalid, "--lang names no language").hint("cove languages lists them"));
   if (words.empty())
     return fail(Error(Code::Invalid, "--lang needs a file of code").hint("name it, or write - for standard input"));
   RunCode code{*order.language, "", {words.begin() + 1, words.end()}};

@@ -42,9 +42,7 @@ bool input_is_null() {
   return ::fstat(STDIN_FILENO, &input) == 0 && S_ISCHR(input.st_mode) && input.st_rdev == makedev(1, 3);
 }
 
-bool passes_input(const RunRequest& request) {
-  return request.exec.pty || (request.interactive && !input_is_null());
-}
+bool passes_input(const RunRequest& request) { return request.exec.pty || (request.interactive && !input_is_null()); }
 
 Json exec_body(const RunRequest& request) {
   Json body = {{"on_disconnect", "kill"}};

@@ -7,7 +7,8 @@
 namespace cove::cli {
 
 // A `cove run` through a server: makes a sandbox, brings files in, runs the command with this process's streams, brings
-// files out, removes the sandbox. A server that an older cove started is replaced. The ExecResult as `cove run --json` prints it. Warnings go line by line to `warn`.
+// files out, removes the sandbox. A server that an older cove started is replaced. The ExecResult as `cove run --json`
+// prints it. Warnings go line by line to `warn`.
 Result<Json> run_remote(Api& api, const RunRequest& request, const Warn& warn);
 
 // Whether a server can be asked for it at all: what it is sent is JSON, which has no place for other bytes than UTF-8.

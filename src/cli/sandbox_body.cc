@@ -46,8 +46,7 @@ Json sandbox_body(const SandboxSpec& spec) {
   Json limits = limits_body(spec.limits);
   if (!limits.empty()) json["limits"] = std::move(limits);
   if (spec.workspace.access != Access::None)
-    json["workspace"] = {{"path", spec.workspace.path},
-                         {"access", access_name(spec.workspace.access)}};
+    json["workspace"] = {{"path", spec.workspace.path}, {"access", access_name(spec.workspace.access)}};
   if (!spec.runtime.empty()) json["runtime"] = spec.runtime;
   if (spec.nesting) json["nesting"] = true;
   if (spec.strictness == Strictness::Strict) json["strict"] = true;

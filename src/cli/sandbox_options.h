@@ -132,7 +132,8 @@ inline constexpr Option<T> kNestingOption = {
     }};
 template <typename T>
 inline constexpr Option<T> kRuntimeOption = {
-    {"runtime", '\0', "NAME", "what builds the walls: native (default), runc, crun, runsc,\nor oci: the first of these that is found", kFences},
+    {"runtime", '\0', "NAME",
+     "what builds the walls: native (default), runc, crun, runsc,\nor oci: the first of these that is found", kFences},
     [](T& order, Text text) { return assign(sandbox_of(order).runtime, check_runtime(text)); }};
 
 template <typename T>

@@ -38,9 +38,9 @@ ListForm list_form(bool quiet, bool json) {
 int print_list(const std::vector<Json>& items, ListForm form, std::string (*table_of)(const std::vector<Json>& items)) {
   std::string ids;
   for (const Json& item : items) ids += client::text_of(item, "id") + "\n";
-  bool printed = form == ListForm::Ids    ? print(ids)
+  bool printed = form == ListForm::Ids         ? print(ids)
                  : form == ListForm::Documents ? print_json(items)
-                                          : print(table_of(items));
+                                               : print(table_of(items));
   return printed ? 0 : kOwnFailure;
 }
 

@@ -13,7 +13,8 @@ constexpr Form kForm = {
     .verb = "session end",
     .usage = "[OPTIONS] SESSION…",
     .text =
-        "Ends sessions. A sandbox that was the session's own goes with all that is in it; one of an agent, or a shared\n"
+        "Ends sessions. A sandbox that was the session's own goes with all that is in it; one of an agent, or a "
+        "shared\n"
         "one, stays.",
     .least = 1,
     .most = kMany,

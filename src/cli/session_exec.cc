@@ -13,7 +13,8 @@ constexpr Form kForm = {
     .verb = "session exec",
     .usage = "[OPTIONS] SESSION [--] COMMAND [ARGUMENTS]",
     .text =
-        "Runs a command in the sandbox of a session. Exit code, streams and signals are as if you had run it directly.\n"
+        "Runs a command in the sandbox of a session. Exit code, streams and signals are as if you had run it "
+        "directly.\n"
         "In a session whose mode is not all, standard input is forwarded only with -i: a command with input is not\n"
         "plainly harmless.",
     .least = 2,

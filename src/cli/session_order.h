@@ -30,12 +30,13 @@ Result<void> set_workspace(PlaceOrder& place, const std::string& text);
 void add_place(Json& body, const PlaceOrder& place, const SandboxSpec& sandbox);
 
 template <typename T>
-inline constexpr Option<T> kAgentOption = {
-    {"agent", '\0', "NAME", "the agent", kSharing},
-    [](T& order, Text text) { return assign(order.place.agent, parse_agent(text)); }};
+inline constexpr Option<T> kAgentOption = {{"agent", '\0', "NAME", "the agent", kSharing}, [](T& order, Text text) {
+                                             return assign(order.place.agent, parse_agent(text));
+                                           }};
 template <typename T>
 inline constexpr Option<T> kModeOption = {
-    {"mode", '\0', "MODE", "what runs in a sandbox: all (default), selective (all but\nwhat is plainly harmless), off", kSharing},
+    {"mode", '\0', "MODE", "what runs in a sandbox: all (default), selective (all but\nwhat is plainly harmless), off",
+     kSharing},
     [](T& order, Text text) { return assign(order.place.mode, parse_mode(text)); }};
 template <typename T>
 inline constexpr Option<T> kPlaceWorkspaceOption = {

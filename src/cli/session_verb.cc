@@ -9,9 +9,10 @@ std::span<const Verb> parts() {
 }
 
 std::string session_help() {
-  return parts_help(session_verb(),
-                    "A session is a conversation of an agent. Its sandbox is made when it is first used, and it need not be\n"
-                    "named: one for each session, one for all sessions of an agent, or one that is shared (--scope).");
+  return parts_help(
+      session_verb(),
+      "A session is a conversation of an agent. Its sandbox is made when it is first used, and it need not be\n"
+      "named: one for each session, one for all sessions of an agent, or one that is shared (--scope).");
 }
 
 }  // namespace

@@ -57,7 +57,8 @@ TEST(Operands, AreCounted) {
 TEST(Completion, KnowsEveryVerbAndOption) {
   for (const std::string& script :
        {bash_completion(completed_verbs()), zsh_completion(completed_verbs()), fish_completion(completed_verbs())})
-    for (const char* word : {"pause", "inspect", "memory", "copy-out", "watch", "revoke", "session end", "execute", "scope"})
+    for (const char* word :
+         {"pause", "inspect", "memory", "copy-out", "watch", "revoke", "session end", "execute", "scope"})
       EXPECT_THAT(script, HasSubstr(word));
 }
 

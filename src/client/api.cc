@@ -246,9 +246,12 @@ Result<Json> Api::image(const std::string& image) { return ask("GET", image_targ
 
 Result<Json> Api::pull_image(const Json& order) { return ask("POST", Target("/v1/images"), order); }
 
-Result<EventStream> Api::follow_operation(const std::string& operation) { return follow(Target("/v1/operations").part(operation)); }
+Result<EventStream> Api::follow_operation(const std::string& operation) {
+  return follow(Target("/v1/operations").part(operation));
+}
 
-Result<Json> Api::send_archive(const Target& target, std::function<Result<void>(BodyWriter&)> produce, const Progress& progress) {
+Result<Json> Api::send_archive(const Target& target, std::function<Result<void>(BodyWriter&)> produce,
+                               const Progress& progress) {
   Request request;
   request.method = "POST";
   request.target = target.text();
@@ -262,7 +265,8 @@ Result<Json> Api::load_images(std::function<Result<void>(BodyWriter&)> produce, 
   return send_archive(Target("/v1/images/load"), std::move(produce), progress);
 }
 
-Result<Json> Api::import_image(const std::string& name, std::function<Result<void>(BodyWriter&)> produce, const Progress& progress) {
+Result<Json> Api::import_image(const std::string& name, std::function<Result<void>(BodyWriter&)> produce,
+                               const Progress& progress) {
   return send_archive(Target("/v1/images/import").query("name", name), std::move(produce), progress);
 }
 
@@ -276,7 +280,9 @@ Result<Json> Api::remove_image(const std::string& image, bool force) {
 
 Result<Json> Api::prune_images(bool all) { return ask("POST", Target("/v1/images/prune"), Json{{"all", all}}); }
 
-Result<Json> Api::verify_image(const std::string& image) { return ask("POST", image_target(image).part("verify"), Json::object()); }
+Result<Json> Api::verify_image(const std::string& image) {
+  return ask("POST", image_target(image).part("verify"), Json::object());
+}
 
 Result<Json> Api::events(uint64_t after) {
   return ask("GET", Target("/v1/events").query("after", concat(after)).query("limit", "1000"));

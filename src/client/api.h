@@ -114,7 +114,8 @@ class Api {
   Result<Json> pull_image(const Json& order);  // the operation
   Result<EventStream> follow_operation(const std::string& operation);
   Result<Json> load_images(std::function<Result<void>(BodyWriter&)> produce, const Progress& progress);
-  Result<Json> import_image(const std::string& name, std::function<Result<void>(BodyWriter&)> produce, const Progress& progress);
+  Result<Json> import_image(const std::string& name, std::function<Result<void>(BodyWriter&)> produce,
+                            const Progress& progress);
   Result<Json> tag_image(const std::string& image, const std::string& name);
   Result<Json> remove_image(const std::string& image, bool force);
   Result<Json> prune_images(bool all);
@@ -130,7 +131,8 @@ class Api {
  private:
   Result<Json> ask(const std::string& method, const Target& target, const std::optional<Json>& body = {});
   Result<EventStream> follow(const Target& target);
-  Result<Json> send_archive(const Target& target, std::function<Result<void>(BodyWriter&)> produce, const Progress& progress);
+  Result<Json> send_archive(const Target& target, std::function<Result<void>(BodyWriter&)> produce,
+                            const Progress& progress);
   Result<std::vector<Json>> all_pages(const Target& target, const std::string& name);
 
   Http http_;

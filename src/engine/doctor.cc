@@ -185,7 +185,8 @@ Finding io_limits(const MachineFacts& facts) {
 }
 
 RuntimeFact native_runtime(const Diagnosis& diagnosis) {
-  RuntimeFact fact{.name = kNativeRuntime, .title = find_runtime_kind(kNativeRuntime)->title, .version = diagnosis.version};
+  RuntimeFact fact{
+      .name = kNativeRuntime, .title = find_runtime_kind(kNativeRuntime)->title, .version = diagnosis.version};
   fact.available = diagnosis.level != IsolationLevel::None;
   if (fact.available) return fact;
   fact.problem = "something that every sandbox needs is missing here";

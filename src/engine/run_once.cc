@@ -8,8 +8,8 @@
 #include "engine/caller.h"
 #include "engine/copy.h"
 #include "engine/environment.h"
-#include "image/catalogue.h"
 #include "engine/run_loop.h"
+#include "image/catalogue.h"
 #include "model/figures.h"
 #include "runtime/docker/docker_runtime.h"
 #include "runtime/native/native_runtime.h"
@@ -180,7 +180,8 @@ Result<std::vector<std::string>> command_of(const RunRequest& request, const Ima
     words.insert(words.end(), rest.begin(), rest.end());
   }
   if (!words.empty() && !words[0].empty()) return words;
-  return fail(Error(Code::Invalid, "no command to run, and the image has none").hint("write it after the options: cove run -- COMMAND…"));
+  return fail(Error(Code::Invalid, "no command to run, and the image has none")
+                  .hint("write it after the options: cove run -- COMMAND…"));
 }
 
 Result<std::unique_ptr<Runtime>> make_runtime(const std::string& name) {

@@ -49,13 +49,13 @@ struct RunRequest {
   std::vector<InlineFile> files;
   std::vector<CopyOut> copy_out;
   uint64_t copy_out_limit = 1 * kGiB;
-  Stdio stdio = Stdio::Stream;  // Capture: output goes only into the result
-  bool interactive = true;      // the caller's stdin is forwarded
+  Stdio stdio = Stdio::Stream;                         // Capture: output goes only into the result
+  bool interactive = true;                             // the caller's stdin is forwarded
   std::optional<std::vector<std::string>> entrypoint;  // in place of the image's; empty: none
 };
 
-// The words to execute: the image's entrypoint, then the command or, where there is none, the image's own. Invalid where
-// nobody says what to run.
+// The words to execute: the image's entrypoint, then the command or, where there is none, the image's own. Invalid
+// where nobody says what to run.
 Result<std::vector<std::string>> command_of(const RunRequest& request, const ImageDefaults& defaults);
 
 // Images of others do not have what draws figures.

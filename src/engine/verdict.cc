@@ -29,7 +29,8 @@ void explain(ExecResult& result, const ExecEnded& end, Cause cause, const Limits
     result.why = concat("signal ", *result.signal, " (", ::strsignal(*result.signal), ") ended it");
   } else if (*result.exit_code != 0) {
     result.status = ExecStatus::Error;
-    result.why = concat(result.phase == Phase::Compile ? "it does not compile: the compiler" : "it", " ended with exit code ", *result.exit_code);
+    result.why = concat(result.phase == Phase::Compile ? "it does not compile: the compiler" : "it",
+                        " ended with exit code ", *result.exit_code);
   } else {
     result.status = ExecStatus::Success;
     result.why = "it ended with exit code 0";

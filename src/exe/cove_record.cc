@@ -5,8 +5,8 @@
 #include "change/base_record.h"
 #include "sys/landlock.h"
 
-// cove-record: records what the folder behind descriptor 3 is like, and writes it to standard output as change/ reads it.
-// With the rights of whoever started it, and of these only reading below that folder.
+// cove-record: records what the folder behind descriptor 3 is like, and writes it to standard output as change/ reads
+// it. With the rights of whoever started it, and of these only reading below that folder.
 namespace {
 
 using namespace cove;

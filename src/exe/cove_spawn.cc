@@ -93,7 +93,8 @@ Result<UniqueFd> prepare_state(const Config& config, const Identity& identity) {
   Result<void> made = sys::mkdir(own, 0700);
   if (!made && made.error().code() != Code::Exists) return std::unexpected(made.error());
   UniqueFd folder = COVE_TRY(sys::open(own, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  if (::geteuid() == 0 && ::fchown(folder.get(), identity.uid, identity.gid) < 0) return fail_errno(concat("chown ", own));
+  if (::geteuid() == 0 && ::fchown(folder.get(), identity.uid, identity.gid) < 0)
+    return fail_errno(concat("chown ", own));
   return folder;
 }
 
@@ -119,7 +120,8 @@ Result<UniqueFd> listen_at(const std::string& path) {
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
-    return fail(Code::Invalid, concat("the path of the socket is longer than ", sizeof address.sun_path - 1, ": ", path));
+    return fail(Code::Invalid,
+                concat("the path of the socket is longer than ", sizeof address.sun_path - 1, ": ", path));
   std::memcpy(address.sun_path, path.data(), path.size());
   COVE_TRY(sys::make_folders(path.substr(0, path.rfind('/')), 0755));
   if (goes_on_listening(address)) return fail(Code::Exists, concat("a server is listening at ", path, " already"));
@@ -154,9 +156,15 @@ Result<std::vector<std::pair<UniqueFd, std::string>>> open_sockets(const Config&
 
 std::vector<std::string> server_words(const Order& order, const std::vector<std::pair<UniqueFd, std::string>>& sockets,
                                       int channel, int folder) {
-  std::vector<std::string> words = {"coved",     "--wants-version",          COVE_VERSION,
-                                    "--channel", std::to_string(channel),    "--folder-fd",
-                                    std::to_string(folder), "--owner", std::to_string(::geteuid())};
+  std::vector<std::string> words = {"coved",
+                                    "--wants-version",
+                                    COVE_VERSION,
+                                    "--channel",
+                                    std::to_string(channel),
+                                    "--folder-fd",
+                                    std::to_string(folder),
+                                    "--owner",
+                                    std::to_string(::geteuid())};
   for (const auto& [socket, kind] : sockets) {
     words.push_back("--listen-fd");
     words.push_back(concat(socket.get(), ":", kind));
@@ -211,8 +219,9 @@ Result<int> serve(const Order& order) {
   sockets.clear();
   if (order.ready_fd >= 0) ::close(order.ready_fd);
   native::HostRuns::Rules host{config.modes.allow_off, places.programs};
-  native::SpawnServer server(std::move(channel.first), native::Walls(std::move(places), native::IdRanges::AsTheKernelCan),
-                             config.workspace_roots, std::move(host));
+  native::SpawnServer server(std::move(channel.first),
+                             native::Walls(std::move(places), native::IdRanges::AsTheKernelCan), config.workspace_roots,
+                             std::move(host));
   return server.run(server_pid);
 }
 

@@ -1,5 +1,6 @@
 // The server: coved --channel FD [--wants-version VERSION] [--config FILE] [--owner UID] [--set NAME=VALUE]…
-// [--folder-fd FD] [--listen-fd FD[:KIND]]… [--ready-fd FD] [--doctor-fd FD] [--auto]. cove-spawn starts it; it holds no privilege.
+// [--folder-fd FD] [--listen-fd FD[:KIND]]… [--ready-fd FD] [--doctor-fd FD] [--auto]. cove-spawn starts it; it holds
+// no privilege.
 #include <unistd.h>
 
 #include <clocale>

@@ -5,9 +5,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <future>
 #include <stdexcept>
-#include <chrono>
 #include <thread>
 
 #include "http/test_support.h"

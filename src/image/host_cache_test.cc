@@ -61,7 +61,8 @@ class Shower {
     if (pid_ == 0) {
       std::string dev = image + "/dev";
       const int user = ::geteuid() == 0 ? 0 : CLONE_NEWUSER;
-      bool shown = ::unshare(user | CLONE_NEWNS) == 0 && ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+      bool shown = ::unshare(user | CLONE_NEWNS) == 0 &&
+                   ::mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
                    ::mount(dev.c_str(), dev.c_str(), nullptr, MS_BIND, nullptr) == 0;
       static_cast<void>(sys::write_all(ready.write.get(), shown ? "y" : "n"));
       for (;;) ::pause();

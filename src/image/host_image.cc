@@ -80,7 +80,8 @@ DevNodes dev_nodes(const std::string& dev) {
   return real ? DevNodes::Real : DevNodes::Placeholders;
 }
 
-Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program, UniqueFd& hold, unsigned first_id) {
+Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program, UniqueFd& hold,
+                             unsigned first_id) {
   HostSource source{"", sudo_program, first_id};
   std::string fingerprint = host_fingerprint(source.root, sudo_program);
   if (first_id != 0) fingerprint += concat("-", first_id);

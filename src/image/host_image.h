@@ -51,9 +51,10 @@ inline constexpr const char* kDevices[] = {"null", "zero", "full", "random", "ur
 // Where the kernel cannot map the ids of an overlay's layers, all sandboxes share one range of host ids, and the files
 // are made for it: they belong to `first_id` and those after it.
 //
-// Processes that make the same image at once all succeed. When one is made, older ones that nobody uses are removed (see
-// host_cache.h): `hold` is to stay open until the image is mounted. Denied where `cache` is not this user's alone.
-Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program, UniqueFd& hold, unsigned first_id = 0);
+// Processes that make the same image at once all succeed. When one is made, older ones that nobody uses are removed
+// (see host_cache.h): `hold` is to stay open until the image is mounted. Denied where `cache` is not this user's alone.
+Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_program, UniqueFd& hold,
+                             unsigned first_id = 0);
 
 // Which of the two a folder of devices has.
 DevNodes dev_nodes(const std::string& dev);

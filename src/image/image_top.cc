@@ -156,7 +156,8 @@ class Top {
       for (const std::string& name : list(libraries)) {
         std::string modules = modules_of_python(concat(libraries, "/", name));
         if (!is_python_library(name) || !look(modules) || ++added > kMostPythons) continue;
-        if (COVE_TRY(copy_folder(modules, 0755))) COVE_TRY(file(concat(modules, kFiguresModule), kFiguresProgram, 0644));
+        if (COVE_TRY(copy_folder(modules, 0755)))
+          COVE_TRY(file(concat(modules, kFiguresModule), kFiguresProgram, 0644));
       }
     return {};
   }

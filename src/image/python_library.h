@@ -15,7 +15,8 @@ inline bool is_python_library(std::string_view name) {
 }
 
 // The smallest folder of such a library where Python looks for modules anyway, whatever it is used with. There goes
-// cove_figures.py, so that matplotlib finds what it writes figures with (see model/figures.h), and nothing else is different.
+// cove_figures.py, so that matplotlib finds what it writes figures with (see model/figures.h), and nothing else is
+// different.
 inline std::string modules_of_python(const std::string& library) { return library + "/lib-dynload"; }
 inline constexpr std::string_view kFiguresModule = "/cove_figures.py";
 

@@ -69,7 +69,8 @@ bool is_registry(std::string_view text) {
     size_t end = text.find(']');
     if (end == std::string_view::npos) return false;
     std::string_view rest = text.substr(end + 1);
-    return is_address(std::string(text.substr(1, end - 1))) && (rest.empty() || (rest.starts_with(':') && is_port(rest.substr(1))));
+    return is_address(std::string(text.substr(1, end - 1))) &&
+           (rest.empty() || (rest.starts_with(':') && is_port(rest.substr(1))));
   }
   size_t colon = text.find(':');
   return is_host(text.substr(0, colon)) && (colon == std::string_view::npos || is_port(text.substr(colon + 1)));

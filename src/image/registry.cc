@@ -59,7 +59,8 @@ std::string advice_on(CURLcode code) {
     case CURLE_SSL_CONNECT_ERROR:
       return "a registry that speaks plain HTTP must be named in images.insecure_registries";
     case CURLE_PEER_FAILED_VERIFICATION:
-      return "this machine does not trust its certificate: add the authority that signed it to the machine's certificates";
+      return "this machine does not trust its certificate: add the authority that signed it to the machine's "
+             "certificates";
     case CURLE_COULDNT_CONNECT:
     case CURLE_COULDNT_RESOLVE_HOST:
     case CURLE_OPERATION_TIMEDOUT:

@@ -162,7 +162,8 @@ Result<void> add_python_start(const TreeWriter& root) {
   for (const std::string& name : *names) {
     std::string start = concat("etc/", name, "/sitecustomize.py");
     if (!is_python_library(name)) continue;
-    if (auto own = sys::read_file(root.path(start))) COVE_TRY(root.file(start, *own + std::string(kPythonStartProgram)));
+    if (auto own = sys::read_file(root.path(start)))
+      COVE_TRY(root.file(start, *own + std::string(kPythonStartProgram)));
   }
   return {};
 }

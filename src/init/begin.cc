@@ -57,7 +57,8 @@ int serve_sandbox(const Mode& mode, int door) {
   UniqueFd listener(mode.one_run ? -1 : wire::kListenFd);
   UniqueFd inner(mode.outer ? wire::kInnerFd : -1);
   // An OCI runtime passes one more: this program itself.
-  if (!mode.outer && !mode.contained) ::syscall(SYS_close_range, mode.one_run ? wire::kListenFd : wire::kLockFd + 1, kLastFd, 0);
+  if (!mode.outer && !mode.contained)
+    ::syscall(SYS_close_range, mode.one_run ? wire::kListenFd : wire::kLockFd + 1, kLastFd, 0);
   // While the walls rise.
   if (limit_bounding_set(root_capabilities()) < 0) return 2;
   if (!mode.single_id && put_up_filters(mode.filters) < 0) return 2;

@@ -21,7 +21,9 @@ int move_up(int fd) {
   return ::fcntl(fd, F_DUPFD_CLOEXEC, kHigh);
 }
 
-bool move_down(int high, int number) { return high >= 0 && ::dup3(high, number, O_CLOEXEC) == number && ::close(high) == 0; }
+bool move_down(int high, int number) {
+  return high >= 0 && ::dup3(high, number, O_CLOEXEC) == number && ::close(high) == 0;
+}
 
 int append(const char* path, const std::string& line) {
   int fd = ::open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
@@ -31,7 +33,8 @@ int append(const char* path, const std::string& line) {
   char last = '\n';
   if (ok && info.st_size > 0) ok = ::pread(fd, &last, 1, info.st_size - 1) == 1;
   std::string text = last == '\n' ? line : "\n" + line;
-  ok = ok && ::lseek(fd, 0, SEEK_END) >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  ok =
+      ok && ::lseek(fd, 0, SEEK_END) >= 0 && ::write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   ::close(fd);
   return ok ? 0 : -1;
 }
@@ -61,7 +64,8 @@ int enter_by_door(const char* path, unsigned& user) {
 }
 
 void close_door(int door) {
-  static_cast<void>(sys::send_message(door, wire::Writer().number(static_cast<uint64_t>(landlock_abi())).data(), {}, MSG_DONTWAIT));
+  static_cast<void>(
+      sys::send_message(door, wire::Writer().number(static_cast<uint64_t>(landlock_abi())).data(), {}, MSG_DONTWAIT));
   ::close(door);
 }
 

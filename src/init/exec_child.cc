@@ -135,10 +135,16 @@ bool close_others(int& report, int& command) {
 
 // What most programs look for first: in a sandbox that was just made each look goes through all of its layers.
 void look_around() {
-  constexpr const char* kUsual[] = {
-      "/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin/env", "/bin/sh", "/etc/ld.so.cache",
-      "/lib64/ld-linux-x86-64.so.2", "/lib/x86_64-linux-gnu/libc.so.6", "/lib/ld-linux-aarch64.so.1",
-      "/lib/aarch64-linux-gnu/libc.so.6"};
+  constexpr const char* kUsual[] = {"/usr/local/sbin",
+                                    "/usr/local/bin",
+                                    "/usr/sbin",
+                                    "/usr/bin/env",
+                                    "/bin/sh",
+                                    "/etc/ld.so.cache",
+                                    "/lib64/ld-linux-x86-64.so.2",
+                                    "/lib/x86_64-linux-gnu/libc.so.6",
+                                    "/lib/ld-linux-aarch64.so.1",
+                                    "/lib/aarch64-linux-gnu/libc.so.6"};
   for (const char* path : kUsual) static_cast<void>(::access(path, F_OK));
 }
 

@@ -18,12 +18,12 @@ inline constexpr unsigned kLastFd = 0x7fffffff;
 struct ChildPlan {
   wire::ExecRequest request;
   User user;
-  std::vector<int> join_fds;  // control groups to move into first
+  std::vector<int> join_fds;     // control groups to move into first
   bool joins_by_number = false;  // a process writes its own number there, not 0
   int stdio[3] = {-1, -1, -1};
-  int terminal = -1;  // the slave end, instead of stdio
+  int terminal = -1;     // the slave end, instead of stdio
   bool own_tty = false;  // in a kernel whose /dev/tty is of no use: the terminal is put in its place
-  int command = -1;   // where argv and env come from, later
+  int command = -1;      // where argv and env come from, later
   Filters filters;
   bool single_id = false;
 };

@@ -1,5 +1,5 @@
-// Input that is known whole but does not fit into a pipe: process 1 feeds it, so that whoever asked need not live on, and the
-// program reads from a pipe, as it would from whoever types.
+// Input that is known whole but does not fit into a pipe: process 1 feeds it, so that whoever asked need not live on,
+// and the program reads from a pipe, as it would from whoever types.
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>

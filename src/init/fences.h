@@ -17,7 +17,8 @@ enum class Nesting { Forbidden, Allowed };
 int apply_seccomp(Nesting nesting);
 // Whether files may be made set-user-id and set-group-id: not where a folder of the host's can be written to.
 enum class SetId { Allowed, Forbidden };
-// Whether the programs run on the host's kernel or on one of their own, gVisor's: there each puts up the filters itself.
+// Whether the programs run on the host's kernel or on one of their own, gVisor's: there each puts up the filters
+// itself.
 enum class Kernel { Host, Own };
 struct Filters {
   Nesting nesting = Nesting::Forbidden;
@@ -31,8 +32,8 @@ int put_up_filters(const Filters& filters);
 // For a command on the host, which only reads (engine/host_run.h).
 int apply_host_filter();
 
-// For cove-unpack, which writes the files of a stranger's archive: what it may do to files whoever owns them, and the few calls
-// that this takes.
+// For cove-unpack, which writes the files of a stranger's archive: what it may do to files whoever owns them, and the
+// few calls that this takes.
 uint64_t unpack_capabilities();
 int apply_unpack_filter();
 

@@ -1,5 +1,5 @@
-// The part of process 1 that is in a kernel of its own (gVisor's): groups for its programs, terminals whose other end is
-// outside, and the memory limit, which that kernel does not hold itself.
+// The part of process 1 that is in a kernel of its own (gVisor's): groups for its programs, terminals whose other end
+// is outside, and the memory limit, which that kernel does not hold itself.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>

@@ -22,7 +22,8 @@ class InnerGroups {
   // Mounts them, and makes the group with the bound; `processes` 0: none. 0, or -1 with errno.
   int make(uint64_t processes);
 
-  // Where a process (of one thread) writes its number to be in the program's groups; empty where that fails, with errno.
+  // Where a process (of one thread) writes its number to be in the program's groups; empty where that fails, with
+  // errno.
   std::vector<UniqueFd> open(const std::string& program) const;
   // All that is in the program's group, also what forks meanwhile; gives up after a while.
   void kill(const std::string& program) const;

@@ -85,7 +85,9 @@ void Supervisor::take_inner_message(const std::string& data) {
   uint64_t errnum = in.number();
   const bool compiler = told_of_compiler(in);
   if (!in.done()) return;
-  end_with(*program, failure_of(id, static_cast<Stage>(first), static_cast<int>(errnum), compiler ? Step::Compile : Step::Run).data());
+  end_with(
+      *program,
+      failure_of(id, static_cast<Stage>(first), static_cast<int>(errnum), compiler ? Step::Compile : Step::Run).data());
   if (program->ended && mode_.one_exec) ::_exit(0);
 }
 

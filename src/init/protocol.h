@@ -36,11 +36,12 @@ enum class Type : uint32_t {
   // process 1 → Cove
   Started = 32,  // id, pid inside; fds: the terminal's master. Only with a pty: nobody waits for the others
   Failed = 33,   // id, Stage, errno; then 1 where it was the compiler that failed to start
-  Exited = 34,   // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer, disk bytes read, written,
-                 // processes of it that process 1 killed at the memory limit; then 1 where it was the compiler that ended;
-                 // fds: figures that it drew, plain files
-  Dialed = 35,   // token, errno; fds: the connection
-  Table = 36,    // last (0: more follow), count, then per exec: id, group, flags. Then Exited or Failed of each that has ended
+  Exited = 34,  // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer, disk bytes read, written,
+  // processes of it that process 1 killed at the memory limit; then 1 where it was the compiler that ended;
+  // fds: figures that it drew, plain files
+  Dialed = 35,  // token, errno; fds: the connection
+  Table = 36,   // last (0: more follow), count, then per exec: id, group, flags. Then Exited or Failed of each that has
+                // ended
   Attached = 37,  // id, flags; fds: the terminal, or [stdin] stdout stderr
   Me = 38,        // fds: a pidfd of process 1
   Waiting = 39,   // id: the program has opened its script, and waits for it
@@ -158,7 +159,7 @@ inline constexpr uint64_t kExecInMemfd = 4;    // the request is in the first de
 inline constexpr uint64_t kExecNoInput = 8;    // no stdin descriptors: it reads from /dev/null
 inline constexpr uint64_t kExecWaits = 16;     // its last argument is the path of a script that comes later, as Code
 inline constexpr uint64_t kExecCommandLater = 32;  // argv and env come as Code
-inline constexpr uint64_t kExecFeed = 64;  // stdin is a file, to be fed to it through a pipe
+inline constexpr uint64_t kExecFeed = 64;          // stdin is a file, to be fed to it through a pipe
 // The descriptor leads to the terminal, which is made inside; what goes over it is passed on as it is.
 inline constexpr uint64_t kExecFarTerminal = 128;
 inline constexpr size_t kMaxCode = 48 * 1024;  // of such a script: it must fit into a pipe and a message
@@ -228,7 +229,7 @@ inline constexpr int kGoFd = 4;       // a byte arrives when the walls stand; en
 inline constexpr int kListenFd = 5;   // only where a next server may come: new channels are accepted here
 inline constexpr int kLockFd = 6;     // there too: holds the sandbox's range of user ids by being open
 
-inline constexpr int kInnerFd = 7;    // with kModeOuter: the channel to process 1 of the other kernel
+inline constexpr int kInnerFd = 7;  // with kModeOuter: the channel to process 1 of the other kernel
 
 // Process 1's arguments: cove-init VERSION MODE [DOOR], with letters of MODE:
 inline constexpr char kModeOneRun = 'o';    // ends when the channel closes
@@ -241,13 +242,13 @@ inline constexpr char kModeNoSetId = 'w';  // a folder of the host's can be writ
 // The programs run in another kernel (gVisor), and this process 1, which stays on the host's, has them started by the
 // one there; it serves files and later servers itself.
 inline constexpr char kModeOuter = 'k';
-// In that kernel: cove-init VERSION MODE PROCESSES MEMORY (bytes; 0: no bound). The channel is its standard input. Nothing
-// it sends can have descriptors.
+// In that kernel: cove-init VERSION MODE PROCESSES MEMORY (bytes; 0: no bound). The channel is its standard input.
+// Nothing it sends can have descriptors.
 inline constexpr char kModeInner = 'g';
 
-// Where a container engine starts process 1, it inherits nothing: it connects to the socket at the path DOOR and is sent
-// this word and the id that `user` is to have where the image has none; beside it its channel and, if a next server may come,
-// the listening socket. It answers with the version of Landlock's interface that it found, 0 for none.
+// Where a container engine starts process 1, it inherits nothing: it connects to the socket at the path DOOR and is
+// sent this word and the id that `user` is to have where the image has none; beside it its channel and, if a next
+// server may come, the listening socket. It answers with the version of Landlock's interface that it found, 0 for none.
 inline constexpr std::string_view kDoorWord = "come in";
 inline constexpr uint64_t kDoorUser = 1000;
 

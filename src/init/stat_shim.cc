@@ -1,5 +1,5 @@
-// A library that is loaded into programs in gVisor where its statx(2) refuses a flag that changes nothing there, and that
-// ls(1) and others always give. It needs no other library, so it goes with whatever C library an image has.
+// A library that is loaded into programs in gVisor where its statx(2) refuses a flag that changes nothing there, and
+// that ls(1) and others always give. It needs no other library, so it goes with whatever C library an image has.
 #include <linux/stat.h>
 #include <sys/syscall.h>
 
@@ -12,7 +12,10 @@ long system_call(long number, long a, long b, long c, long d, long e) {
   long result;
   register long r10 asm("r10") = d;
   register long r8 asm("r8") = e;
-  asm volatile("syscall" : "=a"(result) : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8) : "rcx", "r11", "memory");
+  asm volatile("syscall"
+               : "=a"(result)
+               : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8)
+               : "rcx", "r11", "memory");
   return result;
 #elif defined(__aarch64__)
   register long x8 asm("x8") = number;

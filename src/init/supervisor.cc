@@ -51,7 +51,8 @@ uint64_t microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
 }
 
-// What a process that has ended, and the children it waited for, moved from and to disks: the kernel counts in blocks of 512.
+// What a process that has ended, and the children it waited for, moved from and to disks: the kernel counts in blocks
+// of 512.
 uint64_t block_bytes(long blocks) { return static_cast<uint64_t>(blocks) * 512; }
 
 UniqueFd open_slave(int master) {
@@ -100,7 +101,10 @@ void Supervisor::run() {
     std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0},
                                   {control_.get(), POLLIN, 0},
                                   {listener_.get(), POLLIN, 0},
-                                  {inner_ ? inner_.get() : open ? sudo_door_.get() : -1, POLLIN, 0}};
+                                  {inner_ ? inner_.get()
+                                   : open ? sudo_door_.get()
+                                          : -1,
+                                   POLLIN, 0}};
     for (const auto& petitioner : petitioners_) polled.push_back({open ? petitioner->socket.get() : -1, POLLIN, 0});
     add_hungry(polled);
     if (untold_) polled[1].events |= POLLOUT;
@@ -292,7 +296,9 @@ bool Supervisor::open_terminal(const wire::ExecRequest& request, const User& use
   return ::fchown(slave.get(), user.uid, static_cast<gid_t>(-1)) == 0;
 }
 
-void Supervisor::failed(const std::string& id, Stage stage, int errnum) { tell(failure_of(id, stage, errnum, Step::Run)); }
+void Supervisor::failed(const std::string& id, Stage stage, int errnum) {
+  tell(failure_of(id, stage, errnum, Step::Run));
+}
 
 void Supervisor::handle_signal(Reader& in) {
   std::string id = in.text();
@@ -301,7 +307,8 @@ void Supervisor::handle_signal(Reader& in) {
   Program* program = find(id);
   if (!in.done() || !program || program->ended || number < 1 || number >= NSIG) return;
   if (inner_) {
-    send(inner_.get(), Writer(Type::Signal).text(id).number(static_cast<uint64_t>(number)).number(static_cast<uint64_t>(target)));
+    send(inner_.get(),
+         Writer(Type::Signal).text(id).number(static_cast<uint64_t>(number)).number(static_cast<uint64_t>(target)));
     return;
   }
   note_request_to_end(*program, number);
@@ -416,7 +423,8 @@ void Supervisor::tell_of_ended() {
   untold_ = false;
   for (const auto& program : programs_) {
     if (!program->ended || program->told) continue;
-    program->told = control_ && sys::send_message(control_.get(), program->last_word, numbers(program->figures), MSG_DONTWAIT);
+    program->told =
+        control_ && sys::send_message(control_.get(), program->last_word, numbers(program->figures), MSG_DONTWAIT);
     if (control_ && !program->told) untold_ = true;
   }
 }
@@ -488,7 +496,8 @@ void Supervisor::end_with(Program& program, std::string word) {
   program.ended = true;
   program.last_word = std::move(word);
   program.told =
-      control_ && sys::send_message(control_.get(), program.last_word, numbers(program.figures), MSG_DONTWAIT).has_value();
+      control_ &&
+      sys::send_message(control_.get(), program.last_word, numbers(program.figures), MSG_DONTWAIT).has_value();
   untold_ = untold_ || (control_ && !program.told);
   program.report.reset();
   program.next.reset();

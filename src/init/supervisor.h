@@ -22,9 +22,9 @@ struct Mode {
   bool single_id = false;
   bool landlock = false;
   bool contained = false;  // in a container of somebody else's: the root is no file system of the sandbox's own
-  bool inner = false;  // in a kernel of its own: see protocol.h
-  bool outer = false;  // and the one that stays outside of it
-  uint64_t memory = 0;  // there: at which programs are killed; 0: none
+  bool inner = false;      // in a kernel of its own: see protocol.h
+  bool outer = false;      // and the one that stays outside of it
+  uint64_t memory = 0;     // there: at which programs are killed; 0: none
   Filters filters;
 };
 
@@ -75,18 +75,18 @@ class Supervisor {
     std::vector<UniqueFd> kept;  // of stdout and stderr
     std::vector<wire::Rlimit> rlimits;
     bool ended = false;
-    std::string last_word;  // how it ended
+    std::string last_word;          // how it ended
     std::vector<UniqueFd> figures;  // that it left
-    bool told = false;      // to the present server
-    std::string script;     // the path of a script that is still to come
+    bool told = false;              // to the present server
+    std::string script;             // the path of a script that is still to come
     User owner;
-    UniqueFd code;          // where it is written to, once the program waits for it
-    UniqueFd food;          // its input, whole, as long as not all of it is in the pipe
-    UniqueFd mouth;         // that pipe
+    UniqueFd code;                   // where it is written to, once the program waits for it
+    UniqueFd food;                   // its input, whole, as long as not all of it is in the pipe
+    UniqueFd mouth;                  // that pipe
     std::unique_ptr<NextStep> next;  // there while its compiler runs
     Spent spent;
-    pid_t inner_pid = -1;   // in the other kernel
-    pid_t pump = -1;        // moves the bytes of a far terminal
+    pid_t inner_pid = -1;     // in the other kernel
+    pid_t pump = -1;          // moves the bytes of a far terminal
     uint64_t held_until = 0;  // it has ended, and what it wrote is still being moved: milliseconds
     uint64_t memory_kills = 0;
   };
@@ -151,7 +151,8 @@ class Supervisor {
   void start(wire::ExecRequest request, uint64_t flags, std::vector<UniqueFd> fds);
   static bool take_streams(Program& program, uint64_t flags, std::vector<UniqueFd>& fds);
   // compiling.cc
-  static void compile_first(ChildPlan& plan, Program& program, std::vector<UniqueFd>& fds, size_t stdio, UniqueFd& slave);
+  static void compile_first(ChildPlan& plan, Program& program, std::vector<UniqueFd>& fds, size_t stdio,
+                            UniqueFd& slave);
   void go_on_or_end(Program& program, int status);
   static void note_request_to_end(Program& program, int signal);
 

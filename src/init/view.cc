@@ -175,8 +175,7 @@ class View {
     std::string path = in.text();
     bool recursive = in.number() != 0;
     if (!in.done()) return done(EINVAL);
-    outcome(recursive ? ::nftw(path.c_str(), remove_one, 32, FTW_DEPTH | FTW_PHYS)
-                      : ::remove(path.c_str()));
+    outcome(recursive ? ::nftw(path.c_str(), remove_one, 32, FTW_DEPTH | FTW_PHYS) : ::remove(path.c_str()));
   }
 
   void rename(Reader& in) {

@@ -1,6 +1,6 @@
-// Interpreters that are started before their script is known: the real program with its real command line, but where the
-// script will be lies a pipe with a name, and the program waits in it when all it does before is done. Then the name goes.
-// When the script comes it is put there as a file, for whoever looks at it later, and written into the pipe.
+// Interpreters that are started before their script is known: the real program with its real command line, but where
+// the script will be lies a pipe with a name, and the program waits in it when all it does before is done. Then the
+// name goes. When the script comes it is put there as a file, for whoever looks at it later, and written into the pipe.
 //
 // Where nothing is known at all, a child of process 1 waits that has gone through every step but the last.
 #include <fcntl.h>

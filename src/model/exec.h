@@ -25,11 +25,11 @@ const char* phase_name(Phase phase);  // "compile", "run"
 struct ExecSpec {
   std::string id;
   std::vector<std::string> argv;
-  Environment env;                // on top of the sandbox's
-  std::string cwd;                // absolute; empty: the workspace if there is one, else the home
-  std::string user;               // empty: the sandbox's
-  std::optional<WindowSize> pty;  // a terminal of the sandbox's own, instead of pipes
-  bool input = true;              // false: it reads from /dev/null
+  Environment env;                         // on top of the sandbox's
+  std::string cwd;                         // absolute; empty: the workspace if there is one, else the home
+  std::string user;                        // empty: the sandbox's
+  std::optional<WindowSize> pty;           // a terminal of the sandbox's own, instead of pipes
+  bool input = true;                       // false: it reads from /dev/null
   std::optional<std::string> whole_input;  // all that it will read; not with a pty
   // A command that comes before, without input; argv is executed only where it ends with 0. Both are one exec.
   std::vector<std::string> compile;
@@ -90,9 +90,9 @@ struct ExecResult {
   Usage usage;
   EnforcedLimits limits;
   std::string where = "sandbox";
-  std::string why;      // of the status, in words
+  std::string why;                      // of the status, in words
   std::optional<LanguageUse> language;  // of code
-  bool started = true;  // false: the program could not be executed, and `why` tells the cause
+  bool started = true;                  // false: the program could not be executed, and `why` tells the cause
   std::vector<OutputFile> files;
   std::vector<std::string> figures;  // PNG
   std::vector<Denial> denials;

@@ -9,8 +9,8 @@
 namespace cove {
 
 // Pictures that a script draws with matplotlib are given back with its result. With this variable matplotlib finds
-// src/context/cove_figures.py, which is put beside the modules of every Python below /usr of an image; it writes them where
-// process 1 finds them.
+// src/context/cove_figures.py, which is put beside the modules of every Python below /usr of an image; it writes them
+// where process 1 finds them.
 inline constexpr std::string_view kFiguresVariable = "MPLBACKEND";
 inline constexpr std::string_view kFiguresBackend = "module://cove_figures";
 

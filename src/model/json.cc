@@ -50,7 +50,8 @@ Json files_json(const std::vector<OutputFile>& files) {
 
 Json results_json(const std::vector<std::string>& figures) {
   Json json = Json::array();
-  for (const std::string& figure : figures) json.push_back({{"main", false}, {"formats", {{"png", to_base64(figure)}}}});
+  for (const std::string& figure : figures)
+    json.push_back({{"main", false}, {"formats", {{"png", to_base64(figure)}}}});
   return json;
 }
 
@@ -132,12 +133,9 @@ std::string to_json(const Diagnosis& diagnosis, JsonLayout layout) {
                         {"program", runtime.program},
                         {"problem", runtime.problem},
                         {"remedy", runtime.remedy}});
-  Json json = {{"version", diagnosis.version},
-               {"mode", diagnosis.mode},
-               {"level", level_name(diagnosis.level)},
-               {"meaning", level_meaning(diagnosis.level)},
-               {"findings", std::move(findings)},
-               {"runtimes", std::move(runtimes)}};
+  Json json = {{"version", diagnosis.version},         {"mode", diagnosis.mode},
+               {"level", level_name(diagnosis.level)}, {"meaning", level_meaning(diagnosis.level)},
+               {"findings", std::move(findings)},      {"runtimes", std::move(runtimes)}};
   return dump(json, layout);
 }
 

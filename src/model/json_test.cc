@@ -45,9 +45,9 @@ TEST(Figures, HaveNamesAndABeginning) {
 
 TEST(ResultJson, HasEveryFieldOfTheContract) {
   Json json = as_json({});
-  for (const char* name : {"exec_id", "sandbox_id", "status", "exit_code", "signal", "stdout", "stderr", "started_at",
-                           "duration_ms", "usage", "limits", "where", "why", "files", "results", "denials", "phase",
-                           "language"})
+  for (const char* name :
+       {"exec_id", "sandbox_id", "status", "exit_code", "signal", "stdout", "stderr", "started_at", "duration_ms",
+        "usage", "limits", "where", "why", "files", "results", "denials", "phase", "language"})
     EXPECT_TRUE(json.contains(name)) << name;
   EXPECT_EQ(json["usage"].size(), 9u);
   EXPECT_TRUE(json["results"].is_array());

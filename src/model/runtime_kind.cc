@@ -44,8 +44,9 @@ Result<std::string> check_runtime(const std::string& name) {
   std::vector<std::string> names = runtime_names();
   if (std::ranges::find(names, name) != names.end()) return name;
   std::string near = closest(name, names);
-  return fail(Error(Code::Invalid, concat("there is no runtime '", name, "'"))
-                  .hint(near.empty() ? concat("it is one of: ", join(names, ", ")) : concat("did you mean ", near, "?")));
+  return fail(
+      Error(Code::Invalid, concat("there is no runtime '", name, "'"))
+          .hint(near.empty() ? concat("it is one of: ", join(names, ", ")) : concat("did you mean ", near, "?")));
 }
 
 }  // namespace cove

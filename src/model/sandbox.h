@@ -58,10 +58,10 @@ struct SandboxSpec {
   std::string name;
   std::map<std::string, std::string> labels;
   std::string image = "host";
-  std::string runtime;        // a name of runtime_kind.h; empty: the default
-  Environment env;            // for every exec
+  std::string runtime;           // a name of runtime_kind.h; empty: the default
+  Environment env;               // for every exec
   ImageDefaults image_defaults;  // filled in where the image is looked up
-  std::string user = "user";  // name or uid[:gid], looked up inside; empty: the image's own
+  std::string user = "user";     // name or uid[:gid], looked up inside; empty: the image's own
   Limits limits;
   Strictness strictness = Strictness::FallBack;
   NetworkPolicy network;

@@ -30,7 +30,7 @@ struct Capabilities {
   bool review_layer = false;  // the writable layer can be read as a change set
   bool waiting_scripts = false;
   bool compile_step = false;  // ExecSpec::compile
-  bool own_images = false;  // names of images are the runtime's own: see Runtime::image
+  bool own_images = false;    // names of images are the runtime's own: see Runtime::image
 };
 
 // Our ends of an exec's streams: pipes, or a terminal's master.
@@ -149,8 +149,8 @@ class Runtime {
   virtual Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) = 0;
   // A Lifetime::Long sandbox that an earlier process created.
   virtual Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) = 0;
-  // Begins to record what a workspace is like, with the rights of its caller: the record comes through `out`, as change/
-  // reads it, and why it does not through `err`.
+  // Begins to record what a workspace is like, with the rights of its caller: the record comes through `out`, as
+  // change/ reads it, and why it does not through `err`.
   virtual Result<std::unique_ptr<HostProcess>> record_base(const Workspace&) {
     return fail(Code::Unsupported, concat("the runtime '", capabilities().name, "' cannot review a workspace"));
   }

@@ -42,7 +42,9 @@ Result<ImageConfig> RuntimeSet::image(const std::string& runtime, const std::str
 
 Result<RuntimeFact> RuntimeSet::examine(const std::string& runtime) { return COVE_TRY(of(runtime))->examine(runtime); }
 
-Result<void> RuntimeSet::remove_files(const SandboxSpec& spec) { return COVE_TRY(of(spec.runtime))->remove_files(spec); }
+Result<void> RuntimeSet::remove_files(const SandboxSpec& spec) {
+  return COVE_TRY(of(spec.runtime))->remove_files(spec);
+}
 
 Result<void> RuntimeSet::sweep(const std::vector<std::string>& known) {
   Result<void> all;

@@ -2,9 +2,8 @@
 
 #include <sqlite3.h>
 
-#include <cstdio>
-
 #include <cerrno>
+#include <cstdio>
 #include <utility>
 
 #include "base/text.h"

@@ -46,11 +46,12 @@ class Store {
   void on_events(std::function<void()> hook);
 
   // --- sandboxes ---------------------------------------------------------------------------------------------------
-  // Exists where the project has one of that name or binding (or the id is taken, or the idempotency key has been used: look with
-  // find_idempotency). NotFound where there is no such project.
+  // Exists where the project has one of that name or binding (or the id is taken, or the idempotency key has been used:
+  // look with find_idempotency). NotFound where there is no such project.
   Result<uint64_t> insert_sandbox(const SandboxRecord& sandbox, const std::optional<Idempotency>& idempotency,
                                   std::span<const EventDraft> events);
-  // Replaces everything but id, project, binding and created_ms. NotFound where it is gone, Exists where the new name is taken.
+  // Replaces everything but id, project, binding and created_ms. NotFound where it is gone, Exists where the new name
+  // is taken.
   Result<uint64_t> update_sandbox(const SandboxRecord& sandbox, std::span<const EventDraft> events);
   // Only these two; nothing happens where the sandbox is gone.
   Result<void> touch_sandbox(const std::string& id, int64_t last_used_ms, int64_t expires_ms);

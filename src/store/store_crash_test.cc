@@ -120,8 +120,9 @@ std::string everything(const std::string& folder) {
   return rows(*database, "SELECT 'event ' || seq || ' ' || kind FROM events ORDER BY seq") +
          rows(*database, "SELECT 'project ' || id || ' ' || quotas FROM projects ORDER BY id") +
          rows(*database, "SELECT 'sandbox ' || id || name || state || last_used_ms || expires_ms FROM sandboxes") +
-         rows(*database,
-              "SELECT 'session ' || id || state || coalesce(sandbox_id, '') || last_used_ms || ended_ms FROM sessions") +
+         rows(
+             *database,
+             "SELECT 'session ' || id || state || coalesce(sandbox_id, '') || last_used_ms || ended_ms FROM sessions") +
          rows(*database, "SELECT 'exec ' || id || state FROM execs") +
          rows(*database, "SELECT 'idempotency ' || key FROM idempotency") +
          rows(*database, "SELECT 'key ' || id || ' ' || revoked_ms FROM keys") +

@@ -44,10 +44,9 @@ std::string cursor(const ExecRecord& exec) { return to_cursor({exec.started_ms, 
 
 Result<uint64_t> Store::insert_exec(const ExecRecord& exec, std::span<const EventDraft> events) {
   return change({"insert_exec"}, events, [&]() -> Result<void> {
-    Result<void> done =
-        database_->run("INSERT INTO execs (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", exec.id,
-                       exec.sandbox_id, exec.state, exec.tag, exec.spec, exec.result, exec.started_ms, exec.ended_ms,
-                       exec.position, exec.session);
+    Result<void> done = database_->run("INSERT INTO execs (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", exec.id,
+                                       exec.sandbox_id, exec.state, exec.tag, exec.spec, exec.result, exec.started_ms,
+                                       exec.ended_ms, exec.position, exec.session);
     if (!done) return fail(explain(std::move(done).error(), exec));
     return {};
   });
@@ -92,10 +91,10 @@ Result<std::vector<ExecRecord>> Store::running_execs(const std::string& sandbox_
 
 Result<std::vector<ExecRecord>> Store::running_execs_of_session(const std::string& session) {
   std::lock_guard turn(mutex_);
-  Query rows = COVE_TRY(
-      database_->query("SELECT " COLUMNS " FROM execs WHERE session = ? AND session <> '' AND state = 'running' "
-                       "ORDER BY started_ms, id",
-                       session));
+  Query rows = COVE_TRY(database_->query("SELECT " COLUMNS
+                                         " FROM execs WHERE session = ? AND session <> '' AND state = 'running' "
+                                         "ORDER BY started_ms, id",
+                                         session));
   return read_all(rows);
 }
 

@@ -6,7 +6,8 @@
 namespace cove {
 namespace {
 
-#define COLUMNS "id, project, name, state, reason, spec, created_ms, started_ms, last_used_ms, expires_ms, updated_ms, " \
+#define COLUMNS                                                                                            \
+  "id, project, name, state, reason, spec, created_ms, started_ms, last_used_ms, expires_ms, updated_ms, " \
   "binding"
 
 SandboxRecord read(const Query& row) {

@@ -37,8 +37,7 @@ Error no_session(std::string_view id) { return Error(Code::NotFound, concat("the
 Error explain(Error error, const SessionRecord& session) {
   if (error.code() == Code::NotFound)
     return Error(Code::NotFound, concat("there is no project '", session.project, "'"));
-  if (error.code() == Code::Exists)
-    return Error(Code::Exists, concat("there is a session '", session.id, "' already"));
+  if (error.code() == Code::Exists) return Error(Code::Exists, concat("there is a session '", session.id, "' already"));
   return error;
 }
 
@@ -72,17 +71,19 @@ Result<uint64_t> Store::bind_session(const std::string& id, const std::string& s
 
 Result<void> Store::touch_session(const std::string& id, int64_t last_used_ms) {
   COVE_TRY(change({"touch_session"}, {}, [&] {
-    return database_->run("UPDATE sessions SET last_used_ms = ?1 WHERE id = ?2 AND state = 'active' AND last_used_ms < ?1",
-                          last_used_ms, id);
+    return database_->run(
+        "UPDATE sessions SET last_used_ms = ?1 WHERE id = ?2 AND state = 'active' AND last_used_ms < ?1", last_used_ms,
+        id);
   }));
   return {};
 }
 
 Result<uint64_t> Store::end_session(const std::string& id, const SessionEnd& end, std::span<const EventDraft> events) {
   return change({"end_session"}, events, [&]() -> Result<void> {
-    COVE_TRY(database_->run("UPDATE sessions SET state = 'ended', reason = ?, ended_ms = ? "
-                            "WHERE id = ? AND state = 'active' AND last_used_ms <= ?",
-                            end.reason, end.time_ms, id, end.unused_since_ms));
+    COVE_TRY(
+        database_->run("UPDATE sessions SET state = 'ended', reason = ?, ended_ms = ? "
+                       "WHERE id = ? AND state = 'active' AND last_used_ms <= ?",
+                       end.reason, end.time_ms, id, end.unused_since_ms));
     if (database_->changes() == 0) return fail(no_session(id));
     return {};
   });
@@ -111,7 +112,8 @@ Result<std::vector<SessionRecord>> Store::list_sessions(const SessionFilter& fil
 Result<std::vector<SessionRecord>> Store::idle_sessions(int64_t now_ms) {
   std::lock_guard turn(mutex_);
   Query rows = COVE_TRY(database_->query(
-      "SELECT " COLUMNS " FROM sessions WHERE state = 'active' AND idle_ms > 0 AND last_used_ms + idle_ms <= ?", now_ms));
+      "SELECT " COLUMNS " FROM sessions WHERE state = 'active' AND idle_ms > 0 AND last_used_ms + idle_ms <= ?",
+      now_ms));
   return read_all(rows);
 }
 

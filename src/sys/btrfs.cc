@@ -1,10 +1,9 @@
 #include "sys/btrfs.h"
 
+#include <fcntl.h>
 #include <linux/btrfs.h>
 #include <linux/btrfs_tree.h>
 #include <sys/ioctl.h>
-
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>

@@ -30,7 +30,8 @@ bool has_version(const std::vector<CgroupMount>& mounts, int version) {
   return std::ranges::any_of(mounts, [&](const CgroupMount& mount) { return mount.version == version; });
 }
 
-FoundTree find_in(const std::vector<CgroupMount>& mounts, const std::vector<CgroupMembership>& memberships, V2Base base) {
+FoundTree find_in(const std::vector<CgroupMount>& mounts, const std::vector<CgroupMembership>& memberships,
+                  V2Base base) {
   if (!has_version(mounts, 1)) return find_cgroup_v2(mounts, memberships, base);
   FoundTree v1 = find_cgroup_v1(mounts, memberships);
   if (rank(v1) == std::ssize(kLimiting) || !has_version(mounts, 2)) return v1;
@@ -71,9 +72,7 @@ Result<std::unique_ptr<Cgroup>> cgroup_from_parts(const std::string& name, int v
   return std::make_unique<V1Group>(name, std::move(parts));
 }
 
-Result<std::unique_ptr<CgroupTree>> CgroupTree::find() {
-  return find_of("/proc/self/cgroup", V2Base::TopForRoot);
-}
+Result<std::unique_ptr<CgroupTree>> CgroupTree::find() { return find_of("/proc/self/cgroup", V2Base::TopForRoot); }
 
 Result<std::unique_ptr<CgroupTree>> CgroupTree::find_around(pid_t process) {
   return find_of(concat("/proc/", process, "/cgroup"), V2Base::OwnGroup);

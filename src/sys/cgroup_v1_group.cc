@@ -177,10 +177,15 @@ void V1Group::keep_counters_open() {
     all = all && fd;
     return fd;
   };
-  OpenCounters counters = {
-      open(cpuacct, "cpuacct.usage"), open(cpuacct, "cpuacct.usage_user"),         open(cpuacct, "cpuacct.usage_sys"),
-      open(memory, "memory.usage_in_bytes"), open(memory, "memory.max_usage_in_bytes"), open(memory, "memory.oom_control"),
-      open(pids, "pids.current"), open(pids, "pids.peak"),                         open(pids, "pids.events")};
+  OpenCounters counters = {open(cpuacct, "cpuacct.usage"),
+                           open(cpuacct, "cpuacct.usage_user"),
+                           open(cpuacct, "cpuacct.usage_sys"),
+                           open(memory, "memory.usage_in_bytes"),
+                           open(memory, "memory.max_usage_in_bytes"),
+                           open(memory, "memory.oom_control"),
+                           open(pids, "pids.current"),
+                           open(pids, "pids.peak"),
+                           open(pids, "pids.events")};
   if (all) open_ = std::move(counters);
 }
 

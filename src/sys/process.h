@@ -23,9 +23,9 @@ struct Child {
 Result<Child> clone3(uint64_t flags);
 // The CPUs that this process may use; empty where it cannot be told.
 cpu_set_t allowed_cpus();
-// Lets a new child, which may use `allowed` from then on, begin on another CPU than this one, where its maker works on: the
-// kernel often leaves it waiting behind its maker though another CPU is idle. What the child forks before this returns may
-// be kept from this CPU: its allowed CPUs must be set, too.
+// Lets a new child, which may use `allowed` from then on, begin on another CPU than this one, where its maker works on:
+// the kernel often leaves it waiting behind its maker though another CPU is idle. What the child forks before this
+// returns may be kept from this CPU: its allowed CPUs must be set, too.
 void begin_elsewhere(pid_t child, const cpu_set_t& allowed);
 
 Result<void> unshare(int flags);

@@ -41,11 +41,11 @@ Result<std::unique_ptr<Runtime>> make_engine() {
   return docker::make_engine_runtime(engine_kind(), COVE_TRY(native::find_places()), ::getenv("COVE_STATE"));
 }
 
-INSTANTIATE_TEST_SUITE_P(Engine, Conformance,
-                         testing::Values(RuntimeUnderTest{engine_kind(), make_engine, engine_kind(), ContainerEngine::kImage},
-                                         RuntimeUnderTest{engine_kind() + "_spawned", make_spawned,
-                                                          engine_kind(), ContainerEngine::kImage}),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Engine, Conformance,
+    testing::Values(RuntimeUnderTest{engine_kind(), make_engine, engine_kind(), ContainerEngine::kImage},
+                    RuntimeUnderTest{engine_kind() + "_spawned", make_spawned, engine_kind(), ContainerEngine::kImage}),
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace cove::test

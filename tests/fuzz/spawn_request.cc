@@ -161,7 +161,9 @@ Result<native::Raised> EngineWalls::adopt(const SandboxSpec& spec) const {
 Result<void> EngineWalls::remove_files(const std::string&) const { return {}; }
 Result<void> EngineWalls::sweep(const std::vector<std::string>&) const { return {}; }
 bool EngineWalls::used() const { return false; }
-Result<ImageConfig> EngineWalls::image(const std::string&, const std::string&) const { return fail(Code::Unsupported, "engine"); }
+Result<ImageConfig> EngineWalls::image(const std::string&, const std::string&) const {
+  return fail(Code::Unsupported, "engine");
+}
 void encode(wire::Writer&, const Standing&) {}
 Standing decode_standing(wire::Reader&) { return {}; }
 
@@ -176,7 +178,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     // A sandbox is ended by a child, and so is most of what is done with images.
     auto type = static_cast<Type>(number_at(piece.content, 0));
     if (type == Type::Destroy || (type >= Type::UnpackLayer && type <= Type::SweepImages)) continue;
-    const bool to_engine = piece.content.find("docker") != piece.content.npos || piece.content.find("podman") != piece.content.npos;
+    const bool to_engine =
+        piece.content.find("docker") != piece.content.npos || piece.content.find("podman") != piece.content.npos;
     if (type == Type::EngineImage || type == Type::ExamineRuntime || (type == Type::RemoveFiles && to_engine)) continue;
     server.handle({std::string(piece.content), open_nothings(std::min<size_t>(piece.about, most_fds))});
     check_answers(coved.hear(), piece.content);

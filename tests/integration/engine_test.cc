@@ -78,8 +78,9 @@ class EngineSandboxes : public testing::Test {
   }
   static void make_container(const std::string& name, const json& labels) {
     json body = {{"Image", ContainerEngine::kImage}, {"Cmd", {"true"}}, {"Labels", labels}};
-    HttpResponse made = fetch({engine_->socket()}, {"POST", "/containers/create?name=" + name,
-                                                    {{"content-type", "application/json"}}, body.dump()});
+    HttpResponse made =
+        fetch({engine_->socket()},
+              {"POST", "/containers/create?name=" + name, {{"content-type", "application/json"}}, body.dump()});
     EXPECT_EQ(made.status, 201) << made.body;
   }
   static void remove_container(const std::string& name) {
@@ -106,7 +107,8 @@ TEST_F(EngineSandboxes, RunExecsAndServeFiles) {
   EXPECT_EQ(call("PUT", sandbox + "/files?path=/home/user/in", "from outside").status / 100, 2);
   EXPECT_EQ(text(sandbox, "cat in; echo from inside > out"), "from outside");
   EXPECT_EQ(call("GET", sandbox + "/files?path=/home/user/out").body, "from inside\n");
-  EXPECT_EQ(run(sandbox, {{"shell", "tty"}, {"pty", {{"rows", 24}, {"cols", 80}}}})["stdout"]["text"], "/dev/pts/0\r\n");
+  EXPECT_EQ(run(sandbox, {{"shell", "tty"}, {"pty", {{"rows", 24}, {"cols", 80}}}})["stdout"]["text"],
+            "/dev/pts/0\r\n");
   EXPECT_EQ(run(sandbox, {{"language", "python"}, {"code", "print(6 * 7)"}})["stdout"]["text"], "42\n");
 }
 
@@ -134,7 +136,8 @@ TEST_F(EngineSandboxes, AreAdoptedByTheNextServer) {
   std::string stopped = make();
   text(stopped, "echo kept > note");
   post(stopped + "/stop");
-  HttpResponse exec = post(sandbox + "/execs", {{"shell", "echo before; while [ ! -e go ]; do sleep 0.05; done; echo after; exit 4"}});
+  HttpResponse exec =
+      post(sandbox + "/execs", {{"shell", "echo before; while [ ! -e go ]; do sleep 0.05; done; echo after; exit 4"}});
   ASSERT_EQ(exec.status, 201) << exec.body;
   make_container("orphan", {{"cove.sandbox", "aaaaaaaaaaaaaaaaaaaa"}, {"cove.state", state_folder()}});
   make_container("foreign", {{"cove.sandbox", "bbbbbbbbbbbbbbbbbbbb"}, {"cove.state", "/elsewhere"}});
@@ -194,7 +197,9 @@ TEST_F(EngineSandboxes, WorkInAWorkspace) {
 
 TEST_F(EngineSandboxes, RunFromTheCommandLineWithoutAServer) {
   ChildOptions options{.env = {"COVE_STATE=" + state_folder() + "-direct", "DOCKER_HOST=unix://" + engine_->socket()}};
-  Outcome ran = cove({"run", "--direct", "--runtime", "podman", "--image", ContainerEngine::kImage, "-u", "user", "--", "sh", "-c", "id -un; exit 5"}, options);
+  Outcome ran = cove({"run", "--direct", "--runtime", "podman", "--image", ContainerEngine::kImage, "-u", "user", "--",
+                      "sh", "-c", "id -un; exit 5"},
+                     options);
   EXPECT_EQ(ran.out, "user\n") << ran.err;
   EXPECT_EQ(ran.exit_code, 5);
   Outcome elsewhere = cove({"run", "--direct", "--runtime", "docker", "--image", "x", "--", "true"},

@@ -24,7 +24,8 @@ class PooledServer {
 
   bool running() const { return server_.running(); }
   HttpResponse call(const std::string& method, const std::string& target, const json& body = nullptr) const {
-    return fetch(server_.socket(), {method, target, {{"content-type", "application/json"}}, body.is_null() ? "" : body.dump()});
+    return fetch(server_.socket(),
+                 {method, target, {{"content-type", "application/json"}}, body.is_null() ? "" : body.dump()});
   }
   std::string make(const json& body = json::object()) const {
     HttpResponse response = call("POST", "/v1/sandboxes", body);
@@ -64,7 +65,8 @@ class PooledServer {
 };
 
 std::string text_of(const json& result) {
-  return result.value("stdout", json::object()).value("text", "") + result.value("stderr", json::object()).value("text", "");
+  return result.value("stdout", json::object()).value("text", "") +
+         result.value("stderr", json::object()).value("text", "");
 }
 
 // What differs between any two sandboxes.
@@ -127,7 +129,8 @@ TEST(Pool, CannotBeToldFromACold) {
   warm.teach("python");
   ASSERT_TRUE(warm.wait_for_ready(4));
   EXPECT_EQ(without_names(text_of(warm.run_once({{"shell", "sleep 0.2\n" + std::string(kLookAround)}}))), before);
-  EXPECT_EQ(text_of(cold.run_once({{"shell", "cat"}, {"stdin", "given"}})), text_of(warm.run_once({{"shell", "cat"}, {"stdin", "given"}})));
+  EXPECT_EQ(text_of(cold.run_once({{"shell", "cat"}, {"stdin", "given"}})),
+            text_of(warm.run_once({{"shell", "cat"}, {"stdin", "given"}})));
 }
 
 TEST(Pool, KeepsSandboxesOfOtherLimitsReadyWhereTheyAreAskedFor) {
@@ -178,7 +181,8 @@ TEST(Pool, RunsWhatAWaitingInterpreterCannot) {
   EXPECT_EQ(python("import os; print(os.getuid())", {{"user", "root"}}), "0\n");
   EXPECT_EQ(python("# -*- coding: latin-1 -*-\nprint(1)"), "1\n");
   EXPECT_EQ(python("x = '" + std::string(100'000, 'x') + "'\nprint(len(x))"), "100000\n");
-  EXPECT_EQ(text_of(server.run_once({{"language", "javascript"}, {"code", "console.log(__filename.slice(-3))"}})), ".js\n");
+  EXPECT_EQ(text_of(server.run_once({{"language", "javascript"}, {"code", "console.log(__filename.slice(-3))"}})),
+            ".js\n");
 }
 
 TEST(Pool, IsGoneWithTheServer) {

@@ -17,7 +17,8 @@ struct Program {
 
 const Program kPrograms[] = {
     {"PythonThreads", "python3",
-     "python3 -c 'import threading; n=[]; t=[threading.Thread(target=n.append,args=(1,)) for _ in range(3)]; [x.start() for "
+     "python3 -c 'import threading; n=[]; t=[threading.Thread(target=n.append,args=(1,)) for _ in range(3)]; "
+     "[x.start() for "
      "x in t]; [x.join() for x in t]; print(len(n))'",
      "3\n"},
     {"PythonMultiprocessing", "python3",

@@ -57,7 +57,8 @@ class Review : public testing::Test {
   }
 
   HttpResponse call(const std::string& method, const std::string& target, const json& body = nullptr) const {
-    return fetch(server_.socket(), {method, target, {{"content-type", "application/json"}}, body.is_null() ? "" : body.dump()});
+    return fetch(server_.socket(),
+                 {method, target, {{"content-type", "application/json"}}, body.is_null() ? "" : body.dump()});
   }
   json make() const {
     HttpResponse response =
@@ -68,9 +69,12 @@ class Review : public testing::Test {
   std::string run(const std::string& id, const std::string& script) const {
     HttpResponse response = call("POST", "/v1/sandboxes/" + id + "/execs?wait=true", {{"shell", script}});
     json result = response.json();
-    return result.value("stdout", json::object()).value("text", "") + result.value("stderr", json::object()).value("text", "");
+    return result.value("stdout", json::object()).value("text", "") +
+           result.value("stderr", json::object()).value("text", "");
   }
-  fs::path base_of(const std::string& id) const { return fs::path(server_.folder()) / "state/server/logs" / id / "base"; }
+  fs::path base_of(const std::string& id) const {
+    return fs::path(server_.folder()) / "state/server/logs" / id / "base";
+  }
 
   ServerUnderTest server_;
   fs::path folder_;
@@ -156,7 +160,8 @@ TEST_F(Review, FilesOfOthersCanBeReadOnly) {
 }
 
 TEST_F(Review, AFolderThatCannotBeRecordedIsRefused) {
-  HttpResponse none = call("POST", "/v1/sandboxes", {{"workspace", {{"path", "/no/such/folder"}, {"access", "review"}}}});
+  HttpResponse none =
+      call("POST", "/v1/sandboxes", {{"workspace", {{"path", "/no/such/folder"}, {"access", "review"}}}});
   EXPECT_GE(none.status, 400);
   EXPECT_THAT(none.body, HasSubstr("/no/such/folder"));
   EXPECT_TRUE(fs::is_empty(fs::path(server_.folder()) / "state/server/logs"));

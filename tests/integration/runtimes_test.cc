@@ -29,22 +29,22 @@ class Runtimes : public WithServer<Runtimes>, public testing::WithParamInterface
     json result = ran.json();
     return result.contains("stdout") ? result["stdout"].value("text", "") : ran.body;
   }
-  static void remove(const std::string& sandbox) {
-    EXPECT_EQ(call("DELETE", "/v1/sandboxes/" + sandbox).status, 204);
-  }
+  static void remove(const std::string& sandbox) { EXPECT_EQ(call("DELETE", "/v1/sandboxes/" + sandbox).status, 204); }
 };
 
 TEST_P(Runtimes, MakesUsesAndRemovesSandboxes) {
   std::string box = make({{"limits", {{"memory", "256m"}}}});
   EXPECT_EQ(says(box, "id -un; cat /proc/1/comm"), "user\ncove-init\n");
-  HttpResponse put = fetch(server_->socket(), {"PUT", "/v1/sandboxes/" + box + "/files?path=/home/user/in", {}, "from outside"});
+  HttpResponse put =
+      fetch(server_->socket(), {"PUT", "/v1/sandboxes/" + box + "/files?path=/home/user/in", {}, "from outside"});
   EXPECT_LT(put.status, 300) << put.body;
   EXPECT_EQ(says(box, "cat in; echo from inside > out"), "from outside");
   EXPECT_EQ(call("GET", "/v1/sandboxes/" + box + "/files?path=/home/user/out").body, "from inside\n");
   json stats = call("GET", "/v1/sandboxes/" + box + "/stats").json();
   EXPECT_GT(stats.value("memory_bytes", 0), 0) << stats;
   remove(box);
-  EXPECT_TRUE(comes_true([&] { return describe(find_traces()).find(box) == std::string::npos; })) << describe(find_traces());
+  EXPECT_TRUE(comes_true([&] { return describe(find_traces()).find(box) == std::string::npos; }))
+      << describe(find_traces());
 }
 
 TEST_P(Runtimes, KeepsFilesFromStopToStart) {
@@ -58,8 +58,8 @@ TEST_P(Runtimes, KeepsFilesFromStopToStart) {
 
 TEST_P(Runtimes, FindsSandboxesAgainAfterTheServerWasKilled) {
   std::string box = make();
-  HttpResponse begun = post("/v1/sandboxes/" + box + "/execs",
-                            {{"shell", "echo before; read line; echo after $line; exit 9"}});
+  HttpResponse begun =
+      post("/v1/sandboxes/" + box + "/execs", {{"shell", "echo before; read line; echo after $line; exit 9"}});
   ASSERT_EQ(begun.status, 201) << begun.body;
   std::string exec = "/v1/sandboxes/" + box + "/execs/" + begun.json().value("id", "none");
   EXPECT_TRUE(comes_true([&] { return call("GET", exec + "/output").body.find("before") != std::string::npos; }));
@@ -73,7 +73,8 @@ TEST_P(Runtimes, FindsSandboxesAgainAfterTheServerWasKilled) {
   EXPECT_THAT(call("GET", exec + "/output").body, HasSubstr("after all"));
   EXPECT_EQ(says(box, "echo still here"), "still here\n");
   remove(box);
-  EXPECT_TRUE(comes_true([&] { return describe(find_traces()).find(box) == std::string::npos; })) << describe(find_traces());
+  EXPECT_TRUE(comes_true([&] { return describe(find_traces()).find(box) == std::string::npos; }))
+      << describe(find_traces());
 }
 
 INSTANTIATE_TEST_SUITE_P(Oci, Runtimes, testing::Values("runc", "runsc"), [](const auto& test) { return test.param; });

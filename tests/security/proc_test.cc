@@ -90,8 +90,9 @@ constexpr Expectation kProcExpectations[] = {
 const Theme kProc{"proc", kProcExpectations};
 COVE_ATTEMPTS(Proc, kProc);
 
-// A program that is about to be executed is still whoever starts it, and so is its /proc/self/exe: a file of the host's, or one on a
-// mount that cannot be written to. Either it is not executed at all, or it is process 1's program, which ends at once.
+// A program that is about to be executed is still whoever starts it, and so is its /proc/self/exe: a file of the
+// host's, or one on a mount that cannot be written to. Either it is not executed at all, or it is process 1's program,
+// which ends at once.
 class MakersProgram : public InEveryMode {
  protected:
   void SetUp() override {
@@ -124,7 +125,9 @@ TEST_P(MakersProgram, ToldNoArgumentsOfItsOwn) {
   EXPECT_EQ(outcome.out.find("run"), std::string::npos);
 }
 
-TEST_P(MakersProgram, IsNoInterpreter) { expect_refusal(inside({}, {"/tmp/script"}, {"--copy-in", script_ + ":/tmp/script"})); }
+TEST_P(MakersProgram, IsNoInterpreter) {
+  expect_refusal(inside({}, {"/tmp/script"}, {"--copy-in", script_ + ":/tmp/script"}));
+}
 
 }  // namespace
 }  // namespace cove::test

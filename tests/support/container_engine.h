@@ -8,8 +8,8 @@
 
 namespace cove::test {
 
-// A Podman or Docker engine of a test's own: its own socket, storage and containers, and the image kImage. Ended, with all that
-// it has, by the destructor.
+// A Podman or Docker engine of a test's own: its own socket, storage and containers, and the image kImage. Ended, with
+// all that it has, by the destructor.
 class ContainerEngine {
  public:
   static constexpr const char* kImage = "cove-test";

@@ -27,8 +27,8 @@ struct Check {
 
 std::string describe(const Check& check, const std::string& whose) {
   if (!check.bytes) return concat(whose, " has ", check.used, " of at most ", check.most, " sandboxes");
-  return concat("the ", check.what, " limits of ", whose, "'s sandboxes would be ", format_bytes(check.used + check.wanted),
-                " together, of at most ", format_bytes(check.most));
+  return concat("the ", check.what, " limits of ", whose, "'s sandboxes would be ",
+                format_bytes(check.used + check.wanted), " together, of at most ", format_bytes(check.most));
 }
 
 Result<void> check_all(std::initializer_list<Check> checks, const std::string& whose) {
@@ -42,7 +42,8 @@ Result<void> check_all(std::initializer_list<Check> checks, const std::string& w
 uint64_t meminfo(const std::string& text, const char* name) {
   size_t at = text.find(name);
   unsigned long long kib = 0;
-  if (at == text.npos || std::sscanf(text.c_str() + at + std::char_traits<char>::length(name), ": %llu", &kib) != 1) return 0;
+  if (at == text.npos || std::sscanf(text.c_str() + at + std::char_traits<char>::length(name), ": %llu", &kib) != 1)
+    return 0;
   return kib * 1024;
 }
 
@@ -93,11 +94,13 @@ Result<void> Admission::enter(const std::string& project, const Config::Quotas& 
                         "the server");
   uint64_t least_memory = std::max(kLeastMemory, room.memory / 20);
   if (allowed && config_.admission.memory == 0 && room.memory > 0 && room.memory_available < least_memory)
-    allowed = fail(Error(Code::Exhausted, concat("the machine has only ", format_bytes(room.memory_available), " of memory left"))
-                       .hint("delete or stop sandboxes that are not needed"));
+    allowed = fail(
+        Error(Code::Exhausted, concat("the machine has only ", format_bytes(room.memory_available), " of memory left"))
+            .hint("delete or stop sandboxes that are not needed"));
   if (allowed && config_.admission.disk == 0 && room.disk > 0 && room.disk_free < kLeastDisk)
-    allowed = fail(Error(Code::Exhausted, concat("the machine has only ", format_bytes(room.disk_free), " of disk left"))
-                       .hint("delete sandboxes that are not needed, or free some disk"));
+    allowed =
+        fail(Error(Code::Exhausted, concat("the machine has only ", format_bytes(room.disk_free), " of disk left"))
+                 .hint("delete sandboxes that are not needed, or free some disk"));
   if (!allowed) {
     ++refusals_;
     return allowed;

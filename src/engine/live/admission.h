@@ -14,7 +14,7 @@ namespace cove::live {
 
 // What the machine has left.
 struct MachineRoom {
-  uint64_t memory = 0;            // total
+  uint64_t memory = 0;  // total
   uint64_t memory_available = 0;
   uint64_t disk = 0;  // of the file system with the state folder
   uint64_t disk_free = 0;

@@ -11,7 +11,7 @@ namespace cove::live {
 struct Caller {
   std::string actor = "server";  // "uid:1000", "key:ab12cd34", "token:SANDBOX"
   std::string project = kDefaultProject;
-  bool local = false;        // over the Unix socket
+  bool local = false;  // over the Unix socket
   Scopes scopes;
   std::string only_sandbox;  // a token's: the id of the one sandbox that there is for it
   int connection = -1;       // local: his connection's descriptor; his own rights decide about folders of the host

@@ -7,7 +7,8 @@ namespace cove::live {
 
 // Since 1970, as records and events have it.
 inline int64_t now_us() {
-  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
+      .count();
 }
 inline int64_t now_ms() { return now_us() / 1000; }
 

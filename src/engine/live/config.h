@@ -45,7 +45,7 @@ const char* log_level_name(LogLevel level);  // "debug", "info", "warning", "err
 
 struct Config {
   std::vector<ListenAddress> listen;
-  std::string state;  // the state folder, absolute
+  std::string state;          // the state folder, absolute
   std::string server_folder;  // coved's own folder in it, as coved reaches it; no setting
   std::string tls_cert;
   std::string tls_key;
@@ -61,7 +61,7 @@ struct Config {
   uint64_t exec_retention = 1000;                                     // ended execs kept of each sandbox
 
   std::string runtime = kNativeRuntime;  // of sandboxes that name none
-  Limits limits;  // of sandboxes that name none; none of them counts as named
+  Limits limits;                         // of sandboxes that name none; none of them counts as named
 
   struct Lifecycle {
     std::chrono::milliseconds idle{0};  // 0: none
@@ -84,7 +84,7 @@ struct Config {
 
   // Sandboxes kept ready.
   struct Pool {
-    uint64_t size = 8;                                            // at most; 0: none
+    uint64_t size = 8;                                              // at most; 0: none
     std::vector<std::string> languages = {"python", "javascript"};  // whose interpreters may wait in them
   } pool;
 

@@ -63,7 +63,9 @@ Result<std::string> parse_host(const std::string& text) {
 }
 
 Result<std::string> parse_registry(const std::string& text) {
-  if (text.find_first_of(" \t\n@") == std::string::npos && !text.starts_with('/') && text.find("://") == std::string::npos) return text;
+  if (text.find_first_of(" \t\n@") == std::string::npos && !text.starts_with('/') &&
+      text.find("://") == std::string::npos)
+    return text;
   return fail(Code::Invalid, concat("'", text, "' is not a registry"));
 }
 
@@ -273,17 +275,21 @@ void add_policies(std::vector<ConfigEntry>& table) {
                        "The most disk that sandboxes may have together; 0: what there is.", FIELD(admission.disk)));
   table.push_back(count("pool.size", 0, 1000, "The most sandboxes kept ready before they are asked for; 0: none.",
                         FIELD(pool.size)));
-  table.push_back(typed(texts("pool.languages", "Languages whose interpreters may wait in sandboxes that are kept ready.",
-                              FIELD(pool.languages), parse_name),
-                        "list of languages", "names of languages, like python"));
-  table.push_back(typed(single("images.registry", "The registry of images whose names have none, with a folder where names of one word lie in one.",
-                               FIELD(images.registry), parse_registry, [](const std::string& text) { return text; }),
-                        "registry", "HOST[:PORT] or HOST[:PORT]/FOLDER"));
+  table.push_back(
+      typed(texts("pool.languages", "Languages whose interpreters may wait in sandboxes that are kept ready.",
+                  FIELD(pool.languages), parse_name),
+            "list of languages", "names of languages, like python"));
+  table.push_back(
+      typed(single("images.registry",
+                   "The registry of images whose names have none, with a folder where names of one word lie in one.",
+                   FIELD(images.registry), parse_registry, [](const std::string& text) { return text; }),
+            "registry", "HOST[:PORT] or HOST[:PORT]/FOLDER"));
   table.push_back(typed(texts("images.insecure_registries",
                               "Registries, beside those on this machine, to which plain HTTP may be spoken.",
                               FIELD(images.insecure_registries), parse_registry),
                         "list of registries", "HOST[:PORT]"));
-  table.push_back(size("images.max_size", Zero::Refused, "The largest layer of an image, unpacked.", FIELD(images.max_size)));
+  table.push_back(
+      size("images.max_size", Zero::Refused, "The largest layer of an image, unpacked.", FIELD(images.max_size)));
   table.push_back(count("images.max_entries", 1, kMany, "The most files of a layer.", FIELD(images.max_entries)));
   table.push_back(count("quotas.sandboxes", 0, kMany,
                         "The most sandboxes of a project that has no quota of its own; 0: any number.",

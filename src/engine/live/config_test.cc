@@ -374,7 +374,8 @@ command = "zig run"
   EXPECT_THAT(nim.commands[0].run, ElementsAre("{out}"));
   EXPECT_THAT(language_of(config, "zig").commands[0].run, ElementsAre("zig", "run", "{file}"));
   std::vector<Setting> all = settings(config);
-  auto shown = std::find_if(all.begin(), all.end(), [](const Setting& each) { return each.name == "languages.python.versions.3.10"; });
+  auto shown = std::find_if(all.begin(), all.end(),
+                            [](const Setting& each) { return each.name == "languages.python.versions.3.10"; });
   ASSERT_NE(shown, all.end());
   EXPECT_EQ(shown->value, "py10: /opt/python/bin/python3.10 -u {file}");
   EXPECT_THAT(shown->source, HasSubstr("cove.toml:6"));
@@ -387,13 +388,17 @@ TEST_F(Configs, WhatIsWrongWithALanguageIsNamed) {
     EXPECT_EQ(error.code(), Code::Invalid) << text;
     return error.message() + "; " + error.hint();
   };
-  EXPECT_THAT(wrong("[languages.python]\ndefalt = \"3.11\""), HasSubstr("cove.toml:2: there is no setting 'languages.python.defalt'; did you mean 'default'?"));
-  EXPECT_THAT(wrong("[languages.python.versions.\"3.9\"]\nimages = \"x\""), HasSubstr("'languages.python.versions.3.9.images'; did you mean 'image'?"));
+  EXPECT_THAT(wrong("[languages.python]\ndefalt = \"3.11\""),
+              HasSubstr("cove.toml:2: there is no setting 'languages.python.defalt'; did you mean 'default'?"));
+  EXPECT_THAT(wrong("[languages.python.versions.\"3.9\"]\nimages = \"x\""),
+              HasSubstr("'languages.python.versions.3.9.images'; did you mean 'image'?"));
   EXPECT_THAT(wrong("[languages.python.versions.3.9]\nimage = \"x\""), HasSubstr("versions.\"3.9\""));
-  EXPECT_THAT(wrong("[languages.python]\ndefault = [\"3.11\"]"), HasSubstr("languages.python.default: a text is wanted"));
+  EXPECT_THAT(wrong("[languages.python]\ndefault = [\"3.11\"]"),
+              HasSubstr("languages.python.default: a text is wanted"));
   EXPECT_THAT(wrong("[languages.python]\ncommand = \"\""), HasSubstr("languages.python.command"));
   EXPECT_THAT(wrong("[languages.cobol]\nextension = \".cob\""), HasSubstr("nothing says how to run it"));
-  EXPECT_THAT(wrong("[languages.cobol]\ncommand = \"cobc\"\naliases = [\"js\"]"), HasSubstr("'js' is a name of another language"));
+  EXPECT_THAT(wrong("[languages.cobol]\ncommand = \"cobc\"\naliases = [\"js\"]"),
+              HasSubstr("'js' is a name of another language"));
   EXPECT_THAT(wrong("[languages.\"Big One\"]\ncommand = \"x\""), HasSubstr("is not the name of a language"));
   EXPECT_THAT(wrong("[languages]\npython = \"3.11\""), HasSubstr("[languages.NAME]"));
   EXPECT_THAT(wrong("[language.python]\ndefault = \"3.11\""), HasSubstr("did you mean 'languages'?"));

@@ -61,8 +61,13 @@ std::optional<ContextInfo> info_of(const ExecInfo& exec) {
   size_t language = tag.find('/') + 1;
   size_t name = tag.find('/', language);
   if (name == std::string::npos) return std::nullopt;
-  return ContextInfo{exec.id,           exec.sandbox_id,      tag.substr(language, name - language),
-                     tag.substr(name + 1), exec.order.spec.cwd, exec.started_ms, false,
+  return ContextInfo{exec.id,
+                     exec.sandbox_id,
+                     tag.substr(language, name - language),
+                     tag.substr(name + 1),
+                     exec.order.spec.cwd,
+                     exec.started_ms,
+                     false,
                      exec.order.used};
 }
 
@@ -72,7 +77,8 @@ std::unexpected<Error> no_context(const std::string& context) {
 }
 
 std::unexpected<Error> ended() {
-  return fail(Error(Code::Conflict, "the context's interpreter has ended").hint("restart the context, or make another"));
+  return fail(
+      Error(Code::Conflict, "the context's interpreter has ended").hint("restart the context, or make another"));
 }
 
 constexpr int kDeepest = 100;  // that a message may be nested
@@ -102,7 +108,9 @@ bool well_formed(const Json& message) {
     return found == message.end() || kind(*found);
   };
   return message.is_object() && message.contains("type") &&
-         std::ranges::all_of(kTexts, [&](const char* name) { return is_kind(name, [](const Json& value) { return value.is_string(); }); }) &&
+         std::ranges::all_of(
+             kTexts,
+             [&](const char* name) { return is_kind(name, [](const Json& value) { return value.is_string(); }); }) &&
          is_kind("main", [](const Json& value) { return value.is_boolean(); }) &&
          is_kind("formats", [](const Json& value) { return value.is_object(); });
 }
@@ -171,7 +179,8 @@ class Contexts::Channel {
       }
       line_ += chunk.data;
       take_lines(messages);
-      if (line_.size() > kLongestLine) return fail(Code::Exhausted, "the context's interpreter sent a line without end");
+      if (line_.size() > kLongestLine)
+        return fail(Code::Exhausted, "the context's interpreter sent a line without end");
     }
     if (messages.empty() && follower_->at_end()) return ended();
     return messages;
@@ -199,7 +208,8 @@ class Contexts::Channel {
   void take_lines(std::vector<Json>& messages) {
     size_t from = 0;
     for (size_t end; (end = line_.find('\n', from)) != std::string::npos; from = end + 1) {
-      if (auto message = parse_message(std::string_view(line_).substr(from, end - from))) messages.push_back(std::move(*message));
+      if (auto message = parse_message(std::string_view(line_).substr(from, end - from)))
+        messages.push_back(std::move(*message));
     }
     line_.erase(0, from);
   }
@@ -208,7 +218,8 @@ class Contexts::Channel {
     if (std::optional<Error> failure = exec_->failure()) return fail(*failure);
     Json result = Json::parse(exec_->info().result, nullptr, false);
     std::string why = result.is_object() ? result.value("why", "") : "";
-    return fail(Error(Code::Unavailable, concat("the context's interpreter did not start: ", complaint.empty() ? why : complaint)));
+    return fail(Error(Code::Unavailable,
+                      concat("the context's interpreter did not start: ", complaint.empty() ? why : complaint)));
   }
 
   std::shared_ptr<Exec> exec_;
@@ -373,7 +384,8 @@ Result<std::unique_ptr<Execution>> Contexts::execute(const Caller& caller, const
   return execution;
 }
 
-Result<ContextInfo> Contexts::find_or_create(const Caller& caller, const std::string& sandbox, const ContextOrder& order) {
+Result<ContextInfo> Contexts::find_or_create(const Caller& caller, const std::string& sandbox,
+                                             const ContextOrder& order) {
   std::lock_guard lock(making_);
   Result<ContextInfo> there = find(caller, sandbox, order.name);
   if (there || there.error().code() != Code::NotFound) return there;

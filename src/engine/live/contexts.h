@@ -49,8 +49,8 @@ class Execution {
   virtual Result<void> kill() = 0;
 };
 
-// The contexts of all sandboxes. A context is an exec whose program is an interpreter's kernel (src/context/): it has the
-// exec's id, lives as long, and is found again by a later server. Thread-safe.
+// The contexts of all sandboxes. A context is an exec whose program is an interpreter's kernel (src/context/): it has
+// the exec's id, lives as long, and is found again by a later server. Thread-safe.
 class Contexts {
  public:
   explicit Contexts(Engine& engine) : engine_(engine) {}
@@ -72,10 +72,11 @@ class Contexts {
   class Channel;
 
  private:
-  Result<std::shared_ptr<Channel>> channel(const Caller& caller, const std::string& sandbox, const std::string& context);
+  Result<std::shared_ptr<Channel>> channel(const Caller& caller, const std::string& sandbox,
+                                           const std::string& context);
 
   Engine& engine_;
-  std::mutex mutex_;  // of the channels
+  std::mutex mutex_;                                      // of the channels
   std::map<std::string, std::shared_ptr<Channel>> held_;  // by context
   std::mutex making_;                                     // of named ones: one after the other
 };

@@ -6,13 +6,13 @@
 #include <vector>
 
 #include "base/result.h"
-#include "image/images.h"
 #include "engine/languages.h"
 #include "engine/live/caller.h"
 #include "engine/live/config.h"
 #include "engine/live/exec.h"
 #include "engine/live/sandbox_info.h"
 #include "engine/live/warm_pool.h"
+#include "image/images.h"
 #include "runtime/runtime.h"
 #include "store/store.h"
 

@@ -15,7 +15,7 @@
 namespace cove::live {
 namespace {
 
-constexpr uint32_t kFrameMagic = 0x31764f43;  // "COv1"
+constexpr uint32_t kFrameMagic = 0x31764f43;         // "COv1"
 constexpr uint64_t kFileMagic = 0x31676f4c65766f43;  // "CoveLog1"
 constexpr size_t kMost = 1 << 20;
 constexpr uint64_t kOldRetained = 2 << 20;  // of what was let go, for each stream

@@ -77,8 +77,8 @@ class ExecLog {
   std::string path_;
   UniqueFd file_;
   std::atomic<bool> made_ = false;
-  std::atomic<uint64_t> end_ = 0;      // behind the last whole frame
-  std::atomic<uint64_t> start_ = 0;    // the first frame that is kept
+  std::atomic<uint64_t> end_ = 0;    // behind the last whole frame
+  std::atomic<uint64_t> start_ = 0;  // the first frame that is kept
   std::atomic<uint64_t> next_seq_ = 1;
   uint64_t out_bytes_ = 0;
   uint64_t err_bytes_ = 0;

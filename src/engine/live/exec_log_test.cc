@@ -31,7 +31,8 @@ class ExecLogTest : public testing::Test {
   }
   static std::string joined(const std::vector<Chunk>& chunks) {
     std::string text;
-    for (const Chunk& chunk : chunks) text += std::to_string(chunk.seq) + (chunk.stream == Stream::Out ? "o" : "e") + chunk.data;
+    for (const Chunk& chunk : chunks)
+      text += std::to_string(chunk.seq) + (chunk.stream == Stream::Out ? "o" : "e") + chunk.data;
     return text;
   }
   std::string read_from(ExecLog& log, uint64_t seq) {

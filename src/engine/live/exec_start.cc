@@ -43,7 +43,8 @@ EnforcedLimits enforced_for(const SandboxInfo& sandbox, const Limits& limits) {
 // What every program has, then what the sandbox has, then the exec's own.
 Environment whole_environment(const SandboxInfo& sandbox, const ExecOrder& order) {
   Environment env = base_environment(sandbox.spec);
-  for (const Environment* more : {&sandbox.spec.env, &order.spec.env}) env.insert(env.end(), more->begin(), more->end());
+  for (const Environment* more : {&sandbox.spec.env, &order.spec.env})
+    env.insert(env.end(), more->begin(), more->end());
   // Other images do not have what draws them.
   if (order.language == kPython && order.file.empty() && is_host_image(sandbox.spec.image)) want_figures(env);
   return env;
@@ -69,7 +70,8 @@ CodePlaces places_of(const ExecOrder& order, const Language& language) {
   std::string name = places.file.substr(places.file.rfind('/') + 1);
   places.class_name = order.file.empty() ? java_class(order.code) : name.substr(0, name.rfind('.'));
   if (order.file.empty())
-    places.file = concat(places.folder, "/", places.class_name.substr(places.class_name.rfind('.') + 1), language.extension);
+    places.file =
+        concat(places.folder, "/", places.class_name.substr(places.class_name.rfind('.') + 1), language.extension);
   return places;
 }
 
@@ -99,7 +101,8 @@ void LiveEngine::remove_logs(const std::string& sandbox) const {
 
 Result<void> LiveEngine::put_code(LiveSandbox& sandbox, const LanguagePlan& plan, ExecOrder& order) {
   CodePlaces places = places_of(order, *COVE_TRY(find_language(languages_.table(), order.language)));
-  if (!order.file.empty() && plan.commands.size() == 1) return fill_command(order, plan.commands[0], places), Result<void>();
+  if (!order.file.empty() && plan.commands.size() == 1)
+    return fill_command(order, plan.commands[0], places), Result<void>();
   SandboxInfo info = sandbox.info();
   std::unique_ptr<View> view = COVE_TRY(sandbox.open_view(order.spec.user.empty() ? info.spec.user : order.spec.user));
   fill_command(order, COVE_TRY(pick_command(*view, plan, path_variable(info, order))), places);
@@ -113,9 +116,11 @@ Result<void> LiveEngine::put_code(LiveSandbox& sandbox, const LanguagePlan& plan
 Result<LanguagePlan> LiveEngine::plan_code(const SandboxInfo& sandbox, ExecOrder& order) {
   LanguagePlan plan = COVE_TRY(languages_.plan({order.language, order.version}, sandbox.spec.image));
   order.used = plan.use;
-  const bool compiles = std::ranges::any_of(plan.commands, [](const CommandLine& each) { return !each.compile.empty(); });
+  const bool compiles =
+      std::ranges::any_of(plan.commands, [](const CommandLine& each) { return !each.compile.empty(); });
   if (compiles && !runtime_->capabilities_of(sandbox.spec.runtime).compile_step)
-    return fail(Error(Code::Unsupported, concat("the runtime '", sandbox.spec.runtime, "' cannot compile ", order.language, " first"))
+    return fail(Error(Code::Unsupported,
+                      concat("the runtime '", sandbox.spec.runtime, "' cannot compile ", order.language, " first"))
                     .hint("compile and run it with a command of your own"));
   order.spec.compile = plan.commands.front().compile;
   return plan;
@@ -150,7 +155,8 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
   std::optional<LiveSandbox::Waiting> waiting = sandbox->take_waiting(order);
   order.spec.id = waiting ? waiting->exec_id : make_id();
   if (waiting && !waiting->language.empty()) {
-    fill_command(order, plan.commands.front(), places_of(order, *COVE_TRY(find_language(languages_.table(), order.language))));
+    fill_command(order, plan.commands.front(),
+                 places_of(order, *COVE_TRY(find_language(languages_.table(), order.language))));
     pool_.count_interpreter();
   } else if (!order.language.empty()) {
     COVE_TRY(put_code(*sandbox, plan, order));
@@ -160,8 +166,9 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
   return exec;
 }
 
-Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveSandbox& sandbox, const SandboxInfo& info,
-                                                     ExecOrder order, std::optional<LiveSandbox::Waiting> waiting) {
+Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveSandbox& sandbox,
+                                                     const SandboxInfo& info, ExecOrder order,
+                                                     std::optional<LiveSandbox::Waiting> waiting) {
   std::optional<std::string> input = std::move(order.input);
   std::string script = std::move(order.code);
   ExecSpec spec = order.spec;
@@ -170,8 +177,10 @@ Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveS
   LiveExec::Parts parts = parts_of(caller, info, std::move(order));
   nlohmann::json data = {{"argv", parts.info.order.spec.argv}};
   if (!parts.info.order.session.empty()) data["session"] = parts.info.order.session;
-  EventDraft event{"exec.started", info.project, info.spec.id, spec.id, caller.actor,
-                   data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), parts.info.started_ms};
+  EventDraft event{"exec.started",       info.project,
+                   info.spec.id,         spec.id,
+                   caller.actor,         data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
+                   parts.info.started_ms};
   // What a session has running is looked for on record.
   parts.info.order.told_at_end &= parts.info.order.session.empty();
   if (waiting) {
@@ -186,7 +195,7 @@ Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveS
   if (!exec) {
     record.state = kExecEnded;
     record.ended_ms = now_ms();
-    EventDraft ended{"exec.ended", info.project, info.spec.id, record.id, caller.actor, R"({"status":"failed"})",
+    EventDraft ended{"exec.ended",   info.project, info.spec.id, record.id, caller.actor, R"({"status":"failed"})",
                      record.ended_ms};
     static_cast<void>(store_->update_exec(record, {&ended, 1}));
   }

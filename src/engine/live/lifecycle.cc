@@ -220,7 +220,8 @@ Result<std::vector<std::string>> LiveEngine::record_base_of(const Caller& caller
   info.spec.workspace.device = head.device;
   info.spec.workspace.inode = head.inode;
   if (head.uncovered == 0) return std::vector<std::string>();
-  return std::vector<std::string>{concat("paths of the workspace that are not, or not wholly, on record: ", head.uncovered)};
+  return std::vector<std::string>{
+      concat("paths of the workspace that are not, or not wholly, on record: ", head.uncovered)};
 }
 
 // Builds it, then records it: what is not on record when the server dies was never acknowledged, and is swept away.

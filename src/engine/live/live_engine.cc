@@ -76,8 +76,9 @@ LiveEngine::LiveEngine(const Config& config, std::unique_ptr<Store> store, std::
       images_(std::move(images)),
       pump_(std::move(pump)),
       room_(config_.server_folder),
-      languages_(config_.languages, [this](const std::string& image) { return stored_image(*images_, image); },
-                 [this](const std::string& script) { return ask_host_image(*runtime_, config_.limits, script); }, ""),
+      languages_(
+          config_.languages, [this](const std::string& image) { return stored_image(*images_, image); },
+          [this](const std::string& script) { return ask_host_image(*runtime_, config_.limits, script); }, ""),
       pool_(config_, *runtime_, room_, languages_),
       admission_(config_),
       tools_{*store_, *pump_, errands_, [this](const ExecInfo&, double seconds) { exec_seconds_.add(seconds); }} {
@@ -160,7 +161,8 @@ Result<LiveEngine::Shared> LiveEngine::look_up(const Caller& caller, const std::
   if (!found || found->project() != caller.project) return no_sandbox(sandbox);
   if (!caller.only_sandbox.empty() && caller.only_sandbox != found->id()) return no_sandbox(sandbox);
   if (!caller.scopes.allow(scope))
-    return fail(Code::Denied, concat("this needs the scope '", scope_name(scope), "', which ", caller.actor, " does not have"));
+    return fail(Code::Denied,
+                concat("this needs the scope '", scope_name(scope), "', which ", caller.actor, " does not have"));
   return found;
 }
 

@@ -26,7 +26,7 @@ constexpr uint64_t kMostBehind = 8 << 20;
 constexpr uint64_t kCaughtUp = 4 << 20;
 constexpr int kMovesPerTurn = 4;
 constexpr int kInputSlice = 100;  // milliseconds between looks at whether the exec has ended
-constexpr size_t kPipe = 65536;  // what a pipe takes without a reader
+constexpr size_t kPipe = 65536;   // what a pipe takes without a reader
 constexpr std::chrono::milliseconds kInputPatience = std::chrono::minutes(10);
 constexpr char kEndOfInput = 4;  // what ends the input of a terminal
 constexpr std::chrono::milliseconds kKillPatience(10'000);
@@ -304,8 +304,7 @@ void LiveExec::conclude(ExecResult result) {
   finished(result.duration_ms / 1000);
 }
 
-void LiveExec::record_end(const std::string& status, const std::string& result_json,
-                          const ExecResult& result) {
+void LiveExec::record_end(const std::string& status, const std::string& result_json, const ExecResult& result) {
   const Usage& usage = result.usage;
   ExecInfo& info = parts_.info;
   info.ended_ms = now_ms();

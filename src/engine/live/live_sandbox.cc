@@ -16,7 +16,8 @@ class LiveSandbox::HandleLock {
  public:
   explicit HandleLock(LiveSandbox& sandbox) : sandbox_(sandbox), lock_(sandbox.handle_mutex_) {}
   // For the pump: where somebody holds the handle, he is told that there is something to take.
-  HandleLock(LiveSandbox& sandbox, std::try_to_lock_t) : sandbox_(sandbox), lock_(sandbox.handle_mutex_, std::defer_lock) {
+  HandleLock(LiveSandbox& sandbox, std::try_to_lock_t)
+      : sandbox_(sandbox), lock_(sandbox.handle_mutex_, std::defer_lock) {
     sandbox.missed_ = true;
     if (lock_.try_lock()) sandbox.missed_ = false;
   }
@@ -351,7 +352,7 @@ void LiveSandbox::take_event(const Event& event) {
   }
   if (std::holds_alternative<ExecWaiting>(event)) return;
   const std::string& id = std::holds_alternative<ExecEnded>(event) ? std::get<ExecEnded>(event).exec_id
-                                                                    : std::get<ExecFailed>(event).exec_id;
+                                                                   : std::get<ExecFailed>(event).exec_id;
   std::shared_ptr<LiveExec> exec = find_exec(id);
   // An interpreter that was dismissed.
   if (!exec) handle_->forget(id);

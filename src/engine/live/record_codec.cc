@@ -30,12 +30,14 @@ void read_limit(const Json& json, const char* name, Limit<T>& limit) {
 
 struct LimitField {
   const char* name;
-  Limit<uint64_t> Limits::*field;
+  Limit<uint64_t> Limits::* field;
 };
 constexpr LimitField kFields[] = {
-    {"memory", &Limits::memory},         {"disk", &Limits::disk},           {"inodes", &Limits::inodes},
-    {"processes", &Limits::processes},   {"open_files", &Limits::open_files}, {"file_size", &Limits::file_size},
-    {"io_read", &Limits::io_read},       {"io_write", &Limits::io_write},   {"output", &Limits::output},
+    {"memory", &Limits::memory},         {"disk", &Limits::disk},
+    {"inodes", &Limits::inodes},         {"processes", &Limits::processes},
+    {"open_files", &Limits::open_files}, {"file_size", &Limits::file_size},
+    {"io_read", &Limits::io_read},       {"io_write", &Limits::io_write},
+    {"output", &Limits::output},
 };
 
 Json json_of(const Limits& limits) {
@@ -70,7 +72,8 @@ Json json_of(const Environment& env) {
 Environment environment_of(const Json& json) {
   Environment env;
   for (const Json& entry : json)
-    if (entry.is_array() && entry.size() == 2) env.emplace_back(entry[0].get<std::string>(), entry[1].get<std::string>());
+    if (entry.is_array() && entry.size() == 2)
+      env.emplace_back(entry[0].get<std::string>(), entry[1].get<std::string>());
   return env;
 }
 
@@ -136,7 +139,8 @@ void read_spec(const Json& json, SandboxInfo& info) {
   spec.lifetime = Lifetime::Long;
   info.lifecycle = lifecycle_of(json.value("lifecycle", Json::object()));
   Json enforced = json.value("enforced", Json::object());
-  for (const auto& [name, limit] : enforced.items()) info.enforced[name] = {limit.value("value", ""), limit.value("by", "")};
+  for (const auto& [name, limit] : enforced.items())
+    info.enforced[name] = {limit.value("value", ""), limit.value("by", "")};
   info.warnings = json.value("warnings", std::vector<std::string>());
 }
 
@@ -168,13 +172,16 @@ void read_spec(const Json& json, SessionOrder& order) {
 }
 
 Json spec_json(const ExecOrder& order) {
-  Json json = {{"argv", order.spec.argv},       {"shell", order.shell},   {"language", order.language},
-               {"env", json_of(order.spec.env)}, {"cwd", order.spec.cwd}, {"user", order.spec.user},
-               {"input", order.spec.input},     {"detached", order.detached}, {"limits", json_of(order.limits)}};
+  Json json = {{"argv", order.spec.argv},        {"shell", order.shell},       {"language", order.language},
+               {"env", json_of(order.spec.env)}, {"cwd", order.spec.cwd},      {"user", order.spec.user},
+               {"input", order.spec.input},      {"detached", order.detached}, {"limits", json_of(order.limits)}};
   if (!order.placed.empty()) json["placed"] = order.placed;
   if (!order.spec.compile.empty()) json["compile"] = order.spec.compile;
   if (order.used)
-    json["used"] = {{"name", order.used->name}, {"version", order.used->version}, {"image", order.used->image}, {"note", order.used->note}};
+    json["used"] = {{"name", order.used->name},
+                    {"version", order.used->version},
+                    {"image", order.used->image},
+                    {"note", order.used->note}};
   if (order.spec.pty) json["pty"] = {{"rows", order.spec.pty->rows}, {"columns", order.spec.pty->columns}};
   return json;
 }
@@ -191,8 +198,8 @@ void read_spec(const Json& json, ExecOrder& order) {
   order.placed = json.value("placed", "");
   order.spec.compile = json.value("compile", std::vector<std::string>());
   if (json.contains("used"))
-    order.used = LanguageUse{json["used"].value("name", ""), json["used"].value("version", ""), json["used"].value("image", ""),
-                             json["used"].value("note", "")};
+    order.used = LanguageUse{json["used"].value("name", ""), json["used"].value("version", ""),
+                             json["used"].value("image", ""), json["used"].value("note", "")};
   order.limits = limits_of(json.value("limits", Json::object()));
   if (!json.contains("pty")) return;
   order.spec.pty = WindowSize{json["pty"].value("rows", uint16_t{24}), json["pty"].value("columns", uint16_t{80})};

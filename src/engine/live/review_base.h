@@ -8,8 +8,8 @@
 
 namespace cove::live {
 
-// Has the runtime record what a workspace is like, and keeps the record in `folder`, which is made. Whatever the reason,
-// nothing is left there where it fails.
+// Has the runtime record what a workspace is like, and keeps the record in `folder`, which is made. Whatever the
+// reason, nothing is left there where it fails.
 Result<change::BaseHead> record_base(Runtime& runtime, const Workspace& workspace, const std::string& folder);
 
 }  // namespace cove::live

@@ -45,7 +45,7 @@ struct CreateOrder {
   SandboxSpec spec;  // the id is given by the engine; limits that the caller did not name are the configuration's
   Lifecycle lifecycle;
   bool start = true;
-  LanguageWish language;  // that it will be used for first, where that is known: then the image may be left to it
+  LanguageWish language;      // that it will be used for first, where that is known: then the image may be left to it
   bool code_follows = false;  // as code, for which an interpreter may wait
   std::string idempotency_key;
   std::string request_hash;  // of the body, to tell a repeated request from another with the same key
@@ -79,7 +79,7 @@ struct Page {
 enum class OnDisconnect { Kill, Keep };
 
 struct ExecOrder {
-  ExecSpec spec;  // argv, env, cwd, user, pty; the id is given by the engine. `input` false: no stdin at all
+  ExecSpec spec;         // argv, env, cwd, user, pty; the id is given by the engine. `input` false: no stdin at all
   std::string shell;     // what argv was made of, for people
   std::string language;  // of code, as the table has it; argv is the engine's to find then
   std::string version;   // that was asked for, or empty
@@ -87,7 +87,7 @@ struct ExecOrder {
   std::string file;      // or where the code is already
   std::vector<std::string> arguments;  // of the program
   std::optional<LanguageUse> used;     // the engine's answer
-  Limits limits;  // those that are named, of: timeout, output; and grace, retained
+  Limits limits;                       // those that are named, of: timeout, output; and grace, retained
   bool limits_grace_named = false;
   bool limits_retained_named = false;
   std::optional<std::string> input;  // written to it at once, then closed

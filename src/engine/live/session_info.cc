@@ -26,7 +26,7 @@ std::string in_words(const Workspace& workspace) {
 
 struct SizeLimit {
   std::string_view name;
-  Limit<uint64_t> Limits::*field;
+  Limit<uint64_t> Limits::* field;
 };
 constexpr SizeLimit kLimits[] = {{"memory", &Limits::memory},         {"disk", &Limits::disk},
                                  {"inodes", &Limits::inodes},         {"processes", &Limits::processes},

@@ -27,8 +27,8 @@ struct SessionOrder {
   std::string agent;  // or empty
   SessionScope scope = SessionScope::Session;
   Mode mode = Mode::All;
-  // Of the sandbox that serves it: image (empty: the usual one), workspace, limits and labels. `env` is for the session's
-  // own execs: others in the same sandbox do not get it.
+  // Of the sandbox that serves it: image (empty: the usual one), workspace, limits and labels. `env` is for the
+  // session's own execs: others in the same sandbox do not get it.
   SandboxSpec sandbox;
   std::chrono::milliseconds idle = kUsualIdle;  // it ends when it was not used for so long; 0: never by itself
 };

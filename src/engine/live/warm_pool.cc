@@ -21,16 +21,16 @@ using std::chrono::minutes;
 using std::chrono::seconds;
 
 constexpr int kThreads = 2;
-constexpr size_t kUnasked = 2;             // kept ready as long as nobody asks
-constexpr minutes kForgotten(10);          // a class that nobody asked for is dropped
-constexpr minutes kQuiet(5);               // after which the pool shrinks
+constexpr size_t kUnasked = 2;     // kept ready as long as nobody asks
+constexpr minutes kForgotten(10);  // a class that nobody asked for is dropped
+constexpr minutes kQuiet(5);       // after which the pool shrinks
 constexpr milliseconds kTurn(250);
-constexpr milliseconds kLeaveAlone(20);    // after somebody took one: his first exec comes now, and perhaps the end
+constexpr milliseconds kLeaveAlone(20);  // after somebody took one: his first exec comes now, and perhaps the end
 constexpr milliseconds kStartPatience(10'000);
-constexpr double kFading = 0.98;           // of the demand, with each request
-constexpr double kLearning = 0.2;          // how much one use says about the next
-constexpr double kWorthwhile = 0.05;       // a wish below that is not worth a sandbox
-constexpr uint64_t kTightMemory = 10;      // of a hundred parts; below that nothing is kept ready
+constexpr double kFading = 0.98;       // of the demand, with each request
+constexpr double kLearning = 0.2;      // how much one use says about the next
+constexpr double kWorthwhile = 0.05;   // a wish below that is not worth a sandbox
+constexpr uint64_t kTightMemory = 10;  // of a hundred parts; below that nothing is kept ready
 
 template <typename T>
 void add_limit(std::string& text, const Limit<T>& limit) {
@@ -147,7 +147,8 @@ void WarmPool::stop() {
   changed_.notify_all();
   for (std::thread& thread : threads_) thread.join();
   for (auto& [name, each] : classes_)
-    for (auto& [language, blanks] : each.ready) end({std::make_move_iterator(blanks.begin()), std::make_move_iterator(blanks.end())});
+    for (auto& [language, blanks] : each.ready)
+      end({std::make_move_iterator(blanks.begin()), std::make_move_iterator(blanks.end())});
   classes_.clear();
 }
 
@@ -265,11 +266,13 @@ size_t WarmPool::share_of(const std::string& name, const Class& each, size_t siz
 }
 
 bool WarmPool::may_wait(const std::string& language) const {
-  return std::ranges::find(config_.pool.languages, language.substr(0, language.find('@'))) != config_.pool.languages.end();
+  return std::ranges::find(config_.pool.languages, language.substr(0, language.find('@'))) !=
+         config_.pool.languages.end();
 }
 
 bool WarmPool::can_wait(const std::string& class_name, const std::string& language) const {
-  return language.empty() || (runtime_.capabilities().waiting_scripts && !cannot_wait_.contains({class_name, language}));
+  return language.empty() ||
+         (runtime_.capabilities().waiting_scripts && !cannot_wait_.contains({class_name, language}));
 }
 
 // By language, the most wanted first served; what rounding leaves goes to the most wanted.
@@ -388,7 +391,8 @@ Result<Blank> WarmPool::make(const Wish& wish) {
 
 // With its script as the last argument; what is run otherwise cannot wait.
 Result<ExecSpec> WarmPool::interpreter(const SandboxSpec& sandbox, const std::string& language) {
-  LanguageWish wish = COVE_TRY(parse_language(languages_.table(), language.ends_with('@') ? language.substr(0, language.size() - 1) : language));
+  LanguageWish wish = COVE_TRY(
+      parse_language(languages_.table(), language.ends_with('@') ? language.substr(0, language.size() - 1) : language));
   const Language* known = COVE_TRY(find_language(languages_.table(), wish.name));
   LanguagePlan plan = COVE_TRY(languages_.plan(wish, sandbox.image));
   const CommandLine& command = plan.commands.front();

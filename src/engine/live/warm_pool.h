@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "engine/live/admission.h"
 #include "engine/languages.h"
+#include "engine/live/admission.h"
 #include "engine/live/config.h"
 #include "engine/live/sandbox_info.h"
 #include "runtime/runtime.h"
@@ -22,7 +22,8 @@ namespace cove::live {
 // The path of a snippet's file in its sandbox.
 std::string script_path(const std::string& exec_id, const std::string& extension);
 
-// What an interpreter that could wait for this code is called: "python@3.11.2". Empty where it is no code, or code in a file.
+// What an interpreter that could wait for this code is called: "python@3.11.2". Empty where it is no code, or code in a
+// file.
 std::string waiting_key(const ExecOrder& order);
 std::string waiting_key(const LanguageUse& use);
 
@@ -66,7 +67,7 @@ class WarmPool {
   struct Numbers {
     uint64_t ready = 0;
     uint64_t taken = 0;
-    uint64_t missed = 0;  // asked for when there was none
+    uint64_t missed = 0;        // asked for when there was none
     uint64_t interpreters = 0;  // taken with the script that they waited for
   };
   Numbers numbers() const;
@@ -113,7 +114,7 @@ class WarmPool {
   mutable std::mutex mutex_;  // of all below
   std::condition_variable changed_;
   std::map<std::string, Class> classes_;
-  std::string usual_;  // the class of a sandbox for which nothing is asked
+  std::string usual_;                                          // the class of a sandbox for which nothing is asked
   std::set<std::pair<std::string, std::string>> cannot_wait_;  // class and language
   Clock::time_point last_taken_;
   Clock::time_point undisturbed_until_;

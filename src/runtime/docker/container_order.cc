@@ -152,8 +152,10 @@ Result<std::vector<std::string>> engine_warnings(const EngineFacts& facts, bool 
                          ? "give the user `containers` a range in /etc/subuid and /etc/subgid, or use a rootless Podman"
                          : "set userns-remap in /etc/docker/daemon.json, or use a rootless Docker";
   if (strictness == Strictness::Strict)
-    return fail(Error(Code::Unsupported, "keep root inside from being root outside: the engine maps no user ids").hint(hint));
-  warnings.push_back(concat("root inside is the machine's root, with few capabilities: the engine maps no user ids (", hint, ")"));
+    return fail(
+        Error(Code::Unsupported, "keep root inside from being root outside: the engine maps no user ids").hint(hint));
+  warnings.push_back(
+      concat("root inside is the machine's root, with few capabilities: the engine maps no user ids (", hint, ")"));
   return warnings;
 }
 

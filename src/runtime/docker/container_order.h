@@ -22,8 +22,8 @@ inline constexpr const char* kInitInside = "/.cove/init";
 inline constexpr const char* kDoorInside = "/.cove/door";
 inline constexpr const char* kSudoInside = "/usr/bin/sudo";
 
-// Who holds the limits: a group of Cove's own in the container's, in which the sandbox's programs are and process 1 is not; or,
-// where Cove may make none, the engine.
+// Who holds the limits: a group of Cove's own in the container's, in which the sandbox's programs are and process 1 is
+// not; or, where Cove may make none, the engine.
 enum class Holder { OwnGroup, Engine };
 
 struct ContainerPlan {
@@ -33,7 +33,7 @@ struct ContainerPlan {
   std::string door;      // the socket at which process 1 asks for its descriptors
   EngineFacts engine;
   Holder holder = Holder::OwnGroup;
-  uint64_t disk = 0;     // bytes that the engine is to hold the writable layer to; 0: it cannot
+  uint64_t disk = 0;        // bytes that the engine is to hold the writable layer to; 0: it cannot
   bool maps_users = false;  // Podman takes a range of ids that it has, for this container alone
 };
 

@@ -17,7 +17,9 @@ class EngineRuntime : public Runtime {
   EngineRuntime(std::string runtime, native::Places places, std::string state)
       : runtime_(std::move(runtime)), walls_(std::move(places), std::move(state)) {}
 
-  Capabilities capabilities() const override { return native::runtime_capabilities(runtime_, native::ControlGroups::Usable); }
+  Capabilities capabilities() const override {
+    return native::runtime_capabilities(runtime_, native::ControlGroups::Usable);
+  }
 
   Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override {
     return COVE_TRY(sandbox_of(COVE_TRY(walls_.raise(own(spec)))));
@@ -29,7 +31,9 @@ class EngineRuntime : public Runtime {
     return sandbox;
   }
 
-  Result<ImageConfig> image(const std::string&, const std::string& name) override { return walls_.image(runtime_, name); }
+  Result<ImageConfig> image(const std::string&, const std::string& name) override {
+    return walls_.image(runtime_, name);
+  }
   Result<void> remove_files(const SandboxSpec& spec) override { return walls_.remove_files(spec.id); }
   Result<void> sweep(const std::vector<std::string>& known) override { return walls_.sweep(known); }
 
@@ -66,12 +70,14 @@ RuntimeFact examine(const std::string& runtime) {
     if (!fact.problem.empty()) fact.remedy = "it is used all the same; install a newer one";
   } else {
     fact.problem = engine.error().message();
-    fact.remedy = engine.error().hint().empty() ? "see what the engine's own log says, and restart it" : engine.error().hint();
+    fact.remedy =
+        engine.error().hint().empty() ? "see what the engine's own log says, and restart it" : engine.error().hint();
   }
   return fact;
 }
 
-std::unique_ptr<Runtime> make_engine_runtime(const std::string& runtime, native::Places places, const std::string& state) {
+std::unique_ptr<Runtime> make_engine_runtime(const std::string& runtime, native::Places places,
+                                             const std::string& state) {
   return std::make_unique<EngineRuntime>(runtime, std::move(places), state);
 }
 

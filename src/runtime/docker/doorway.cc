@@ -28,9 +28,11 @@ Result<UniqueFd> wait_at_door(int door, const Engine& engine, const std::string&
   auto until = std::chrono::steady_clock::now() + kStartPatience;
   while (!readable(door, kLook)) {
     Engine::State state = COVE_TRY_NOTE("look at the container", engine.state(container));
-    if (!state.running) return fail(Error(Code::Unavailable, concat("process 1 did not start: ", state.ended)).hint(kSameKernel));
+    if (!state.running)
+      return fail(Error(Code::Unavailable, concat("process 1 did not start: ", state.ended)).hint(kSameKernel));
     if (std::chrono::steady_clock::now() > until)
-      return fail(Error(Code::Unavailable, "process 1 runs in the container, but does not reach Cove").hint(kSameKernel));
+      return fail(
+          Error(Code::Unavailable, "process 1 runs in the container, but does not reach Cove").hint(kSameKernel));
   }
   UniqueFd visitor(::accept4(door, nullptr, nullptr, SOCK_CLOEXEC));
   if (!visitor) return fail_errno("accept process 1");
@@ -45,11 +47,13 @@ Result<pid_t> pid_of(int visitor) {
   return peer.pid;
 }
 
-// The engine was told a path. What it has mounted must be the folder that was opened with the rights of whoever asked for it.
+// The engine was told a path. What it has mounted must be the folder that was opened with the rights of whoever asked
+// for it.
 Result<void> check_workspace(const Workspace& workspace, pid_t process_1) {
   if (workspace.access == Access::None || workspace.mount < 0) return {};
   struct stat wanted = COVE_TRY(sys::fstat(workspace.mount));
-  struct stat shown = COVE_TRY_NOTE("look at the workspace", sys::stat(concat("/proc/", process_1, "/root", kWorkspacePath)));
+  struct stat shown =
+      COVE_TRY_NOTE("look at the workspace", sys::stat(concat("/proc/", process_1, "/root", kWorkspacePath)));
   if (shown.st_dev == wanted.st_dev && shown.st_ino == wanted.st_ino) return {};
   return fail(Code::Conflict, concat("show the workspace: ", workspace.path, " was replaced meanwhile"));
 }

@@ -8,8 +8,8 @@
 
 namespace cove::docker {
 
-// Waits until process 1 of the container has come to the door, gives it its descriptors, and waits until it stands. Whether it
-// has found Landlock. Nothing of the sandbox's runs before that.
+// Waits until process 1 of the container has come to the door, gives it its descriptors, and waits until it stands.
+// Whether it has found Landlock. Nothing of the sandbox's runs before that.
 enum class SecondFence { Up, Missing };
 Result<SecondFence> let_in(const Rising& rising, const Engine& engine, const std::string& container);
 

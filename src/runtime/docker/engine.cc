@@ -97,8 +97,10 @@ Result<ImageConfig> Engine::image(const std::string& name, const EngineFacts& fa
   Result<Json> found = ask("GET", concat("/images/", name, "/json"));
   if (found) return read_image_config(*found);
   if (found.error().code() != Code::NotFound) return std::unexpected(found.error());
-  return fail(Error(Code::NotFound, concat("the engine (", std::string_view(facts.title()), " at ", socket_, ") has no image '", name, "'"))
-                  .hint(concat("with this runtime images come from the engine: ", std::string_view(facts.program()), " pull ", name)));
+  return fail(Error(Code::NotFound, concat("the engine (", std::string_view(facts.title()), " at ", socket_,
+                                           ") has no image '", name, "'"))
+                  .hint(concat("with this runtime images come from the engine: ", std::string_view(facts.program()),
+                               " pull ", name)));
 }
 
 Result<std::string> Engine::create(const std::string& name, const Json& order) const {
@@ -123,7 +125,8 @@ Result<Engine::State> Engine::state(const std::string& id) const {
   const Json& state = field(container, "State");
   std::string why = text_of(state, "Error");
   return State{client::flag_of(state, "Running"),
-               concat(text_of(state, "Status"), ", exit code ", client::count_of(state, "ExitCode"), why.empty() ? "" : ": ", why)};
+               concat(text_of(state, "Status"), ", exit code ", client::count_of(state, "ExitCode"),
+                      why.empty() ? "" : ": ", why)};
 }
 
 Result<std::vector<Container>> Engine::list(const std::vector<std::string>& labels) const {

@@ -20,8 +20,8 @@ struct Container {
   bool sized = false;   // the engine holds its disk limit
 };
 
-// A Docker or Podman engine of this machine, over its Unix socket. Each call is a connection of its own; blocking. An answer of
-// 400 or more is an Error with what the engine says.
+// A Docker or Podman engine of this machine, over its Unix socket. Each call is a connection of its own; blocking. An
+// answer of 400 or more is an Error with what the engine says.
 class Engine {
  public:
   // `patience`: how long an engine that is busy is waited for.

@@ -59,7 +59,8 @@ std::string age_warning(const EngineFacts& facts) {
 
 Result<void> check_kind(const EngineFacts& facts, const std::string& runtime, const std::string& socket) {
   if (runtime != "podman" || facts.kind == EngineKind::Podman) return {};
-  return fail(Error(Code::Unavailable, concat("the engine at ", socket, " is ", std::string_view(facts.title()), ", not Podman"))
+  return fail(Error(Code::Unavailable,
+                    concat("the engine at ", socket, " is ", std::string_view(facts.title()), ", not Podman"))
                   .hint("set CONTAINER_HOST to Podman's socket, or use --runtime docker"));
 }
 

@@ -6,8 +6,8 @@
 
 namespace cove::docker {
 
-// The hand of a sandbox in an engine's container. What its programs use is held and counted by a group of Cove's own in the
-// container's group, where it may make one; the container itself is the engine's.
+// The hand of a sandbox in an engine's container. What its programs use is held and counted by a group of Cove's own in
+// the container's group, where it may make one; the container itself is the engine's.
 class EngineHand : public native::LocalHand {
  public:
   EngineHand(Parts parts, OwnContainers containers)

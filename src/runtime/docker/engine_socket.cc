@@ -19,8 +19,8 @@ constexpr std::string_view kScheme = "unix://";
 Result<std::string> path_of(const std::string& name, const std::string& value) {
   std::string path = value.starts_with(kScheme) ? value.substr(kScheme.size()) : value;
   if (path.starts_with('/')) return path;
-  return fail(Error(Code::Unsupported, concat(name, " is ", value,
-                                              ": Cove can use an engine of this machine only, at a Unix socket"))
+  return fail(Error(Code::Unsupported,
+                    concat(name, " is ", value, ": Cove can use an engine of this machine only, at a Unix socket"))
                   .hint(concat("set it to ", kScheme, "PATH, or run Cove on the machine where the engine is")));
 }
 
@@ -31,7 +31,8 @@ const char* podman_start(bool root) {
 std::string ways_in(const NoEngine& found) {
   std::string own = concat("use an engine of your own: ", std::string_view(podman_start(false)));
   if (found.group.empty()) return own;
-  return concat("sudo usermod -aG ", found.group, " $USER, and log in anew (who is in that group can become root); or ", own);
+  return concat("sudo usermod -aG ", found.group, " $USER, and log in anew (who is in that group can become root); or ",
+                own);
 }
 
 std::string ways_to_start(const std::string& runtime, const NoEngine& found) {
@@ -45,9 +46,11 @@ std::string ways_to_start(const std::string& runtime, const NoEngine& found) {
 std::string what_is_installed(const std::string& runtime, const NoEngine& found) {
   const bool docker = runtime != "podman" && found.docker_installed;
   if (docker && found.podman_installed) return "Docker and Podman are installed, but neither listens";
-  if (docker || found.podman_installed) return concat(std::string_view(docker ? "Docker" : "Podman"), " is installed, but does not listen");
-  return concat(std::string_view(runtime == "podman" ? "Podman is not installed" : "neither Docker nor Podman is installed"),
-                ", and no engine listens");
+  if (docker || found.podman_installed)
+    return concat(std::string_view(docker ? "Docker" : "Podman"), " is installed, but does not listen");
+  return concat(
+      std::string_view(runtime == "podman" ? "Podman is not installed" : "neither Docker nor Podman is installed"),
+      ", and no engine listens");
 }
 
 // The variable that counts, of the two.
@@ -90,9 +93,11 @@ Result<std::vector<std::string>> engine_sockets(const std::string& runtime, cons
 
 Error describe(const std::string& runtime, const NoEngine& found) {
   if (!found.denied.empty())
-    return Error(Code::Denied, concat("connect to the engine at ", found.denied, ": Permission denied")).hint(ways_in(found));
+    return Error(Code::Denied, concat("connect to the engine at ", found.denied, ": Permission denied"))
+        .hint(ways_in(found));
   if (!found.variable.empty())
-    return Error(Code::Unavailable, concat("no engine listens at ", join(found.paths, ", "), ", which ", found.variable, " names"))
+    return Error(Code::Unavailable,
+                 concat("no engine listens at ", join(found.paths, ", "), ", which ", found.variable, " names"))
         .hint(concat("start that engine, or set ", found.variable, " to the socket of another one, or to nothing"));
   return Error(Code::Unavailable, concat(what_is_installed(runtime, found), " at ", join(found.paths, " or ")))
       .hint(ways_to_start(runtime, found));

@@ -12,9 +12,9 @@ namespace cove::docker {
 using Variable = std::function<std::string(const char*)>;
 std::string variable(const char* name);
 
-// The sockets at which an engine may listen, the first choice first: the one that DOCKER_HOST (for podman: CONTAINER_HOST)
-// names and no other, or else the usual ones. `runtime`: "docker", which is any engine, or "podman". Unsupported where it
-// names an engine that is not on this machine.
+// The sockets at which an engine may listen, the first choice first: the one that DOCKER_HOST (for podman:
+// CONTAINER_HOST) names and no other, or else the usual ones. `runtime`: "docker", which is any engine, or "podman".
+// Unsupported where it names an engine that is not on this machine.
 Result<std::vector<std::string>> engine_sockets(const std::string& runtime, const Variable& variable);
 
 // What was found of engines where none can be reached.

@@ -37,7 +37,8 @@ bool podman_has_id_ranges() {
 
 // Files of a workspace would belong to nobody there.
 bool takes_id_range(const EngineFacts& facts, const SandboxSpec& spec) {
-  return facts.kind == EngineKind::Podman && !facts.rootless && spec.workspace.access == Access::None && podman_has_id_ranges();
+  return facts.kind == EngineKind::Podman && !facts.rootless && spec.workspace.access == Access::None &&
+         podman_has_id_ranges();
 }
 
 Holder holder_of(const EngineFacts& facts) {
@@ -48,7 +49,8 @@ Holder holder_of(const EngineFacts& facts) {
 
 bool is_about_size(const Error& error) {
   std::string message = error.message();
-  std::ranges::transform(message, message.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  std::ranges::transform(message, message.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
   return std::ranges::any_of(std::array{"storage-opt", "storage opt", "quota", "size"},
                              [&](const char* word) { return message.find(word) != message.npos; });
 }
@@ -56,7 +58,8 @@ bool is_about_size(const Error& error) {
 Result<pid_t> pid_of(int pidfd) {
   std::string info = COVE_TRY(sys::read_file(concat("/proc/self/fdinfo/", pidfd)));
   for (const std::string& line : split(info, '\n'))
-    if (line.starts_with("Pid:")) return static_cast<pid_t>(COVE_TRY(parse_integer(trim(line.substr(4)), 1, INT32_MAX)));
+    if (line.starts_with("Pid:"))
+      return static_cast<pid_t>(COVE_TRY(parse_integer(trim(line.substr(4)), 1, INT32_MAX)));
   return fail(Code::Unavailable, "process 1 is gone");
 }
 
@@ -84,8 +87,8 @@ void encode(wire::Writer& out, const Standing& standing) {
   const EngineFacts& engine = standing.engine;
   out.text(engine.identity).number(static_cast<uint64_t>(engine.kind)).text(engine.version);
   out.number(static_cast<uint64_t>(engine.cgroup_version));
-  for (bool flag : {standing.own_group, standing.sized, engine.rootless, engine.maps_users, engine.limits_cpus, engine.limits_memory,
-                    engine.limits_processes})
+  for (bool flag : {standing.own_group, standing.sized, engine.rootless, engine.maps_users, engine.limits_cpus,
+                    engine.limits_memory, engine.limits_processes})
     out.number(flag ? 1 : 0);
 }
 
@@ -266,7 +269,8 @@ Result<native::Raised> EngineWalls::adopt(const SandboxSpec& spec) const {
   std::string attempt = concat("adopt sandbox ", spec.id);
   raised.control = COVE_TRY_NOTE(attempt, sys::connect_unix(concat(places_.run_folder, "/", spec.id)));
   UniqueFd process_1 = COVE_TRY_NOTE(attempt, native::ask_who(raised.control.get()));
-  std::unique_ptr<sys::CgroupTree> tree = COVE_TRY_NOTE(attempt, sys::CgroupTree::find_around(COVE_TRY(pid_of(process_1.get()))));
+  std::unique_ptr<sys::CgroupTree> tree =
+      COVE_TRY_NOTE(attempt, sys::CgroupTree::find_around(COVE_TRY(pid_of(process_1.get()))));
   Result<std::unique_ptr<sys::Cgroup>> group = tree->adopt(kGroup);
   EngineFacts facts;
   facts.limits_cpus = facts.limits_memory = facts.limits_processes = true;

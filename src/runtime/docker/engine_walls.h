@@ -30,12 +30,12 @@ struct Standing {
 void encode(wire::Writer& out, const Standing& standing);
 Standing decode_standing(wire::Reader& in);
 
-// Makes sandboxes in containers of a Docker or Podman engine, and finds those that earlier processes made: all of this runtime
-// that needs the right to talk to the engine. Process 1 is cove-init, which is mounted into the container with the socket at
-// which it comes for its descriptors, so that all the rest is as in a native sandbox.
+// Makes sandboxes in containers of a Docker or Podman engine, and finds those that earlier processes made: all of this
+// runtime that needs the right to talk to the engine. Process 1 is cove-init, which is mounted into the container with
+// the socket at which it comes for its descriptors, so that all the rest is as in a native sandbox.
 //
-// Making one has three steps. The first and the last are quick and are done by whoever holds the sandbox; the one between waits
-// for the engine, and may be done by a child. All else waits for the engine, too.
+// Making one has three steps. The first and the last are quick and are done by whoever holds the sandbox; the one
+// between waits for the engine, and may be done by a child. All else waits for the engine, too.
 class EngineWalls {
  public:
   // `state`: the state folder, by which this Cove knows its own containers.

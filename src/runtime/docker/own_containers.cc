@@ -71,7 +71,8 @@ Result<void> OwnContainers::remove_others(const std::vector<std::string>& known)
     for (const Container& container : *found) {
       if (std::ranges::find(known, container.sandbox) != known.end()) continue;
       Result<void> removed = engine.remove(container.id);
-      if (!removed) swept = fail(std::move(removed).error().note(concat("remove what is left of sandbox ", container.sandbox)));
+      if (!removed)
+        swept = fail(std::move(removed).error().note(concat("remove what is left of sandbox ", container.sandbox)));
     }
   }
   return swept;

@@ -101,7 +101,8 @@ Result<sys::Child> build(const SpawnPlan& plan, int control, int status, cpu_set
   COVE_TRY(limit_processes(plan.process_rlimit));
   sys::SocketPair inner;
   if (plan.oci) inner = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
-  ProcessOne process_1 = COVE_TRY_NOTE("start process 1", start_process_one(plan, {control, inner.first.get()}, status, cpus));
+  ProcessOne process_1 =
+      COVE_TRY_NOTE("start process 1", start_process_one(plan, {control, inner.first.get()}, status, cpus));
   std::vector<UniqueFd> programs;
   if (plan.oci) programs = COVE_TRY(oci::open_programs(plan.init_program));
   RootMounts mounts(plan);
@@ -176,10 +177,11 @@ void close_all_but(int one, int other) {
   close(other + 1, std::numeric_limits<int>::max());
 }
 
-[[noreturn]] void builder_main(const SpawnPlan& plan, UniqueFd control, int status,
-                               const cpu_set_t& cpus, const std::function<void()>& clean_up) {
+[[noreturn]] void builder_main(const SpawnPlan& plan, UniqueFd control, int status, const cpu_set_t& cpus,
+                               const std::function<void()>& clean_up) {
   Result<void> detached = detach_from_caller();
-  Result<sys::Child> process_1 = detached ? build(plan, control.get(), status, cpus) : std::unexpected(detached.error());
+  Result<sys::Child> process_1 =
+      detached ? build(plan, control.get(), status, cpus) : std::unexpected(detached.error());
   control.reset();
   if (!process_1) {
     static_cast<void>(sys::send_message(status, encode_error(process_1.error())));

@@ -19,8 +19,8 @@ namespace cove::native {
 struct Builder {
   sys::Child process;
   UniqueFd status;
-  bool stays = true;    // until the sandbox's end
-  UniqueFd process_1;   // Lifetime::Long: a pidfd, after the word Built
+  bool stays = true;   // until the sandbox's end
+  UniqueFd process_1;  // Lifetime::Long: a pidfd, after the word Built
 };
 
 // Forks the builder. The second end of `control` becomes process 1's; the first is the caller's and stays his alone,

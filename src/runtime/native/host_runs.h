@@ -21,8 +21,8 @@ struct Person {
 Result<Person> peer_of(int connection);
 std::vector<gid_t> groups_of(uid_t uid, gid_t gid);
 
-// Commands that cove-spawn runs on the host, for callers of this machine. Each has the rights of whoever is at the other
-// end of the connection that came with the request, as the kernel says, and no others.
+// Commands that cove-spawn runs on the host, for callers of this machine. Each has the rights of whoever is at the
+// other end of the connection that came with the request, as the kernel says, and no others.
 //
 // With a fence the command is cove-host's to judge and to keep in; without one it runs only where the administrator
 // allows that. So whoever has taken over coved gets nothing here that its caller could not have had, but for that one
@@ -39,7 +39,8 @@ class HostRuns {
   // fds: the connection, output, errors, and the verdict or the input. Denied, Invalid, Exhausted.
   Result<void> start(uint64_t token, const std::string& id, const HostRunOrder& order, std::vector<UniqueFd> fds);
   // cove-record on a folder, as this person. fds: output, errors.
-  Result<void> record(uint64_t token, const std::string& id, const Person& person, int folder, std::vector<UniqueFd> fds);
+  Result<void> record(uint64_t token, const std::string& id, const Person& person, int folder,
+                      std::vector<UniqueFd> fds);
   void kill(const std::string& id);
 
   // Readable when one of them has ended.

@@ -84,7 +84,8 @@ Result<ExecGroup> LocalHand::take_exec_group() {
 
 void LocalHand::make_spare() {
   if (!has_groups() || parts_.spec.single_exec) return;
-  // Whoever was woken for the exec that is under way first: it often waits behind this process, though another CPU is idle.
+  // Whoever was woken for the exec that is under way first: it often waits behind this process, though another CPU is
+  // idle.
   ::sched_yield();
   remove_retired();
   if (spare_.group) return;
@@ -181,7 +182,8 @@ bool LocalHand::in_use() const { return !parts_.group || parts_.group->populated
 
 // The files of a folder may be many.
 bool LocalHand::can_end_in_steps(Files files) const {
-  return !waits_for_others() && parts_.process_1 && !parts_.builder && (files == Files::Keep || layer_kind() != LayerKind::Folder);
+  return !waits_for_others() && parts_.process_1 && !parts_.builder &&
+         (files == Files::Keep || layer_kind() != LayerKind::Folder);
 }
 
 void LocalHand::begin_end() {

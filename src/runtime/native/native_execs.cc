@@ -311,7 +311,8 @@ Result<void> NativeSandbox::kill(const std::string& exec_id) {
   }
   if (parts_.spec.single_exec) return parts_.hand->kill(), Result<void>();
   if (!has_own_kernel(parts_.spec.runtime)) return signal(exec_id, SIGKILL, SignalReach::Group);
-  return send(Writer(Type::Signal).text(exec_id).number(SIGKILL).number(static_cast<uint64_t>(wire::Target::Everything)));
+  return send(
+      Writer(Type::Signal).text(exec_id).number(SIGKILL).number(static_cast<uint64_t>(wire::Target::Everything)));
 }
 
 Result<Stats> NativeSandbox::stats() {

@@ -9,10 +9,10 @@ namespace cove::native {
 
 // Where the native runtime finds its parts and keeps its traces.
 struct Places {
-  std::string programs;    // the folder of cove-init and cove-sudo
-  std::string cache;       // images
-  std::string lock_folder; // one for all of this user's Coves
-  std::string run_folder;  // the sockets of long-lived sandboxes; gone after a reboot
+  std::string programs;     // the folder of cove-init and cove-sudo
+  std::string cache;        // images
+  std::string lock_folder;  // one for all of this user's Coves
+  std::string run_folder;   // the sockets of long-lived sandboxes; gone after a reboot
 };
 // Beside this program; /run/cove as root, else $XDG_RUNTIME_DIR/cove; sockets beside the state where $COVE_STATE names
 // another than the usual one.

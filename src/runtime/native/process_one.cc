@@ -99,8 +99,9 @@ Result<void> exec_init(const SpawnPlan& plan, int program, Channels channels, in
   return fail_errno(concat("execute ", plan.init_program));
 }
 
-// Without a program of its own, in this one's memory. Nothing inside can look at it: it is closed to tracing, and the memory belongs to
-// the host's user namespace. What its maker was called with and had in its environment goes all the same.
+// Without a program of its own, in this one's memory. Nothing inside can look at it: it is closed to tracing, and the
+// memory belongs to the host's user namespace. What its maker was called with and had in its environment goes all the
+// same.
 Result<void> go_on_as_init(const SpawnPlan& plan, Channels channels, int go) {
   COVE_TRY(place_descriptors(plan, channels, go));
   init::become_process_one();
@@ -108,8 +109,9 @@ Result<void> go_on_as_init(const SpawnPlan& plan, Channels channels, int go) {
   ::_exit(init::serve_sandbox(init::parse_mode(init_mode(plan).c_str()), -1));
 }
 
-// A program inside that has itself started as /proc/self/exe, which is its maker's before it is executed, must not get at that file:
-// Landlock forbids to execute what is not of the sandbox, and as root the file is not the sandbox's to write to.
+// A program inside that has itself started as /proc/self/exe, which is its maker's before it is executed, must not get
+// at that file: Landlock forbids to execute what is not of the sandbox, and as root the file is not the sandbox's to
+// write to.
 bool may_go_on_as_init(const SpawnPlan& plan) {
   return !plan.ids.rootless && !plan.oci && !plan.nesting && sys::landlock_abi() > 0;
 }

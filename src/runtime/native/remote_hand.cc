@@ -159,7 +159,8 @@ Result<sys::CgroupUsage> RemoteHand::usage() {
   return spawn::decode_usage(in);
 }
 
-// Asked for at the end of every exec, by the thread that moves everybody's output: not in cove-spawn's queue, if possible.
+// Asked for at the end of every exec, by the thread that moves everybody's output: not in cove-spawn's queue, if
+// possible.
 Result<uint64_t> RemoteHand::layer_usage() {
   if (usage_) return usage_->read();
   if (!usage_folder_.empty()) return sys::btrfs::quota_used(usage_folder_);

@@ -191,7 +191,8 @@ Result<void> RootMounts::stage_layer(int user_namespace) {
 Result<void> RootMounts::forget_volatile(const std::string& work) {
   COVE_TRY(raise_capabilities());  // the folders of overlayfs are closed to everybody
   for (const char* name : {"/work/incompat/volatile/dirty", "/work/incompat/volatile", "/work/incompat"})
-    if (std::remove(concat(work, name).c_str()) < 0 && errno != ENOENT) return fail_errno(concat("remove ", work, name));
+    if (std::remove(concat(work, name).c_str()) < 0 && errno != ENOENT)
+      return fail_errno(concat("remove ", work, name));
   COVE_TRY(own_file_rights());
   return file_rights_of(0);
 }
@@ -383,7 +384,8 @@ Result<void> RootMounts::attach_workspace() {
   if (!workspace_) return {};
   if (plan_.workspace.access != Access::Review)
     return sys::attach_mount(workspace_.get(), root_.get(), kWorkspacePath + 1);
-  UniqueFd mount = COVE_TRY_NOTE("put a layer over the workspace", mount_overlay({concat(kStage, "/", kReviewName)}, kReviewName));
+  UniqueFd mount =
+      COVE_TRY_NOTE("put a layer over the workspace", mount_overlay({concat(kStage, "/", kReviewName)}, kReviewName));
   COVE_TRY(check_writable(mount.get(), kReviewName));
   return sys::attach_mount(mount.get(), root_.get(), kWorkspacePath + 1);
 }

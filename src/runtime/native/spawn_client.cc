@@ -145,8 +145,7 @@ void SpawnClient::ask(Type type, const Writer& rest, Later later, const std::vec
 Result<SpawnClient::Answer> SpawnClient::ask(Type type, const Writer& rest, const std::vector<int>& fds) {
   auto answer = std::make_shared<std::promise<Result<Answer>>>();
   std::future<Result<Answer>> future = answer->get_future();
-  ask(
-      type, rest, [answer](Result<Answer> result) { answer->set_value(std::move(result)); }, fds);
+  ask(type, rest, [answer](Result<Answer> result) { answer->set_value(std::move(result)); }, fds);
   return future.get();
 }
 

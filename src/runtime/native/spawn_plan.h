@@ -20,8 +20,8 @@ struct OciPlan {
   std::string runtime;  // its name in runtime_kind.h
   std::string program;  // absolute
   std::string group;    // of process 1, made by the runtime; empty: where this process is
-  // It brings a kernel of its own (gVisor): process 1 is made as ever and stays on the host's kernel; the runtime starts
-  // another one in its own, which starts the programs.
+  // It brings a kernel of its own (gVisor): process 1 is made as ever and stays on the host's kernel; the runtime
+  // starts another one in its own, which starts the programs.
   bool own_kernel = false;
   std::vector<UniqueFd> join_fds;  // there: of the group that the runtime is to be in
   uint64_t processes = 0;          // there: limits that the process 1 in it holds; 0: none

@@ -201,7 +201,8 @@ Result<UnpackRequest> decode_unpack(Reader& in) {
   request.max_bytes = in.number();
   request.max_entries = in.number();
   if (!in.done()) return nonsense("it is malformed");
-  bool keys = is_hex_key(request.key) && is_hex_key(request.dependent_key) && std::ranges::all_of(request.parents, is_hex_key);
+  bool keys =
+      is_hex_key(request.key) && is_hex_key(request.dependent_key) && std::ranges::all_of(request.parents, is_hex_key);
   if (!keys || request.parents.size() > kMaxLayers) return nonsense("the keys of the layers");
   return request;
 }

@@ -20,8 +20,9 @@ using wire::Reader;
 using wire::Writer;
 
 inline constexpr size_t kMaxMessage = 200 * 1024;
-inline constexpr size_t kMaxKnown = 100'000;  // sandboxes named in one sweep, over several messages; also keys of layers
-inline constexpr size_t kMaxLayers = 127;     // of an image
+inline constexpr size_t kMaxKnown =
+    100'000;                               // sandboxes named in one sweep, over several messages; also keys of layers
+inline constexpr size_t kMaxLayers = 127;  // of an image
 
 enum class Type : uint32_t {
   // coved → cove-spawn; each begins with a token that the answer repeats
@@ -44,21 +45,21 @@ enum class Type : uint32_t {
   RunOnHost = 17,    // id, HostRunOrder; fds: the caller's own connection, output, errors, and the verdict or the input
                      // → how it ended
   KillOnHost = 18,   // id; not answered
-  FindLayers = 19,     // keys → of each: whether it is there, and its report
-  UnpackLayer = 20,    // UnpackRequest; fd: the archive → report
+  FindLayers = 19,   // keys → of each: whether it is there, and its report
+  UnpackLayer = 20,  // UnpackRequest; fd: the archive → report
   AssembleImage = 21,  // digest, keys
   ExamineLayer = 22,   // key → report
   SweepImages = 23,    // last (0: more follow), digests, keys: all others go
-  RecordBase = 24,     // id, path of a workspace; fds: output, errors, and the caller's own connection, where there is one
-                     // → how it ended
-  EngineImage = 25,    // runtime, name of an image of its engine → how its programs are run
+  RecordBase = 24,  // id, path of a workspace; fds: output, errors, and the caller's own connection, where there is one
+                    // → how it ended
+  EngineImage = 25,     // runtime, name of an image of its engine → how its programs are run
   ExamineRuntime = 26,  // any but native → title, whether it can be used, version, program or socket, problem, remedy
 
   // cove-spawn → coved
-  Done = 32,    // token, what the operation returns; fds
-  Failed = 33,  // token, error
-  Built = 34,   // id: the walls stand
-  Broken = 35,  // id, error: they never will
+  Done = 32,         // token, what the operation returns; fds
+  Failed = 33,       // token, error
+  Built = 34,        // id: the walls stand
+  Broken = 35,       // id, error: they never will
   OutOfMemory = 36,  // id: its watcher ended it
 };
 

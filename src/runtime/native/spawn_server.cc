@@ -240,7 +240,7 @@ Result<LocalHand*> SpawnServer::hand_of(Reader& in) {
 
 Result<UniqueFd> SpawnServer::open_workspace(const Workspace& workspace, int connection) const {
   if (workspace.access == Access::None) return UniqueFd();
-  UniqueFd folder = COVE_TRY(connection < 0        ? open_folder_below(workspace_roots_, workspace.path)
+  UniqueFd folder = COVE_TRY(connection < 0     ? open_folder_below(workspace_roots_, workspace.path)
                              : ::geteuid() != 0 ? open_folder_as_myself(workspace.path, workspace.access)
                                                 : open_folder_as_caller(workspace.path, workspace.access, connection));
   struct stat info = COVE_TRY(sys::fstat(folder.get()));
@@ -269,7 +269,8 @@ Result<void> SpawnServer::record_base(uint64_t token, Reader& in, std::vector<Un
 Result<void> SpawnServer::create(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
   SandboxSpec spec = COVE_TRY(spawn::decode_spec(in));
   if (hands_.contains(spec.id)) return fail(Code::Exists, concat("sandbox ", spec.id, " exists already"));
-  UniqueFd folder = COVE_TRY_NOTE("show the workspace", open_workspace(spec.workspace, fds.empty() ? -1 : fds[0].get()));
+  UniqueFd folder =
+      COVE_TRY_NOTE("show the workspace", open_workspace(spec.workspace, fds.empty() ? -1 : fds[0].get()));
   if (is_engine_runtime(spec.runtime)) {
     spec.workspace.mount = folder.get();
     return create_in_engine(token, std::move(spec));
@@ -454,7 +455,8 @@ bool SpawnServer::finish(Ending& ending) {
 
 void SpawnServer::say_ended(const Ending& ending, const Result<void>& ended) {
   if (ending.token == 0) {
-    if (!ended) std::fprintf(stderr, "cove-spawn: end sandbox %s: %s\n", ending.id.c_str(), ended.error().message().c_str());
+    if (!ended)
+      std::fprintf(stderr, "cove-spawn: end sandbox %s: %s\n", ending.id.c_str(), ended.error().message().c_str());
     return;
   }
   if (ended) return static_cast<void>(done(ending.token));
@@ -474,7 +476,8 @@ void SpawnServer::look_at_endings(const std::vector<pollfd>& polled, size_t firs
   }
 }
 
-// --- what takes long ---------------------------------------------------------------------------------------------------
+// --- what takes long
+// ---------------------------------------------------------------------------------------------------
 
 Result<void> SpawnServer::do_aside(uint64_t token, const std::function<Result<Writer>()>& work,
                                    std::function<Result<void>(Reader&)> finish) {
@@ -528,15 +531,23 @@ void SpawnServer::take_whole_answer(const Aside& aside) {
   }
 }
 
-// --- images ------------------------------------------------------------------------------------------------------------
+// --- images
+// ------------------------------------------------------------------------------------------------------------
 
 Result<void> SpawnServer::examine_runtime(uint64_t token, Reader& in) {
   const RuntimeKind* kind = find_runtime_kind(in.text());
-  if (!in.done() || !kind || kind->family == RuntimeFamily::Native) return fail(Code::Invalid, "there is no such other runtime");
+  if (!in.done() || !kind || kind->family == RuntimeFamily::Native)
+    return fail(Code::Invalid, "there is no such other runtime");
   return do_aside(token, [&]() -> Result<Writer> {
-    RuntimeFact fact = kind->family == RuntimeFamily::Oci ? COVE_TRY(walls_.examine(*kind)) : docker::examine(kind->name);
+    RuntimeFact fact =
+        kind->family == RuntimeFamily::Oci ? COVE_TRY(walls_.examine(*kind)) : docker::examine(kind->name);
     Writer rest;
-    rest.text(fact.title).number(fact.available ? 1 : 0).text(fact.version).text(fact.program).text(fact.problem).text(fact.remedy);
+    rest.text(fact.title)
+        .number(fact.available ? 1 : 0)
+        .text(fact.version)
+        .text(fact.program)
+        .text(fact.problem)
+        .text(fact.remedy);
     return rest;
   });
 }

@@ -103,7 +103,7 @@ class SpawnServer {
   std::map<std::string, std::unique_ptr<LocalHand>> hands_;
   std::vector<Ending> endings_;
   std::vector<Aside> asides_;
-  std::vector<std::string> known_;  // of a sweep that is being told
+  std::vector<std::string> known_;      // of a sweep that is being told
   std::set<std::string> known_images_;  // likewise
   std::set<std::string> known_layers_;
   bool closed_ = false;

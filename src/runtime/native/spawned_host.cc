@@ -81,7 +81,8 @@ class SpawnedHostProcess : public HostProcess {
  private:
   void ask(Type type, const Writer& request, const std::vector<int>& fds) {
     spawn_->ask(
-        type, request, [outcome = outcome_](Result<SpawnClient::Answer> answer) { outcome->take(std::move(answer)); }, fds);
+        type, request, [outcome = outcome_](Result<SpawnClient::Answer> answer) { outcome->take(std::move(answer)); },
+        fds);
   }
 
   std::shared_ptr<SpawnClient> spawn_;

@@ -116,7 +116,8 @@ std::string mark_of(const std::string& folder) {
 }
 
 bool is_id(const std::string& text) {
-  return text.size() == 20 && std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+  return text.size() == 20 &&
+         std::ranges::all_of(text, [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
 }
 
 }  // namespace
@@ -166,7 +167,8 @@ Result<LayerChoice> Walls::choose_layer_for(const SandboxSpec& spec) {
   LayerWish wish = {spec.lifetime, limits.disk, limits.inodes, limits.memory.value, spec.strictness};
   if (!needs_facts(wish)) return choose_layer(wish, {});
   // A pool that is open was possible, and is.
-  if (layers_ && layers_->pool_open()) return choose_layer(wish, measure_layer_facts(COVE_TRY(sys::find_folder(sys::kStateFolder))));
+  if (layers_ && layers_->pool_open())
+    return choose_layer(wish, measure_layer_facts(COVE_TRY(sys::find_folder(sys::kStateFolder))));
   return choose_layer(wish, find_layer_facts(COVE_TRY(sys::find_folder(sys::kStateFolder))));
 }
 
@@ -200,7 +202,9 @@ Result<IdPlan> Walls::plan_image_ids() const {
   return shares_ids_ ? plan_shared_ids() : plan_root_ids(places_.lock_folder);
 }
 
-Result<std::optional<unpack::Report>> Walls::find_layer(const std::string& key) const { return COVE_TRY(shelf()).find_layer(key); }
+Result<std::optional<unpack::Report>> Walls::find_layer(const std::string& key) const {
+  return COVE_TRY(shelf()).find_layer(key);
+}
 
 Result<unpack::Report> Walls::unpack_layer(const UnpackRequest& request) const {
   IdPlan ids = COVE_TRY(plan_image_ids());
@@ -297,7 +301,8 @@ Result<std::unique_ptr<sys::Cgroup>> Walls::make_group(const SandboxSpec& spec) 
   if (throttled || (*groups_)->version() == 2) wanted.push_back(Controller::Io);
   if (!spec.single_exec) wanted.push_back(Controller::Freezer);
   std::unique_ptr<sys::Cgroup> group = COVE_TRY((*groups_)->create(group_name(spec), wanted));
-  Result<void> limited = set_limits(*group, has_own_kernel(spec.runtime) ? limits_with_kernel(spec.limits) : spec.limits);
+  Result<void> limited =
+      set_limits(*group, has_own_kernel(spec.runtime) ? limits_with_kernel(spec.limits) : spec.limits);
   if (!limited) {
     static_cast<void>(group->remove());
     return std::unexpected(limited.error());
@@ -459,7 +464,8 @@ Result<void> Walls::sweep(const std::vector<std::string>& known) {
       if (is_id(name)) ids.insert(std::move(name));
   for (std::string& id : COVE_TRY(COVE_TRY(layers())->list_long())) ids.insert(std::move(id));
   if (groups_)
-    for (const std::string& name : COVE_TRY((*groups_)->list(long_prefix_))) ids.insert(name.substr(long_prefix_.size()));
+    for (const std::string& name : COVE_TRY((*groups_)->list(long_prefix_)))
+      ids.insert(name.substr(long_prefix_.size()));
   for (const std::string& name : oci::list_groups(oci_prefix_)) ids.insert(name.substr(oci_prefix_.size()));
   for (const std::string& id : known) ids.erase(id);
   Result<void> swept;

@@ -5,7 +5,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-
 #include "base/text.h"
 #include "init/protocol.h"
 #include "runtime/native/process_one.h"

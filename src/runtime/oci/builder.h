@@ -13,11 +13,11 @@ namespace cove::oci {
 // Called by a builder (native/builder.h), which is in a mount namespace of its own.
 Result<sys::Child> build(const native::SpawnPlan& plan, int control);
 
-// Cove's own files that go into a runtime with a kernel of its own, on mounts that cannot be written to; `init` is the path of
-// cove-init, beside which they lie. Before anything is staged: it may cover them.
+// Cove's own files that go into a runtime with a kernel of its own, on mounts that cannot be written to; `init` is the
+// path of cove-init, beside which they lie. Before anything is staged: it may cover them.
 Result<std::vector<UniqueFd>> open_programs(const std::string& init);
-// Starts a runtime that brings a kernel of its own (gVisor), with the staged root file system, and in it another process
-// 1, whose end of the channel between the two is `channel`. It ends when the other end is closed.
+// Starts a runtime that brings a kernel of its own (gVisor), with the staged root file system, and in it another
+// process 1, whose end of the channel between the two is `channel`. It ends when the other end is closed.
 Result<void> start_kernel(const native::SpawnPlan& plan, const std::vector<UniqueFd>& programs, int channel);
 
 }  // namespace cove::oci

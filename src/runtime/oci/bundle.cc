@@ -13,17 +13,46 @@ namespace {
 
 using Json = nlohmann::json;
 
-// All there are: process 1 has more power in its namespace than any program of the user's, and is out of their reach for
-// that. It drops what its programs must not have before it starts the first.
-constexpr const char* kCapabilities[] = {
-    "CAP_CHOWN",          "CAP_DAC_OVERRIDE",    "CAP_DAC_READ_SEARCH", "CAP_FOWNER",         "CAP_FSETID",
-    "CAP_KILL",           "CAP_SETGID",          "CAP_SETUID",          "CAP_SETPCAP",        "CAP_LINUX_IMMUTABLE",
-    "CAP_NET_BIND_SERVICE", "CAP_NET_BROADCAST", "CAP_NET_ADMIN",       "CAP_NET_RAW",        "CAP_IPC_LOCK",
-    "CAP_IPC_OWNER",      "CAP_SYS_MODULE",      "CAP_SYS_RAWIO",       "CAP_SYS_CHROOT",     "CAP_SYS_PTRACE",
-    "CAP_SYS_PACCT",      "CAP_SYS_ADMIN",       "CAP_SYS_BOOT",        "CAP_SYS_NICE",       "CAP_SYS_RESOURCE",
-    "CAP_SYS_TIME",       "CAP_SYS_TTY_CONFIG",  "CAP_MKNOD",           "CAP_LEASE",          "CAP_AUDIT_WRITE",
-    "CAP_AUDIT_CONTROL",  "CAP_SETFCAP",         "CAP_MAC_OVERRIDE",    "CAP_MAC_ADMIN",      "CAP_SYSLOG",
-    "CAP_WAKE_ALARM",     "CAP_BLOCK_SUSPEND",   "CAP_AUDIT_READ"};
+// All there are: process 1 has more power in its namespace than any program of the user's, and is out of their reach
+// for that. It drops what its programs must not have before it starts the first.
+constexpr const char* kCapabilities[] = {"CAP_CHOWN",
+                                         "CAP_DAC_OVERRIDE",
+                                         "CAP_DAC_READ_SEARCH",
+                                         "CAP_FOWNER",
+                                         "CAP_FSETID",
+                                         "CAP_KILL",
+                                         "CAP_SETGID",
+                                         "CAP_SETUID",
+                                         "CAP_SETPCAP",
+                                         "CAP_LINUX_IMMUTABLE",
+                                         "CAP_NET_BIND_SERVICE",
+                                         "CAP_NET_BROADCAST",
+                                         "CAP_NET_ADMIN",
+                                         "CAP_NET_RAW",
+                                         "CAP_IPC_LOCK",
+                                         "CAP_IPC_OWNER",
+                                         "CAP_SYS_MODULE",
+                                         "CAP_SYS_RAWIO",
+                                         "CAP_SYS_CHROOT",
+                                         "CAP_SYS_PTRACE",
+                                         "CAP_SYS_PACCT",
+                                         "CAP_SYS_ADMIN",
+                                         "CAP_SYS_BOOT",
+                                         "CAP_SYS_NICE",
+                                         "CAP_SYS_RESOURCE",
+                                         "CAP_SYS_TIME",
+                                         "CAP_SYS_TTY_CONFIG",
+                                         "CAP_MKNOD",
+                                         "CAP_LEASE",
+                                         "CAP_AUDIT_WRITE",
+                                         "CAP_AUDIT_CONTROL",
+                                         "CAP_SETFCAP",
+                                         "CAP_MAC_OVERRIDE",
+                                         "CAP_MAC_ADMIN",
+                                         "CAP_SYSLOG",
+                                         "CAP_WAKE_ALARM",
+                                         "CAP_BLOCK_SUSPEND",
+                                         "CAP_AUDIT_READ"};
 
 constexpr const char* kNamespaces[] = {"pid", "network", "ipc", "uts", "mount", "user", "cgroup"};
 
@@ -49,8 +78,8 @@ Json process(const native::SpawnPlan& plan) {
           {"noNewPrivileges", true}};
 }
 
-// The staged root has all the rest, /dev with its devices among it: named here so that the runtime makes none itself, and
-// with what is mounted in it, which crun leaves out.
+// The staged root has all the rest, /dev with its devices among it: named here so that the runtime makes none itself,
+// and with what is mounted in it, which crun leaves out.
 Json mounts() {
   Json list = Json::array(
       {{{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}, {"options", {"nosuid", "noexec", "nodev"}}}});
@@ -131,12 +160,9 @@ std::string kernel_config(const native::SpawnPlan& plan) {
 }
 
 std::string bundle_config(const native::SpawnPlan& plan) {
-  Json config = {{"ociVersion", "1.0.2"},
-                 {"root", {{"path", native::kStagedRoot}, {"readonly", false}}},
-                 {"hostname", plan.hostname},
-                 {"process", process(plan)},
-                 {"mounts", mounts()},
-                 {"linux", linux_part(plan)}};
+  Json config = {{"ociVersion", "1.0.2"},     {"root", {{"path", native::kStagedRoot}, {"readonly", false}}},
+                 {"hostname", plan.hostname}, {"process", process(plan)},
+                 {"mounts", mounts()},        {"linux", linux_part(plan)}};
   return config.dump(1);
 }
 

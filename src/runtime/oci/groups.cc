@@ -61,7 +61,8 @@ Result<void> show_one_hierarchy() {
   for (const sys::CgroupMount& mount : sys::parse_cgroup_mounts(COVE_TRY(sys::read_file("/proc/self/mountinfo"))))
     if (::umount2(mount.point.c_str(), MNT_DETACH) < 0 && errno != EINVAL && errno != ENOENT)
       return fail_errno(concat("take away ", mount.point));
-  UniqueFd top = COVE_TRY(sys::make_mount("tmpfs", {{"size", "64k"}, {"mode", "0755"}}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
+  UniqueFd top =
+      COVE_TRY(sys::make_mount("tmpfs", {{"size", "64k"}, {"mode", "0755"}}, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV));
   COVE_TRY(sys::attach_mount(top.get(), AT_FDCWD, kTop));
   std::string folder = concat(std::string_view(kTop), "/devices");
   COVE_TRY(sys::mkdir(folder, 0755));

@@ -17,8 +17,8 @@ inline constexpr const char* kBundle = "/tmp/bundle";
 Result<void> write_bundle(const std::string& config);
 
 struct Invocation {
-  std::string runtime;  // for messages
-  Words words;          // the program's path first
+  std::string runtime;             // for messages
+  Words words;                     // the program's path first
   std::vector<int> passed = {};    // descriptors that it finds from 3 on
   int input = -1;                  // its standard input; -1: this process's
   std::vector<int> join_fds = {};  // control groups that it is to be in

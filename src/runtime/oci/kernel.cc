@@ -1,6 +1,6 @@
-// gVisor: the programs run in a kernel of their own, to which descriptors of the host's can be given, and from which none
-// come back. So there are two of process 1: one on the host's kernel, which keeps the streams, serves files and takes
-// servers, and one inside, which starts the programs.
+// gVisor: the programs run in a kernel of their own, to which descriptors of the host's can be given, and from which
+// none come back. So there are two of process 1: one on the host's kernel, which keeps the streams, serves files and
+// takes servers, and one inside, which starts the programs.
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <sys/mount.h>
@@ -22,8 +22,21 @@ namespace {
 
 Words command_line(const native::SpawnPlan& plan) {
   const std::string folder = kBundle;
-  return {plan.oci->program, "--root", folder + "/state", "--platform", "ptrace", "--network", "none", "--ignore-cgroups",
-          "--file-access", "shared", "run", "--detach", "--bundle", folder, plan.id};
+  return {plan.oci->program,
+          "--root",
+          folder + "/state",
+          "--platform",
+          "ptrace",
+          "--network",
+          "none",
+          "--ignore-cgroups",
+          "--file-access",
+          "shared",
+          "run",
+          "--detach",
+          "--bundle",
+          folder,
+          plan.id};
 }
 
 // The kernel has devices of its own; in its place the folder holds what its process 1 is executed from.
@@ -53,7 +66,8 @@ Result<std::vector<UniqueFd>> open_programs(const std::string& init) {
   std::vector<UniqueFd> programs;
   for (const char* name : kPrograms) {
     UniqueFd tree = COVE_TRY(sys::open_tree_clone(AT_FDCWD, folder + name, sys::Subtree::One));
-    COVE_TRY(sys::mount_setattr(tree.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, sys::Subtree::One));
+    COVE_TRY(
+        sys::mount_setattr(tree.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, sys::Subtree::One));
     programs.push_back(std::move(tree));
   }
   return programs;

@@ -22,15 +22,17 @@ std::unexpected<Error> not_installed(const RuntimeKind& kind) {
   std::string name = kind.name;
   return fail(Error(Code::Unavailable, concat("the runtime ", name, " is not installed: there is no ",
                                               std::string_view(kind.program), " on the path"))
-                  .hint(has_own_kernel(name) ? "sudo apt install runsc   (other than Debian and Ubuntu: gVisor's own packages)"
-                                             : concat("sudo apt install ", name, "   (Fedora: sudo dnf install ", name, ")")));
+                  .hint(has_own_kernel(name)
+                            ? "sudo apt install runsc   (other than Debian and Ubuntu: gVisor's own packages)"
+                            : concat("sudo apt install ", name, "   (Fedora: sudo dnf install ", name, ")")));
 }
 
 // Kata gave up the command line of OCI runtimes with its version 2.
 std::unexpected<Error> no_command_line(const RuntimeKind& kind) {
-  return fail(Error(Code::Unavailable, concat("the runtime ", std::string_view(kind.name),
-                                              " cannot be started by a command: since version 2 it is a part of containerd"))
-                  .hint("use runsc, the stronger wall that Cove can start itself"));
+  return fail(
+      Error(Code::Unavailable, concat("the runtime ", std::string_view(kind.name),
+                                      " cannot be started by a command: since version 2 it is a part of containerd"))
+          .hint("use runsc, the stronger wall that Cove can start itself"));
 }
 
 // What `PROGRAM --version` prints; empty where it does not.
@@ -63,7 +65,8 @@ std::string output_of(const std::string& program) {
   return text;
 }
 
-// The first word with a digit and a dot in it: "runc version 1.1.5+ds1", "crun version 1.8.1", "runsc version 0.0~2022".
+// The first word with a digit and a dot in it: "runc version 1.1.5+ds1", "crun version 1.8.1", "runsc version
+// 0.0~2022".
 std::string version_in(const std::string& text) {
   for (const std::string& line : split(text, '\n'))
     for (const std::string& word : split(line, ' '))
@@ -100,7 +103,8 @@ Result<void> check_rights(const RuntimeKind& kind, const Rights& rights) {
     return fail(Error(Code::Unsupported, concat("the runtime ", name, " ", why)).hint(std::move(hint)));
   };
   if (name == "crun" && !rights.root)
-    return refuse("can be used by root only: it wants to make devices itself", "use runc or native, or run Cove as root");
+    return refuse("can be used by root only: it wants to make devices itself",
+                  "use runc or native, or run Cove as root");
   if (has_own_kernel(name) && !(rights.root && rights.limits))
     return refuse("needs root, and control groups for its limits",
                   "use another runtime, or run Cove as root, where control groups can be made");
