@@ -29,7 +29,7 @@ Result<void> take_option(api::ServeOrder& order, const std::string& name, const 
   } else if (name == "--folder-fd") {
     // The folders above it may be closed to this user: it is gone into once, and named by a dot from then on.
     if (::fchdir(COVE_TRY(parse_descriptor(value))) < 0) return fail_errno("go to the server's folder");
-    order.folder = ".";
+    order.folder = std::string(".");
   } else if (name == "--ready-fd") {
     order.ready_fd = COVE_TRY(parse_descriptor(value));
   } else if (name == "--doctor-fd") {
