@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -280,7 +281,7 @@ class Server:
         return set(self._process_ones().values())
 
     def _process_ones(self):
-        """Whoever holds a socket that was bound in the run folder: pid and id of the sandbox."""
+        """Whoever holds a socket that was bound in the run folder, and is the first of its namespace: pid and id of the sandbox."""
         bound = {}
         for line in read("/proc/net/unix").decode(errors="replace").splitlines():
             words = line.split()
@@ -288,9 +289,14 @@ class Server:
                 bound[f"socket:[{words[6]}]"] = os.path.basename(words[7])
         found = {}
         for pid in os.listdir("/proc") if bound else []:
-            if pid.isdigit():
+            if pid.isdigit() and self._is_first(pid):
                 found |= {int(pid): bound[link] for link in self._links(pid) if link in bound}
         return found
+
+    @staticmethod
+    def _is_first(pid):
+        numbers = re.search(rb"^NSpid:(.*)$", read(f"/proc/{pid}/status"), re.M)
+        return numbers is not None and len(numbers[1].split()) > 1 and numbers[1].split()[-1] == b"1"
 
     @staticmethod
     def _links(pid):
