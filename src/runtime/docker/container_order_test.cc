@@ -39,7 +39,8 @@ TEST(ContainerOrder, PutsUpTheWalls) {
 }
 
 TEST(ContainerOrder, MountsNothingButWhatProcessOneNeeds) {
-  for (const Json& mount : container_order(plan())["HostConfig"]["Mounts"]) {
+  const Json order = container_order(plan());
+  for (const Json& mount : order["HostConfig"]["Mounts"]) {
     EXPECT_EQ(mount["ReadOnly"], true);
     EXPECT_EQ(mount["Source"].get<std::string>().find("docker.sock"), std::string::npos);
   }

@@ -43,7 +43,8 @@ TEST(Bundle, StartsProcess1WithMorePowerThanItsPrograms) {
 }
 
 TEST(Bundle, MountsNothingOfTheHost) {
-  for (const json& mount : json::parse(bundle_config(plan_for("runc")))["mounts"]) {
+  const json config = json::parse(bundle_config(plan_for("runc")));
+  for (const json& mount : config["mounts"]) {
     std::string source = mount["source"];
     EXPECT_TRUE(source == "proc" || source.starts_with("/tmp/root/")) << mount;
   }
