@@ -15,6 +15,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "measure.h"
+
 namespace cove::bench {
 namespace {
 
@@ -47,8 +49,6 @@ void give_up(const std::string& what) {
   std::fprintf(stderr, "bench: %s: %s\n", what.c_str(), std::strerror(errno));
   std::exit(1);
 }
-
-std::string folder_of_programs() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
 
 void write_all(int fd, std::string_view data) {
   while (!data.empty()) {

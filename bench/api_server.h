@@ -14,7 +14,6 @@ namespace cove::bench {
 inline constexpr size_t kPiece = 128 * 1024;  // as cat has it
 
 [[noreturn]] void give_up(const std::string& what);
-std::string folder_of_programs();
 void write_all(int fd, std::string_view data);
 
 // A connection to the server that stays open. Answers have a Content-Length.

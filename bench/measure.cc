@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <thread>
 
 namespace cove::bench {
@@ -26,6 +27,8 @@ double milliseconds(const std::function<void()>& work) {
   work();
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
+
+std::string folder_of_programs() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
 
 void spawn_and_wait(const Command& command, Errors errors) {
   static const int nowhere = ::open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -26,6 +26,8 @@ class Samples {
 double milliseconds(const std::function<void()>& work);
 
 using Command = std::vector<std::string>;
+// Where this program is, and those of Cove beside it.
+std::string folder_of_programs();
 // What becomes of what a program writes to standard error.
 enum class Errors { Shown, Hidden };
 // Starts the program with its other streams on /dev/null and waits for it; a program that fails ends the benchmark.

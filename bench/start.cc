@@ -35,7 +35,6 @@ T must(Result<T> result) {
 const Command kBwrap = {"bwrap", "--unshare-all", "--ro-bind", "/",       "/",    "--proc",
                         "/proc", "--dev",         "/dev",      "--tmpfs", "/tmp", "true"};
 
-std::string folder_of_programs() { return std::filesystem::read_symlink("/proc/self/exe").parent_path(); }
 Command cove_command() { return {folder_of_programs() + "/cove", "run", "--direct", "--", "true"}; }
 
 SandboxSpec new_spec() {

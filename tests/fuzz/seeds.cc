@@ -159,6 +159,14 @@ std::string exec(uint64_t flags, const wire::ExecRequest& request = example_exec
   return Writer(wire::Type::Exec).number(flags).data() + request.encode();
 }
 
+// How an exec ended, as process 1 tells it.
+Writer ended(const char* id) {
+  Writer message(wire::Type::Exited);
+  message.text(id);
+  for (uint64_t number : {256, 1000, 2000, 4, 5, 6, 7, 0}) message.number(number);
+  return message;
+}
+
 // To process 1 whose programs run in another kernel, with what process 1 there says.
 void write_outer_requests() {
   using wire::Type;
@@ -166,28 +174,17 @@ void write_outer_requests() {
     write("init_request", name, std::string(1, '\4').append(content));
   };
   auto inner = [](const Writer& message) { return to_init(EndProgram, message.data()); };
-  auto ended = [] {
-    return Writer(Type::Exited)
-        .text("x")
-        .number(256)
-        .number(1000)
-        .number(2000)
-        .number(4)
-        .number(5)
-        .number(6)
-        .number(7)
-        .number(0);
-  };
   const std::string start = to_init(Request, exec(wire::kExecKeepPipes), 6);
   const std::string started = inner(Writer(Type::Started).text("x").number(5));
-  seed("outer_exec", start + started + inner(ended()) + inner(ended()) + to_init(Request, Writer(Type::Hello).data()));
-  seed("outer_compiled", start + started + inner(ended().number(1)));
+  seed("outer_exec",
+       start + started + inner(ended("x")) + inner(ended("x")) + to_init(Request, Writer(Type::Hello).data()));
+  seed("outer_compiled", start + started + inner(ended("x").number(1)));
   seed("outer_failed",
        start + inner(Writer(Type::Failed).text("x").number(static_cast<uint64_t>(Stage::Execute)).number(ENOENT)));
   seed("outer_terminal", to_init(Request, exec(wire::kExecPty)) + started +
                              to_init(Request, Writer(Type::Resize).text("x").number(24).number(80).data()) +
                              to_init(Request, Writer(Type::Signal).text("x").number(9).number(2).data()) +
-                             inner(ended()));
+                             inner(ended("x")));
   seed("outer_in_memory", to_init(LongRequest, exec(wire::kExecInMemfd), 3) + started);
   seed("outer_nonsense", start + inner(Writer(Type::Table)) + inner(Writer(Type::Exited).text("nobody")) +
                              to_init(EndProgram, "abc", 2) + to_init(EndProgram, ""));
@@ -246,18 +243,6 @@ void write_init_replies() {
     write("init_reply", name, std::string(1, kind).append(content));
   };
   auto say = [](const Writer& message, uint8_t fds = 0) { return join_piece(fds, message.data()); };
-  auto ended = [](const char* id) {
-    return Writer(Type::Exited)
-        .text(id)
-        .number(256)
-        .number(1000)
-        .number(2000)
-        .number(4)
-        .number(5)
-        .number(6)
-        .number(7)
-        .number(0);
-  };
   auto failed = [](std::string_view id, Stage stage, int errnum) {
     return Writer(Type::Failed).text(id).number(static_cast<uint64_t>(stage)).number(static_cast<uint64_t>(errnum));
   };

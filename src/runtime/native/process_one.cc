@@ -70,8 +70,9 @@ Result<void> place(int fd, int number) {
 // Above all the numbers to be filled, so that none is overwritten.
 constexpr int kHigh = 64;
 
-// Of all that is open only what protocol.h names stays, and what is closed on exec.
-Result<void> place_descriptors(const SpawnPlan& plan, Channels channels, int go) {
+// Of all that is open only what protocol.h names stays. How the rest is closed: at once, or (CLOSE_RANGE_CLOEXEC) on
+// exec.
+Result<void> place_descriptors(const SpawnPlan& plan, Channels channels, int go, unsigned closing) {
   int high_control = ::fcntl(channels.control, F_DUPFD_CLOEXEC, kHigh);
   int high_inner = channels.inner < 0 ? -1 : ::fcntl(channels.inner, F_DUPFD_CLOEXEC, kHigh);
   int high_go = ::fcntl(go, F_DUPFD_CLOEXEC, kHigh);
@@ -83,13 +84,13 @@ Result<void> place_descriptors(const SpawnPlan& plan, Channels channels, int go)
   COVE_TRY(place(high_listener, wire::kListenFd));
   COVE_TRY(place(high_lock, wire::kLockFd));
   unsigned first = high_lock >= 0 ? wire::kLockFd + 1 : stays ? wire::kListenFd + 1 : wire::kListenFd;
-  if (::syscall(SYS_close_range, first, ~0u, CLOSE_RANGE_CLOEXEC) < 0) return fail_errno("close_range");
+  if (::syscall(SYS_close_range, first, ~0u, closing) < 0) return fail_errno("close_range");
   return place(high_inner, wire::kInnerFd);
 }
 
 Result<void> exec_init(const SpawnPlan& plan, int program, Channels channels, int go) {
   int high_program = ::fcntl(program, F_DUPFD_CLOEXEC, kHigh);
-  COVE_TRY(place_descriptors(plan, channels, go));
+  COVE_TRY(place_descriptors(plan, channels, go, CLOSE_RANGE_CLOEXEC));
   std::string mode = init_mode(plan);
   char name[] = "cove-init";
   char version[] = COVE_VERSION;
@@ -103,7 +104,7 @@ Result<void> exec_init(const SpawnPlan& plan, int program, Channels channels, in
 // memory belongs to the host's user namespace. What its maker was called with and had in its environment goes all the
 // same.
 Result<void> go_on_as_init(const SpawnPlan& plan, Channels channels, int go) {
-  COVE_TRY(place_descriptors(plan, channels, go));
+  COVE_TRY(place_descriptors(plan, channels, go, 0));
   init::become_process_one();
   sys::replace_command_line("cove-init");
   ::_exit(init::serve_sandbox(init::parse_mode(init_mode(plan).c_str()), -1));
