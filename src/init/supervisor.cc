@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -499,6 +500,8 @@ void Supervisor::end_with(Program& program, std::string word) {
       control_ &&
       sys::send_message(control_.get(), program.last_word, numbers(program.figures), MSG_DONTWAIT).has_value();
   untold_ = untold_ || (control_ && !program.told);
+  // Whoever was woken stands behind this process on its CPU, and the rest is not urgent.
+  if (program.told) ::sched_yield();
   program.report.reset();
   program.next.reset();
   program.join_fds.clear();
