@@ -173,6 +173,7 @@ Result<uint64_t> Store::change_durably(Kind kind, std::span<const EventDraft> ev
     return newest;
   }();
   static_cast<void>(database_->execute("PRAGMA synchronous=NORMAL"));
+  journal_pages_ = database_->journal_pages();
   return last;
 }
 
