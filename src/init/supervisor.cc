@@ -38,7 +38,7 @@ constexpr size_t kRememberedPrograms = 4096;
 constexpr size_t kProgramsPerTable = 300;
 constexpr int kMostPatience = 64;  // messages from inside in a burst; then one a millisecond
 constexpr int kClosedMilliseconds = 5;
-constexpr int kArmingMilliseconds = 2;
+constexpr int kArmingMilliseconds = 5;
 
 UniqueFd open_signals() {
   sigset_t set;
