@@ -81,8 +81,9 @@ Result<std::string> output_of(const Question& question) {
   if (!text || (pidfd && !is_ready(pidfd.get(), deadline))) ::kill(pid, SIGKILL);
   int status = COVE_TRY(wait_for(pid));
   if (text && status != 0)
-    return fail(Code::Unavailable, concat(question.argv[0], WIFSIGNALED(status) ? " was ended by signal " : " ended with ",
-                                          WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
+    return fail(Code::Unavailable,
+                concat(question.argv[0], WIFSIGNALED(status) ? " was ended by signal " : " ended with ",
+                       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
   return text;
 }
 
