@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -21,7 +20,6 @@
 #include <utility>
 
 #include "init/channel.h"
-#include "init/figures.h"
 #include "init/request.h"
 #include "init/view.h"
 
@@ -34,7 +32,6 @@ using wire::Type;
 using wire::Writer;
 
 constexpr int kMessagesPerTurn = 16;
-constexpr size_t kRememberedPrograms = 4096;
 constexpr size_t kProgramsPerTable = 300;
 constexpr int kMostPatience = 64;  // messages from inside in a burst; then one a millisecond
 constexpr int kClosedMilliseconds = 5;
@@ -47,14 +44,6 @@ UniqueFd open_signals() {
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
   return UniqueFd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
-
-uint64_t microseconds(const timeval& time) {
-  return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
-}
-
-// What a process that has ended, and the children it waited for, moved from and to disks: the kernel counts in blocks
-// of 512.
-uint64_t block_bytes(long blocks) { return static_cast<uint64_t>(blocks) * 512; }
 
 UniqueFd open_slave(int master) {
   int unlock = 0;
@@ -69,12 +58,6 @@ UniqueFd open_slave_by_name(int master) {
   char path[32];
   std::snprintf(path, sizeof path, "/dev/pts/%u", number);
   return UniqueFd(::open(path, O_RDWR | O_NOCTTY | O_CLOEXEC));
-}
-
-std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
-  std::vector<int> list;
-  for (const UniqueFd& fd : fds) list.push_back(fd.get());
-  return list;
 }
 
 }  // namespace
@@ -417,99 +400,6 @@ void Supervisor::send_table() {
   }
   for (const auto& program : programs_) program->told = false;
   tell_of_ended();
-}
-
-// A server that does not read for a while misses nothing.
-void Supervisor::tell_of_ended() {
-  untold_ = false;
-  for (const auto& program : programs_) {
-    if (!program->ended || program->told) continue;
-    program->told =
-        control_ && sys::send_message(control_.get(), program->last_word, numbers(program->figures), MSG_DONTWAIT);
-    if (control_ && !program->told) untold_ = true;
-  }
-}
-
-void Supervisor::reap() {
-  signalfd_siginfo info;
-  while (::read(signals_.get(), &info, sizeof info) > 0) {
-  }
-  int status = 0;
-  struct rusage usage = {};
-  for (pid_t pid; (pid = ::wait4(-1, &status, WNOHANG, &usage)) > 0;) {
-    auto program = std::find_if(programs_.begin(), programs_.end(),
-                                [&](const auto& candidate) { return candidate->pid == pid && !candidate->ended; });
-    if (program != programs_.end()) {
-      Spent& spent = (*program)->spent;
-      spent.user_us += microseconds(usage.ru_utime);
-      spent.system_us += microseconds(usage.ru_stime);
-      spent.peak_kib = std::max(spent.peak_kib, static_cast<uint64_t>(usage.ru_maxrss));
-      spent.disk_read += block_bytes(usage.ru_inblock);
-      spent.disk_written += block_bytes(usage.ru_oublock);
-      program_ended(**program, status);
-    }
-    for (auto& petitioner : petitioners_)
-      if (petitioner->pid == pid) petition_ended(*petitioner, status);
-    pump_ended(pid);
-  }
-  // Ended programs are remembered for a server that comes later, the oldest forgotten first.
-  while (programs_.size() > kRememberedPrograms && programs_.front()->ended) programs_.erase(programs_.begin());
-}
-
-void Supervisor::program_ended(Program& program, int status) {
-  StartFailure failure;
-  const Step step = program.next ? Step::Compile : Step::Run;
-  if (::read(program.report.get(), &failure, sizeof failure) == sizeof failure) {
-    end_with(program, failure_of(program.id, failure.stage, failure.errnum, step).data());
-  } else if (step == Step::Compile) {
-    go_on_or_end(program, status);
-  } else {
-    if (!mode_.inner) program.figures = take_figures(program.pid);
-    end_when_moved(program, exit_of(program, status, step).data());
-  }
-  if (mode_.one_exec && program.ended) ::_exit(0);
-}
-
-Writer Supervisor::exit_of(const Program& program, int status, Step step) const {
-  const Spent& spent = program.spent;
-  Writer message(Type::Exited);
-  message.text(program.id)
-      .number(static_cast<uint64_t>(status))
-      .number(spent.user_us)
-      .number(spent.system_us)
-      .number(spent.peak_kib)
-      .number(mode_.contained ? 0 : layer_bytes())
-      .number(spent.disk_read)
-      .number(spent.disk_written)
-      .number(program.memory_kills);
-  if (step == Step::Compile) message.number(1);
-  return message;
-}
-
-Writer Supervisor::failure_of(const std::string& id, Stage stage, int errnum, Step step) {
-  Writer message(Type::Failed);
-  message.text(id).number(static_cast<uint64_t>(stage)).number(static_cast<uint64_t>(errnum));
-  if (step == Step::Compile) message.number(1);
-  return message;
-}
-
-void Supervisor::end_with(Program& program, std::string word) {
-  program.ended = true;
-  program.last_word = std::move(word);
-  program.told =
-      control_ &&
-      sys::send_message(control_.get(), program.last_word, numbers(program.figures), MSG_DONTWAIT).has_value();
-  untold_ = untold_ || (control_ && !program.told);
-  // Whoever was woken stands behind this process on its CPU, and the rest is not urgent.
-  if (program.told) ::sched_yield();
-  program.report.reset();
-  program.next.reset();
-  program.join_fds.clear();
-  program.code.reset();
-  program.food.reset();
-  program.mouth.reset();
-  if (mode_.inner) groups_.remove(program.id);
-  if (!program.script.empty()) ::unlink(std::exchange(program.script, {}).c_str());
 }
 
 Supervisor::Program* Supervisor::find(const std::string& id) {
