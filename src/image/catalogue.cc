@@ -87,22 +87,27 @@ Catalogue catalogue_of(const Json& json) {
   return catalogue;
 }
 
-std::unexpected<Error> unknown(const std::string& word) {
-  return fail(
-      Error(Code::NotFound, concat("there is no image '", word.substr(0, 300), "' here"))
-          .hint(concat("`cove pull ", word.substr(0, 300), "` fetches it; `cove images` lists those that there are")));
+std::unexpected<Error> unknown(const std::string& word, const std::string& usual_registry) {
+  std::string name = word.substr(0, 300), advice = "`cove images` lists those that there are";
+  Result<ImageReference> reference = parse_reference(word);
+  if (reference && !is_digest(word)) {
+    const bool complete = !reference->registry.empty() || !usual_registry.empty();
+    advice = concat("`cove pull ", complete ? "" : "REGISTRY/", name, "` fetches it; ", advice);
+  }
+  return fail(Error(Code::NotFound, concat("there is no image '", name, "' here")).hint(std::move(advice)));
 }
 
-Result<NamedImage> find_by_id(const Catalogue& catalogue, const std::string& word) {
+Result<NamedImage> find_by_id(const Catalogue& catalogue, const std::string& word, const std::string& usual_registry) {
   std::string digits = word.starts_with("sha256:") ? digest_hex(word) : word;
-  if (digits.size() < kShortestId || digits.find_first_not_of("0123456789abcdef") != digits.npos) return unknown(word);
+  if (digits.size() < kShortestId || digits.find_first_not_of("0123456789abcdef") != digits.npos)
+    return unknown(word, usual_registry);
   NamedImage found;
   for (const auto& [digest, image] : catalogue.images) {
     if (!digest_hex(digest).starts_with(digits)) continue;
     if (found.image) return fail(Code::Invalid, concat("more than one image's digest begins with ", digits));
     found.image = &image;
   }
-  if (!found.image) return unknown(word);
+  if (!found.image) return unknown(word, usual_registry);
   return found;
 }
 
@@ -150,7 +155,7 @@ std::string user_of_image(const ImageConfig& config) {
 }
 
 Result<NamedImage> find_image(const Catalogue& catalogue, const std::string& word, const std::string& usual_registry) {
-  if (is_digest(word)) return find_by_id(catalogue, word);
+  if (is_digest(word)) return find_by_id(catalogue, word, usual_registry);
   Result<ImageReference> reference = parse_reference(word);
   if (!reference) return std::unexpected(reference.error());
   std::vector<ImageReference> candidates = {*reference};
@@ -170,7 +175,7 @@ Result<NamedImage> find_image(const Catalogue& catalogue, const std::string& wor
       return NamedImage{to_text(name), &image->second};
     }
   }
-  return find_by_id(catalogue, word);
+  return find_by_id(catalogue, word, usual_registry);
 }
 
 Result<Catalogue> read_catalogue(const std::string& folder) {
