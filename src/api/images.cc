@@ -131,7 +131,7 @@ Outcome pull_image(Call& call) {
   order.login = COVE_TRY(take_login(fields));
   COVE_TRY(fields.finish());
   bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
-  std::string name = to_text(COVE_TRY_NOTE("'reference'", call.engine().images().reference_of(order.reference)));
+  std::string name = to_text(COVE_TRY_NOTE("pull", call.engine().images().reference_of(order.reference)));
   live::Engine& engine = call.engine();
   live::Caller caller = call.caller;
   caller.connection = -1;
