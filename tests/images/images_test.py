@@ -256,6 +256,10 @@ def test_names_without_a_registry_are_refused(place):
     problem = place.client.expect(404, "POST", "/v1/sandboxes", {"image": "127.0.0.1:5000/alpine"}).json()
     equal("cove pull 127.0.0.1:5000/alpine" in problem["hint"], True)
     equal("cove pull" in place.client.expect(404, "GET", f"/v1/images/sha256:{64 * '0'}").json()["hint"], False)
+    place.publish("tagged:1", [Layer().file("f", b"x").archive()])
+    place.pull("tagged:1")
+    problem = place.client.expect(404, "GET", "/v1/images/tagged:2").json()
+    equal(f"there is {place.registry.address}/tagged:1" in problem["hint"], True)
 
 
 def test_what_fails_says_what_and_on_what(place):
