@@ -4,16 +4,9 @@
 namespace cove::cli {
 namespace {
 
-// A verb of its own that people also look for here.
-Verb called(std::string_view name, Verb verb) {
-  verb.name = name;
-  return verb;
-}
-
 std::span<const Verb> parts() {
-  static const Verb kParts[] = {called("ls", images_verb()), pull_verb(),      image_load_verb(), image_import_verb(),
-                                image_inspect_verb(),        image_tag_verb(), image_rm_verb(),   image_prune_verb(),
-                                image_verify_verb()};
+  static const Verb kParts[] = {image_load_verb(), image_import_verb(), image_inspect_verb(), image_tag_verb(),
+                                image_rm_verb(),   image_prune_verb(),  image_verify_verb()};
   return kParts;
 }
 
@@ -21,18 +14,21 @@ std::string image_help() {
   return parts_help(
       image_verb(),
       "Images are what sandboxes are made of: `host`, this machine's own userland, and those that are pulled\n"
-      "(cove pull), loaded or imported. cove images lists them, as ls does; cove run --image NAME uses one.");
+      "(cove pull), loaded or imported. cove images lists them; cove run --image NAME uses one.");
+}
+
+// Two verbs of their own are behind this one with other programs, and people look for them here.
+int act(const Arguments& args) {
+  const std::string word = args.empty() ? "" : args[0];
+  if (word != "ls" && word != "list" && word != "pull") return act_on_part(image_verb(), args);
+  return (word == "pull" ? pull_verb() : images_verb()).act(Arguments(args.begin() + 1, args.end()));
 }
 
 }  // namespace
 
 Verb image_verb() {
-  return {"image",
-          "list, pull, load, import, name, check and remove images",
-          [](const Arguments& args) { return act_on_part(image_verb(), args); },
-          image_help,
-          [] { return std::vector<OptionInfo>(); },
-          Completes::Nothing,
+  return {"image",    "load, import, name, check and remove images", act,
+          image_help, [] { return std::vector<OptionInfo>(); },      Completes::Nothing,
           parts};
 }
 

@@ -279,7 +279,9 @@ def test_what_fails_says_what_and_on_what(place):
 
 
 def test_images_are_listed_by_either_word(place):
-    equal(place.cove("image", "ls").stdout, place.cove("images").stdout)
+    for word in ("ls", "list"):
+        equal(place.cove("image", word).stdout, place.cove("images").stdout)
+    equal("check the registry's name and port" in place.cove("image", "pull", "127.0.0.1:1/x", ok=False).stderr.decode(), True)
 
 
 def test_host_images_stay_as_long_as_they_are_shown(place):
