@@ -1,6 +1,6 @@
 # Writes the programs that are put into sandboxes into a header, as string literals in pieces that every compiler takes.
 set(text "#pragma once\n\n#include <string_view>\n\nnamespace cove {\n\n")
-foreach(kernel Python:python_kernel.py Javascript:javascript_kernel.mjs Figures:cove_figures.py PythonStart:python_start.py)
+foreach(kernel Python:python_kernel.py Javascript:javascript_kernel.mjs Figures:cove_figures.py PythonStart:python_start.py PythonCompile:python_compile.py)
   string(REPLACE ":" ";" parts ${kernel})
   list(GET parts 0 name)
   list(GET parts 1 file)

@@ -50,9 +50,12 @@ Checked<ExecWish> read_exec_wish(Call& call, const Json& body) {
       COVE_TRY(parse_exec(body, call.engine().config().languages, wait ? SilentInput::Closed : SilentInput::Open));
   OnDisconnect usual = wait && !request.order.detached ? OnDisconnect::Kill : OnDisconnect::Keep;
   ExecForm form = wait ? ExecForm::AtEnd : accepts(call.request(), kEventStream) ? ExecForm::Stream : ExecForm::AtOnce;
+  bool remove = COVE_TRY(flag_parameter(call.request(), "remove"));
+  if (remove && !call.caller.only_sandbox.empty())
+    return denied("'remove': a sandbox's token is not enough to delete it");
   request.order.told_at_end = form != ExecForm::Stream && (wait || patience > milliseconds(0));
   return ExecWish{std::move(request.order), form, request.on_disconnect.value_or(usual),
-                  patience.value_or(milliseconds(0))};
+                  patience.value_or(milliseconds(0)), remove};
 }
 
 Checked<Waited> wait_for_end(Call& call, live::Exec& exec, OnDisconnect on_disconnect,
@@ -77,15 +80,30 @@ Checked<Waited> wait_for_end(Call& call, live::Exec& exec, OnDisconnect on_disco
   return Waited::Ended;
 }
 
+namespace {
+
+Outcome answer_result(Call& call, const live::Exec& exec, const ExecWish& wish) {
+  std::string result = COVE_TRY(result_of(exec));
+  http::Headers headers;
+  if (wish.remove) {
+    live::ExecInfo info = exec.info();
+    bool removed = info.all_told && call.engine().remove(call.caller, info.sandbox_id);
+    headers.emplace_back("Sandbox-Deleted", removed ? "true" : "false");
+  }
+  return call.respond(200, result, std::move(headers));
+}
+
+}  // namespace
+
 Outcome answer_exec(Call& call, const std::shared_ptr<live::Exec>& exec, const ExecWish& wish) {
   if (wish.form == ExecForm::AtEnd) {
     if (COVE_TRY(wait_for_end(call, *exec, wish.on_disconnect)) == Waited::Left) return {};
-    return call.respond(200, COVE_TRY(result_of(*exec)));
+    return answer_result(call, *exec, wish);
   }
   if (wish.form == ExecForm::AtOnce && wish.patience > milliseconds(0)) {
     Waited waited = COVE_TRY(wait_for_end(call, *exec, wish.on_disconnect, wish.patience));
     if (waited == Waited::Left) return {};
-    if (waited == Waited::Ended) return call.respond(200, COVE_TRY(result_of(*exec)));
+    if (waited == Waited::Ended) return answer_result(call, *exec, wish);
   }
   if (wish.on_disconnect == OnDisconnect::Kill) call.api.attendance.expect(exec);
   if (wish.form == ExecForm::Stream) return stream_output(call, *exec, 1);

@@ -19,8 +19,10 @@ struct ExecWish {
   live::OnDisconnect on_disconnect = live::OnDisconnect::Keep;
   // At once, but not before this: one that has ended by then is answered with its result.
   std::chrono::milliseconds patience{0};
+  // An answer that is the result takes the sandbox with it, unless there is output left to be fetched.
+  bool remove = false;
 };
-// The body, `?wait` and Accept.
+// The body, `?wait`, `?remove` and Accept.
 Checked<ExecWish> read_exec_wish(Call& call, const Json& body);
 
 Outcome answer_exec(Call& call, const std::shared_ptr<live::Exec>& exec, const ExecWish& wish);

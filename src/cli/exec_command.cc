@@ -66,7 +66,7 @@ Result<std::optional<Json>> attach_to(Api& api, Caller& caller, const std::strin
 
 Result<Json> run_in_foreground(Api& api, Caller& caller, const ForegroundExec& exec) {
   std::string wait = exec.attach.terminal ? "" : kSoon;
-  return follow_to_end(api, caller, COVE_TRY(api.exec(exec.sandbox, exec.order, wait)), exec.attach);
+  return follow_to_end(api, caller, COVE_TRY(api.exec(exec.sandbox, exec.order, wait, exec.deleted)), exec.attach);
 }
 
 Result<Json> follow_to_end(Api& api, Caller& caller, const Json& started, const AttachOrder& order) {

@@ -14,6 +14,7 @@ struct ForegroundExec {
   std::string sandbox;
   Json order;  // the body of the request
   AttachOrder attach;
+  bool* deleted = nullptr;  // as with Api::exec
 };
 // The ExecResult.
 Result<Json> run_in_foreground(Api& api, Caller& caller, const ForegroundExec& exec);

@@ -84,11 +84,15 @@ void fetch_files(Api& api, const client::Place& folder, const RunRequest& reques
   for (Json& denial : denials) result["denials"].push_back(std::move(denial));
 }
 
-Result<Json> run_in(Api& api, const std::string& sandbox, const RunRequest& request, Caller& caller, const Warn& warn) {
+// `deleted`: the sandbox went with the result.
+Result<Json> run_in(Api& api, const std::string& sandbox, const RunRequest& request, Caller& caller, const Warn& warn,
+                    bool& deleted) {
   client::Place folder{sandbox, working_folder(request), ""};
   for (const InlineFile& file : request.files) COVE_TRY(bring_in(api, folder, file));
   for (const CopyIn& order : request.copy_in) COVE_TRY(bring_in(api, folder, order));
-  Json result = COVE_TRY(run_in_foreground(api, caller, exec_of(request, sandbox)));
+  ForegroundExec exec = exec_of(request, sandbox);
+  if (request.copy_out.empty()) exec.deleted = &deleted;
+  Json result = COVE_TRY(run_in_foreground(api, caller, exec));
   fetch_files(api, folder, request, warn, result);
   return result;
 }
@@ -134,7 +138,10 @@ Result<Json> run_remote(Api& api, const RunRequest& wanted, const Warn& warn) {
   for (const Json& warning : client::field(made, "warnings"))
     if (warning.is_string()) warn(warning.get<std::string>());
   Result<void> settled = settle_image(made, request);
-  Result<Json> result = settled ? run_in(api, sandbox, request, caller, warn) : fail(std::move(settled).error());
+  bool deleted = false;
+  Result<Json> result =
+      settled ? run_in(api, sandbox, request, caller, warn, deleted) : fail(std::move(settled).error());
+  if (deleted) return result;
   Result<void> removed = api.remove(sandbox);
   bool gone = removed || removed.error().code() == Code::NotFound;
   if (result && !gone) warn(concat("clean up: ", removed.error().message()));

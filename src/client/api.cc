@@ -32,7 +32,8 @@ Result<std::vector<Json>> list_of(const Json& answer, const std::string& name) {
 
 }  // namespace
 
-Result<Json> Api::ask(const std::string& method, const Target& target, const std::optional<Json>& body) {
+Result<Json> Api::ask(const std::string& method, const Target& target, const std::optional<Json>& body,
+                      ResponseHead* head) {
   Request request;
   request.method = method;
   request.target = target.text();
@@ -42,6 +43,7 @@ Result<Json> Api::ask(const std::string& method, const Target& target, const std
     request.body = dump(*body);
   }
   Response response = COVE_TRY(http_.fetch(request));
+  if (head) *head = std::move(response.head);
   if (response.body.empty()) return Json();
   return parse_json(response.body);
 }
@@ -91,8 +93,13 @@ Result<void> Api::remove(const std::string& sandbox) {
 
 Result<Json> Api::stats(const std::string& sandbox) { return ask("GET", sandbox_target(sandbox).part("stats")); }
 
-Result<Json> Api::exec(const std::string& sandbox, const Json& order, const std::string& wait) {
-  return ask("POST", sandbox_target(sandbox).part("execs").query("wait", wait), order);
+Result<Json> Api::exec(const std::string& sandbox, const Json& order, const std::string& wait, bool* deleted) {
+  Target target = sandbox_target(sandbox).part("execs").query("wait", wait);
+  if (deleted) target.query("remove", "true");
+  ResponseHead head;
+  Json answer = COVE_TRY(ask("POST", target, order, &head));
+  if (deleted) *deleted = head.header("Sandbox-Deleted") == "true";
+  return answer;
 }
 
 Result<Json> Api::start_session(const Json& order) { return ask("POST", Target("/v1/sessions"), order); }

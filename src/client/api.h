@@ -72,7 +72,9 @@ class Api {
   Result<Json> stats(const std::string& sandbox);
 
   // `wait`: how long the answer may wait for the end ("20ms"): then it is the ExecResult.
-  Result<Json> exec(const std::string& sandbox, const Json& order, const std::string& wait = {});
+  // With `deleted`, the sandbox is to go with a result that has everything; tells whether it has.
+  Result<Json> exec(const std::string& sandbox, const Json& order, const std::string& wait = {},
+                    bool* deleted = nullptr);
   Result<Json> find_exec(const std::string& sandbox, const std::string& exec);
   Result<std::vector<Json>> execs(const std::string& sandbox, const ExecQuery& query);
   Result<Json> kill_exec(const std::string& sandbox, const std::string& exec);
@@ -129,7 +131,8 @@ class Api {
   Result<std::vector<Json>> settings();
 
  private:
-  Result<Json> ask(const std::string& method, const Target& target, const std::optional<Json>& body = {});
+  Result<Json> ask(const std::string& method, const Target& target, const std::optional<Json>& body = {},
+                   ResponseHead* head = nullptr);
   Result<EventStream> follow(const Target& target);
   Result<Json> send_archive(const Target& target, std::function<Result<void>(BodyWriter&)> produce,
                             const Progress& progress);

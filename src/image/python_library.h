@@ -20,4 +20,9 @@ inline bool is_python_library(std::string_view name) {
 inline std::string modules_of_python(const std::string& library) { return library + "/lib-dynload"; }
 inline constexpr std::string_view kFiguresModule = "/cove_figures.py";
 
+// What CPython's compiled files have in their names: "cpython-311" of python3.11.
+inline std::string cache_tag_of_python(std::string_view name) {
+  return "cpython-3" + std::string(name.substr(name.find('.') + 1));
+}
+
 }  // namespace cove

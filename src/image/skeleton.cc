@@ -5,10 +5,9 @@
 #include <cerrno>
 
 #include "base/text.h"
-#include "context_kernels.h"
 #include "image/etc.h"
 #include "image/host_image.h"
-#include "image/python_library.h"
+#include "image/python_files.h"
 #include "image/tree_writer.h"
 #include "model/limits.h"
 #include "sys/file.h"
@@ -79,35 +78,10 @@ Result<void> add_opt(const HostSource& host, const TreeWriter& image) {
   return image.file("opt", shown);
 }
 
-// A folder of ours would hide a link that the host has there.
-bool is_folder_itself(const HostSource& host, const std::string& path) {
-  for (size_t slash = path.find('/'); slash != std::string::npos; slash = path.find('/', slash + 1)) {
-    auto info = sys::lstat(concat(host.root, "/", path.substr(0, slash)));
-    if (!info || !S_ISDIR(info->st_mode)) return false;
-  }
-  auto info = sys::lstat(concat(host.root, "/", path));
-  return info && S_ISDIR(info->st_mode);
-}
-
-Result<void> add_figures_backend(const HostSource& host, const TreeWriter& image) {
-  for (std::string libraries : kPythonLibraries) {
-    auto names = sys::list_folder(concat(host.root, "/", libraries));
-    if (!names) continue;
-    for (const std::string& name : *names) {
-      std::string modules = modules_of_python(concat(libraries, "/", name));
-      if (!is_python_library(name) || !is_folder_itself(host, modules)) continue;
-      COVE_TRY(image.folder("over/" + modules));
-      COVE_TRY(image.file(concat("over/", modules, kFiguresModule), kFiguresProgram));
-    }
-  }
-  return {};
-}
-
 Result<void> add_host_folders(const HostSource& host, const TreeWriter& image) {
   COVE_TRY(add_program_folders(host, image));
   COVE_TRY(add_over(image, "usr"));
   COVE_TRY(add_opt(host, image));
-  COVE_TRY(add_figures_backend(host, image));
   if (host.sudo_program.empty()) return {};
   COVE_TRY(image.folder("over/usr/bin"));
   std::string sudo = COVE_TRY_NOTE("read the sudo client", sys::read_file(host.sudo_program));
@@ -155,19 +129,6 @@ Result<void> add_home(TreeWriter root, const std::string& home, uid_t owner, mod
   return {};
 }
 
-// Debian's Pythons run a file of /etc when they start, before any script: see context/python_start.py.
-Result<void> add_python_start(const TreeWriter& root) {
-  auto names = sys::list_folder(root.path("etc"));
-  if (!names) return {};
-  for (const std::string& name : *names) {
-    std::string start = concat("etc/", name, "/sitecustomize.py");
-    if (!is_python_library(name)) continue;
-    if (auto own = sys::read_file(root.path(start)))
-      COVE_TRY(root.file(start, *own + std::string(kPythonStartProgram)));
-  }
-  return {};
-}
-
 Result<void> add_root(const HostSource& host, const std::string& folder) {
   TreeWriter root(folder, host.first_id);
   for (const Folder& entry : kFolders) COVE_TRY(root.folder(entry.path, entry.mode));
@@ -175,7 +136,6 @@ Result<void> add_root(const HostSource& host, const std::string& folder) {
   COVE_TRY(root.link("var/lock", "/run/lock"));
   COVE_TRY(copy_etc(host.root + "/etc", root));
   COVE_TRY(generate_etc(root));
-  COVE_TRY(add_python_start(root));
   COVE_TRY(add_packages(host, root));
   COVE_TRY(add_home(root, "root", 0, 0700));
   return add_home(root, "home/user", kUser, 0755);
@@ -214,6 +174,7 @@ Result<void> build_host_image(const HostSource& host, const std::string& folder)
   for (const char* part : {"root", "over", "dev"}) COVE_TRY(image.folder(part));
   COVE_TRY(add_root(host, image.path("root")));
   COVE_TRY(add_host_folders(host, image));
+  COVE_TRY(add_python_files(host, image));
   return build_devices(image.path("dev"));
 }
 

@@ -148,8 +148,9 @@ void look_around() {
   for (const char* path : kUsual) static_cast<void>(::access(path, F_OK));
 }
 
-// Waits for the command; false where none comes.
+// Waits for the command; false where none comes. What it may need is opened before, while nobody waits for it.
 bool read_command(int from, wire::ExecRequest& request) {
+  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   std::string text(wire::kMaxMessage, '\0');
   size_t size = 0;
   for (ssize_t count; (count = ::read(from, text.data() + size, text.size() - size)) != 0;) {
@@ -163,7 +164,6 @@ bool read_command(int from, wire::ExecRequest& request) {
   request.env = in.texts();
   if (!in.done() || request.argv.empty()) return false;
   if (input) return true;
-  int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   return nothing >= 0 && ::dup2(nothing, STDIN_FILENO) == STDIN_FILENO;
 }
 

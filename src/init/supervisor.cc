@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
@@ -37,7 +38,7 @@ constexpr size_t kRememberedPrograms = 4096;
 constexpr size_t kProgramsPerTable = 300;
 constexpr int kMostPatience = 64;  // messages from inside in a burst; then one a millisecond
 constexpr int kClosedMilliseconds = 5;
-constexpr int kArmingMilliseconds = 2;
+constexpr int kArmingMilliseconds = 5;
 
 UniqueFd open_signals() {
   sigset_t set;
@@ -499,6 +500,8 @@ void Supervisor::end_with(Program& program, std::string word) {
       control_ &&
       sys::send_message(control_.get(), program.last_word, numbers(program.figures), MSG_DONTWAIT).has_value();
   untold_ = untold_ || (control_ && !program.told);
+  // Whoever was woken stands behind this process on its CPU, and the rest is not urgent.
+  if (program.told) ::sched_yield();
   program.report.reset();
   program.next.reset();
   program.join_fds.clear();

@@ -112,12 +112,6 @@ CREATE INDEX sessions_by_expiry ON sessions(last_used_ms + idle_ms) WHERE state 
 
 constexpr Migration kMigrations[] = {kVersion1, kVersion2};
 
-Result<int64_t> version_of(Database& database) {
-  if (COVE_TRY(database.number("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'meta'")) == 0)
-    return 0;
-  return database.number("SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'schema_version'");
-}
-
 Error newer(int64_t version, size_t known) {
   return Error(Code::Unsupported, concat("the state was written by a newer Cove: its version is ", version,
                                          ", and this one knows up to ", known))
@@ -125,6 +119,12 @@ Error newer(int64_t version, size_t known) {
 }
 
 }  // namespace
+
+Result<int64_t> version_of(Database& database) {
+  if (COVE_TRY(database.number("SELECT count(*) FROM sqlite_schema WHERE type = 'table' AND name = 'meta'")) == 0)
+    return 0;
+  return database.number("SELECT CAST(value AS INTEGER) FROM meta WHERE name = 'schema_version'");
+}
 
 std::span<const Migration> migrations() { return kMigrations; }
 

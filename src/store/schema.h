@@ -13,8 +13,11 @@ using Migration = const char*;  // SQL
 // The list that brings any database to the present version; only ever added to.
 std::span<const Migration> migrations();
 
-// Brings the database to the end of the list, in one transaction, or leaves it as it was. A file without a version, or
-// with version 0, has nothing of ours yet. Unsupported where it is newer than the list.
+// How far it is along the list; 0 where it has nothing of ours.
+Result<int64_t> version_of(Database& database);
+
+// Brings the database to the end of the list, in one transaction, or leaves it as it was. Unsupported where it is newer
+// than the list.
 Result<void> migrate(Database& database, std::span<const Migration> list);
 
 }  // namespace cove

@@ -14,6 +14,8 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "store/records.h"
+#include "store/redo_log.h"
+#include "store/redo_record.h"
 
 namespace cove {
 
@@ -25,9 +27,9 @@ class Database;
 // Promises:
 // - Any thread may call anything (but see on_events); calls take their turn, and each is short.
 // - A change and its events are one transaction: both are there afterwards or neither is.
-// - What returned without an error survives `kill -9` of the process at once: it is in the kernel's hands (WAL,
-//   synchronous=NORMAL, no fsync). After a power cut the last seconds of it may be missing, but never a part of a
-//   transaction. Keys, projects and secrets are written through to the disk (synchronous=FULL) and survive that too.
+// - What returned without an error survives `kill -9` of the process at once: it is in the kernel's hands (a redo log,
+//   no fsync). After a power cut the last seconds of it may be missing, but never a part of a change. Keys, projects
+//   and secrets are written through to the disk (synchronous=FULL) and survive that too.
 // - One server per folder, held by a lock that ends with the process.
 //
 // Changes return the sequence number of the last event that they appended, 0 where they appended none.
@@ -173,9 +175,9 @@ class Store {
   // 32 random bytes, made at the first call with this name and the same ever after.
   Result<std::string> secret(const std::string& name);
 
-  // Sees to it that what was written before reaches the disk (fsync), and keeps the journal short; other calls go on
-  // meanwhile. To be called every few seconds by whoever keeps house; where nobody does, a change pays for it now and
-  // then.
+  // Sees to it that what was written before reaches the disk (fsync), and keeps redo log and journal short; other calls
+  // go on meanwhile. To be called every few seconds by whoever keeps house; where nobody does, a change pays for it now
+  // and then.
   Result<void> checkpoint();
 
  private:
@@ -187,17 +189,29 @@ class Store {
   };
 
   Store();
+  using Apply = std::function<Result<void>()>;
+
   Result<void> open_database();
-  // `apply` and the events in one transaction.
-  Result<uint64_t> change(Kind kind, std::span<const EventDraft> events, const std::function<Result<void>()>& apply);
-  Result<uint64_t> commit(Kind kind, std::span<const EventDraft> events, const std::function<Result<void>()>& apply);
+  Result<void> open_log(const std::string& path);
+  // `apply` and the events, both or neither.
+  Result<uint64_t> change(Kind kind, std::span<const EventDraft> events, const Apply& apply);
+  // Many changes are one transaction (a batch), because a commit costs more than most of them. Until it is committed
+  // the redo log has what it consists of.
+  Result<uint64_t> change_in_batch(Kind kind, std::span<const EventDraft> events, const Apply& apply);
+  Result<uint64_t> change_durably(Kind kind, std::span<const EventDraft> events, const Apply& apply);
+  Result<void> begin_batch();
+  Result<void> note_batch(uint64_t batch);
+  Result<void> settle();
   Result<uint64_t> append(std::span<const EventDraft> events);
   Result<uint64_t> prune_event_batch(int64_t older_than_ms, uint64_t keep_newest);
 
   std::string folder_;
   UniqueFd lock_;
-  std::mutex mutex_;  // of database_
+  std::mutex mutex_;  // of database_ and what belongs to it
   std::unique_ptr<Database> database_;
+  std::optional<RedoLog> log_;
+  RedoRecord record_;            // of the change that is being made
+  uint64_t batch_ = 0;           // the last one that was committed
   std::mutex checkpoint_mutex_;  // of checkpointer_; never taken together with mutex_
   std::unique_ptr<Database> checkpointer_;
   UniqueFd journal_;

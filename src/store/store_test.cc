@@ -673,6 +673,7 @@ TEST_F(Stores, CheckpointsALongJournal) {
   for (int i = 0; i < 200; ++i) {
     record.spec.assign(100'000, static_cast<char>('a' + i % 2));
     ASSERT_OK(store_->update_sandbox(record, {}));
+    ASSERT_OK(store_->update_project({"default", "{}", 1}, {}));  // is committed at once, and with it what was before
   }
   EXPECT_LT(sys::stat(file())->st_size, 100'000);
   ASSERT_OK(store_->checkpoint());

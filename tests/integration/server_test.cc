@@ -359,6 +359,28 @@ TEST_F(Server, WaitsForAnEndForAWhile) {
     EXPECT_EQ(post(sandbox + "/execs?wait=" + wrong, {{"shell", "true"}}).status, 400) << wrong;
 }
 
+TEST_F(Server, AResultTakesItsSandboxWithIt) {
+  auto deleted = [&](const std::string& sandbox, const json& body) {
+    HttpResponse answer = post(sandbox + "/execs?wait=1m&remove=true", body);
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    return answer.headers["sandbox-deleted"];
+  };
+  for (const char* program : {"echo one", "echo two >&2", "exit 3", "sleep 30 & true"}) {
+    std::string sandbox = make();
+    EXPECT_EQ(deleted(sandbox, {{"shell", program}}), "true") << program;
+    EXPECT_EQ(call("GET", sandbox).status, 404);
+    EXPECT_EQ(post(sandbox + "/execs?wait=true", {{"argv", {"true"}}}).status, 404);
+  }
+  // What it wrote could not be fetched any more.
+  std::string sandbox = make();
+  EXPECT_EQ(deleted(sandbox, {{"shell", "echo out; echo err >&2"}}), "false");
+  EXPECT_EQ(deleted(sandbox, {{"shell", "head -c 30000000 /dev/zero"}}), "false");
+  EXPECT_EQ(post(sandbox + "/execs?wait=20ms&remove=true", {{"shell", "sleep 60"}}).status, 201);
+  EXPECT_EQ(post(sandbox + "/execs?wait=true&remove=perhaps", {{"argv", {"true"}}}).status, 400);
+  EXPECT_EQ(call("GET", sandbox).status, 200);
+  EXPECT_EQ(call("DELETE", sandbox).status, 204);
+}
+
 // A kill that comes before the program has joined its control group, which takes long where others use up the
 // processor; and all that it may have started meanwhile.
 TEST_F(Server, KillsWhatHasJustBeenStarted) {
@@ -689,6 +711,9 @@ TEST_F(Server, GivesTokensForOneSandbox) {
   expect_problem(over_tcp("GET", other, reader), 404, "not_found");
   expect_problem(over_tcp("GET", "/v1/sandboxes", reader), 403, "denied");
   expect_problem(over_tcp("DELETE", sandbox, bearer(token("run"))), 403, "denied");
+  expect_problem(
+      over_tcp("POST", sandbox + "/execs?wait=true&remove=true", bearer(token("run")), R"({"argv":["true"]})"), 403,
+      "denied");
   expect_problem(post(sandbox + "/tokens", {{"scopes", {"admin"}}}), 400, "invalid");
   expect_problem(post(sandbox + "/tokens", json::object()), 400, "invalid");
 }

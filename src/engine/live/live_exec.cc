@@ -299,6 +299,8 @@ void LiveExec::conclude(ExecResult result) {
   if (captured) {
     result.out = std::move(captured->out);
     result.err = std::move(captured->err);
+    parts_.info.all_told =
+        !result.out.truncated && !result.err.truncated && (result.out.data.empty() || result.err.data.empty());
   }
   record_end(status_name(result.status), to_json(result, JsonLayout::Line), result);
   finished(result.duration_ms / 1000);

@@ -110,6 +110,7 @@ struct ExecInfo {
   int64_t ended_ms = 0;
   uint64_t next_seq = 1;  // the number that the next piece of output, or the end, has or will have
   std::string result;     // ExecResult as JSON; empty while it runs
+  bool all_told = false;  // the result has its whole output; where it wrote to both streams, their order is elsewhere
 };
 
 struct Numbers {

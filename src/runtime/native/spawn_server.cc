@@ -1,8 +1,5 @@
 #include "runtime/native/spawn_server.h"
 
-#include <fcntl.h>
-#include <grp.h>
-#include <linux/openat2.h>
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -16,9 +13,7 @@
 #include <cstdio>
 
 #include "base/text.h"
-#include "image/reference.h"
 #include "model/runtime_kind.h"
-#include "runtime/docker/docker_runtime.h"
 #include "runtime/native/error_report.h"
 #include "sys/cgroup_mounts.h"
 #include "sys/file.h"
@@ -35,57 +30,6 @@ using wire::Writer;
 constexpr int kTendMilliseconds = 200;
 constexpr int kMessagesPerTurn = 32;
 constexpr size_t kMaxFds = 4;
-constexpr std::chrono::seconds kEndPatience(10);
-// So many sandboxes may be coming down with nobody waiting for them.
-constexpr size_t kMostEndings = 64;
-constexpr size_t kMostAsides = 32;
-constexpr size_t kLongestAnswer = spawn::kMaxMessage - 64;
-
-// Acts with a user's rights over files until its end. A process of one thread.
-class ActingAs {
- public:
-  ActingAs(uid_t uid, gid_t gid) {
-    std::vector<gid_t> groups = groups_of(uid, gid);
-    ok_ = ::setgroups(groups.size(), groups.data()) == 0 && ::setegid(gid) == 0 && ::seteuid(uid) == 0;
-  }
-  ~ActingAs() {
-    if (::seteuid(0) < 0 || ::setegid(0) < 0 || ::setgroups(0, nullptr) < 0) ::abort();
-  }
-  ActingAs(const ActingAs&) = delete;
-  ActingAs& operator=(const ActingAs&) = delete;
-  bool ok() const { return ok_; }
-
- private:
-  bool ok_;
-};
-
-Result<UniqueFd> open_folder_as_myself(const std::string& path, Access access) {
-  UniqueFd folder = COVE_TRY(sys::open(path, O_PATH | O_DIRECTORY));
-  int wanted = R_OK | X_OK | (access == Access::ReadWrite ? W_OK : 0);
-  if (::faccessat(folder.get(), ".", wanted, AT_EACCESS) < 0) return fail_errno(concat("access ", path));
-  return folder;
-}
-
-Result<UniqueFd> open_folder_as_caller(const std::string& path, Access access, int connection) {
-  Person caller = COVE_TRY(peer_of(connection));
-  if (caller.uid == 0) return open_folder_as_myself(path, access);
-  ActingAs rights(caller.uid, caller.gid);
-  if (!rights.ok()) return fail_errno(concat("act as user ", caller.uid));
-  return open_folder_as_myself(path, access);
-}
-
-Result<UniqueFd> open_folder_below(const std::vector<std::string>& roots, const std::string& path) {
-  for (const std::string& root : roots) {
-    if (path != root && !path.starts_with(root.ends_with('/') ? root : root + "/")) continue;
-    UniqueFd top = COVE_TRY(sys::open(root, O_PATH | O_DIRECTORY));
-    std::string rest = path.substr(root.size());
-    while (rest.starts_with('/')) rest.erase(0, 1);
-    return sys::openat2(top.get(), rest.empty() ? "." : rest, O_PATH | O_DIRECTORY,
-                        RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
-  }
-  return fail(Error(Code::Denied, concat(path, " is not below a folder that may be shown to callers from elsewhere"))
-                  .hint("the administrator lists such folders as `workspace_roots`"));
-}
 
 void raise_descriptor_limit() {
   struct rlimit limit;
@@ -238,34 +182,6 @@ Result<LocalHand*> SpawnServer::hand_of(Reader& in) {
   return found->second.get();
 }
 
-Result<UniqueFd> SpawnServer::open_workspace(const Workspace& workspace, int connection) const {
-  if (workspace.access == Access::None) return UniqueFd();
-  UniqueFd folder = COVE_TRY(connection < 0     ? open_folder_below(workspace_roots_, workspace.path)
-                             : ::geteuid() != 0 ? open_folder_as_myself(workspace.path, workspace.access)
-                                                : open_folder_as_caller(workspace.path, workspace.access, connection));
-  struct stat info = COVE_TRY(sys::fstat(folder.get()));
-  if (workspace.inode != 0 && (info.st_ino != workspace.inode || info.st_dev != workspace.device))
-    return fail(Error(Code::Unavailable, concat(workspace.path, " is another folder than the one that was recorded"))
-                    .hint("put the folder back, or begin a new session"));
-  return folder;
-}
-
-// Whoever may have it shown has it read; but root's own rights are not used on what others have made.
-Result<void> SpawnServer::record_base(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
-  std::string id = in.text();
-  Workspace workspace{.path = in.text(), .access = Access::Review};
-  if (!in.done() || !spawn::is_sandbox_id(id) || fds.size() < 2 || fds.size() > 3)
-    return fail(Code::Invalid, "the request makes no sense");
-  int connection = fds.size() == 3 ? fds[2].get() : -1;
-  UniqueFd folder = COVE_TRY_NOTE("record the workspace", open_workspace(workspace, connection));
-  Person person = connection < 0 ? Person{} : COVE_TRY(peer_of(connection));
-  if (person.uid == 0) {
-    struct stat info = COVE_TRY(sys::fstat(folder.get()));
-    person = {info.st_uid, info.st_gid};
-  }
-  return host_runs_.record(token, id, person, folder.get(), std::move(fds));
-}
-
 Result<void> SpawnServer::create(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
   SandboxSpec spec = COVE_TRY(spawn::decode_spec(in));
   if (hands_.contains(spec.id)) return fail(Code::Exists, concat("sandbox ", spec.id, " exists already"));
@@ -387,243 +303,12 @@ Result<void> SpawnServer::usage(uint64_t token, Reader& in) {
   return done(token, rest);
 }
 
-// Ending a sandbox takes the kernel some milliseconds, in which others are served. Where nothing ran in it any more,
-// nobody could tell the rest of the work from its being done, and its caller does not wait for that; unless too much of
-// it is waiting already.
-Result<void> SpawnServer::destroy(uint64_t token, Reader& in) {
-  std::string id = in.text();
-  Files files = in.number() != 0 ? Files::Remove : Files::Keep;
-  auto found = hands_.find(id);
-  if (!in.done() || found == hands_.end()) return fail(Code::NotFound, concat("cove-spawn holds no sandbox ", id));
-  Ending ending{id, files, token, std::move(found->second), std::chrono::steady_clock::now() + kEndPatience};
-  hands_.erase(found);
-  if (!ending.hand->can_end_in_steps(files)) {
-    COVE_TRY(end_aside(ending));
-  } else {
-    const bool in_use = ending.hand->in_use();
-    ending.hand->begin_end();
-    if (files == Files::Remove && !in_use && endings_.size() < kMostEndings) {
-      static_cast<void>(done(token));
-      ending.token = 0;
-    }
-  }
-  endings_.push_back(std::move(ending));
-  return {};
-}
-
 // Answered when it has ended.
 Result<void> SpawnServer::run_on_host(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
   std::string id = in.text();
   if (!spawn::is_sandbox_id(id)) return fail(Code::Invalid, "the id of the run makes no sense");
   HostRunOrder order = COVE_TRY(spawn::decode_host_order(in));
   return host_runs_.start(token, id, order, std::move(fds));
-}
-
-Result<void> SpawnServer::end_aside(Ending& ending) {
-  sys::Pipe answer = COVE_TRY(sys::pipe());
-  sys::Child child = COVE_TRY(sys::clone3(0));
-  if (child.pid == 0) {
-    channel_.reset();
-    Result<void> ended = ending.hand->destroy(ending.files);
-    if (!ended) static_cast<void>(sys::write_all(answer.write.get(), encode_error(ended.error())));
-    // A byte tells the end from a death on the way.
-    if (ended) static_cast<void>(sys::write_all(answer.write.get(), "."));
-    ::_exit(0);
-  }
-  ending.child = std::move(child);
-  ending.answer = std::move(answer.read);
-  return {};
-}
-
-// True where it has ended, well or not.
-bool SpawnServer::finish(Ending& ending) {
-  if (!ending.child) {
-    Result<void> ended = ending.hand->finish_end(ending.files);
-    if (!ended && ended.error().code() == Code::Unavailable && end_aside(ending)) return false;
-    say_ended(ending, ended);
-    return true;
-  }
-  Result<std::string> word = sys::read_all(ending.answer.get(), wire::kMaxMessage);
-  if (word && *word == ".")
-    say_ended(ending, {});
-  else if (word && !word->empty())
-    say_ended(ending, fail(decode_error(*word)));
-  else
-    say_ended(ending, fail(Code::Unavailable, concat("whoever was to end sandbox ", ending.id, " died on the way")));
-  return true;
-}
-
-void SpawnServer::say_ended(const Ending& ending, const Result<void>& ended) {
-  if (ending.token == 0) {
-    if (!ended)
-      std::fprintf(stderr, "cove-spawn: end sandbox %s: %s\n", ending.id.c_str(), ended.error().message().c_str());
-    return;
-  }
-  if (ended) return static_cast<void>(done(ending.token));
-  send(spawn::message(Type::Failed, ending.token).text(encode_error(ended.error())));
-}
-
-void SpawnServer::look_at_endings(const std::vector<pollfd>& polled, size_t first) {
-  auto now = std::chrono::steady_clock::now();
-  for (size_t i = polled.size(); i > first; --i) {
-    Ending& ending = endings_[i - 1 - first];
-    bool over = polled[i - 1].revents != 0 && finish(ending);
-    if (!over && !ending.child && now > ending.until) {
-      say_ended(ending, fail(Code::Unavailable, concat("sandbox ", ending.id, " does not end")));
-      over = true;
-    }
-    if (over) endings_.erase(endings_.begin() + static_cast<std::ptrdiff_t>(i - 1 - first));
-  }
-}
-
-// --- what takes long
-// ---------------------------------------------------------------------------------------------------
-
-Result<void> SpawnServer::do_aside(uint64_t token, const std::function<Result<Writer>()>& work,
-                                   std::function<Result<void>(Reader&)> finish) {
-  if (asides_.size() >= kMostAsides) return fail(Code::Exhausted, "too much is going on at the same time");
-  sys::Pipe answer = COVE_TRY(sys::pipe());
-  sys::Child child = COVE_TRY(sys::clone3(0));
-  if (child.pid == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    channel_.reset();
-    answer.read.reset();
-    Result<Writer> done = work();
-    std::string text = done ? concat("+", done->data()) : concat("-", encode_error(done.error()));
-    static_cast<void>(sys::write_all(answer.write.get(), text));
-    ::_exit(0);
-  }
-  COVE_TRY(sys::set_nonblocking(answer.read.get()));
-  asides_.push_back({token, std::move(child), std::move(answer.read), std::move(finish)});
-  return {};
-}
-
-// True where all of it is there.
-bool SpawnServer::take_answer(Aside& aside) {
-  char piece[16 * 1024];
-  ssize_t size = ::read(aside.answer.get(), piece, sizeof piece);
-  if (size < 0) return errno != EAGAIN && errno != EINTR;
-  aside.text.append(piece, static_cast<size_t>(size));
-  return size == 0 || aside.text.size() > kLongestAnswer;
-}
-
-void SpawnServer::look_at_asides(const std::vector<pollfd>& polled, size_t first) {
-  for (size_t i = polled.size(); i > first; --i) {
-    Aside& aside = asides_[i - 1 - first];
-    if (polled[i - 1].revents == 0 || !take_answer(aside)) continue;
-    take_whole_answer(aside);
-    asides_.erase(asides_.begin() + static_cast<std::ptrdiff_t>(i - 1 - first));
-  }
-}
-
-void SpawnServer::take_whole_answer(const Aside& aside) {
-  std::string_view text = aside.text;
-  const bool whole = text.size() <= kLongestAnswer;
-  if (whole && text.starts_with('+')) {
-    Reader in(text.substr(1));
-    if (!aside.finish) return send(spawn::message(Type::Done, aside.token), {}, in.rest());
-    Result<void> finished = aside.finish(in);
-    if (!finished) send(spawn::message(Type::Failed, aside.token).text(encode_error(finished.error())));
-  } else {
-    Error error = whole && text.starts_with('-') ? decode_error(text.substr(1))
-                                                 : Error(Code::Unavailable, "whoever was to do it died on the way");
-    send(spawn::message(Type::Failed, aside.token).text(encode_error(error)));
-  }
-}
-
-// --- images
-// ------------------------------------------------------------------------------------------------------------
-
-Result<void> SpawnServer::examine_runtime(uint64_t token, Reader& in) {
-  const RuntimeKind* kind = find_runtime_kind(in.text());
-  if (!in.done() || !kind || kind->family == RuntimeFamily::Native)
-    return fail(Code::Invalid, "there is no such other runtime");
-  return do_aside(token, [&]() -> Result<Writer> {
-    RuntimeFact fact =
-        kind->family == RuntimeFamily::Oci ? COVE_TRY(walls_.examine(*kind)) : docker::examine(kind->name);
-    Writer rest;
-    rest.text(fact.title)
-        .number(fact.available ? 1 : 0)
-        .text(fact.version)
-        .text(fact.program)
-        .text(fact.problem)
-        .text(fact.remedy);
-    return rest;
-  });
-}
-
-Result<void> SpawnServer::engine_image(uint64_t token, Reader& in) {
-  std::string runtime = in.text();
-  std::string name = in.text();
-  if (!in.done() || !is_engine_runtime(runtime)) return fail(Code::Invalid, "the runtime has no images of its own");
-  return do_aside(token, [&]() -> Result<Writer> {
-    Writer rest;
-    spawn::encode(rest, COVE_TRY(engine_walls_.image(runtime, name)));
-    return rest;
-  });
-}
-
-Result<void> SpawnServer::find_layers(uint64_t token, Reader& in) {
-  std::vector<std::string> keys = in.texts();
-  if (!in.done() || keys.size() > 2 * spawn::kMaxLayers || !std::ranges::all_of(keys, is_hex_key))
-    return fail(Code::Invalid, "the keys of the layers make no sense");
-  Writer rest;
-  for (const std::string& key : keys) {
-    std::optional<unpack::Report> report = COVE_TRY(walls_.find_layer(key));
-    rest.number(report ? 1 : 0);
-    if (report) spawn::encode(rest, *report);
-  }
-  return done(token, rest);
-}
-
-Result<void> SpawnServer::unpack_layer(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
-  UnpackRequest request = COVE_TRY(spawn::decode_unpack(in));
-  if (fds.size() != 1) return fail(Code::Invalid, "there is no archive to unpack");
-  request.archive = fds[0].get();
-  return do_aside(token, [&]() -> Result<Writer> {
-    Writer rest;
-    spawn::encode(rest, COVE_TRY(walls_.unpack_layer(request)));
-    return rest;
-  });
-}
-
-Result<void> SpawnServer::examine_layer(uint64_t token, Reader& in) {
-  std::string key = in.text();
-  if (!in.done() || !is_hex_key(key)) return fail(Code::Invalid, "the key of the layer makes no sense");
-  return do_aside(token, [&]() -> Result<Writer> {
-    Writer rest;
-    spawn::encode(rest, COVE_TRY(walls_.examine_layer(key)));
-    return rest;
-  });
-}
-
-Result<void> SpawnServer::assemble_image(uint64_t token, Reader& in) {
-  std::string digest = in.text();
-  std::vector<std::string> keys = in.texts();
-  if (!in.done() || !is_hex_key(digest) || keys.size() > spawn::kMaxLayers || !std::ranges::all_of(keys, is_hex_key))
-    return fail(Code::Invalid, "the layers of the image make no sense");
-  return do_aside(token, [&]() -> Result<Writer> {
-    COVE_TRY(walls_.assemble_image(digest, keys));
-    return Writer();
-  });
-}
-
-Result<void> SpawnServer::sweep_images(uint64_t token, Reader& in) {
-  bool last = in.number() != 0;
-  for (std::string& digest : in.texts()) known_images_.insert(std::move(digest));
-  for (std::string& key : in.texts()) known_layers_.insert(std::move(key));
-  if (!in.done() || known_images_.size() + known_layers_.size() > spawn::kMaxKnown) {
-    known_images_.clear();
-    known_layers_.clear();
-    return fail(Code::Invalid, "the list of known images makes no sense");
-  }
-  if (!last) return done(token);
-  std::set<std::string> images = std::exchange(known_images_, {});
-  std::set<std::string> layers = std::exchange(known_layers_, {});
-  return do_aside(token, [&]() -> Result<Writer> {
-    COVE_TRY(walls_.sweep_images(images, layers));
-    return Writer();
-  });
 }
 
 void SpawnServer::take_word(const std::string& id) {

@@ -1,22 +1,13 @@
 #include "runtime/oci/programs.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <spawn.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
-
 #include "base/text.h"
-#include "sys/file.h"
 #include "sys/probe.h"
+#include "sys/program.h"
 
 namespace cove::oci {
 namespace {
-
-constexpr size_t kLongestVersion = 4096;
-constexpr int kPatience = 5000;  // milliseconds
 
 std::unexpected<Error> not_installed(const RuntimeKind& kind) {
   std::string name = kind.name;
@@ -36,33 +27,10 @@ std::unexpected<Error> no_command_line(const RuntimeKind& kind) {
 }
 
 // What `PROGRAM --version` prints; empty where it does not.
-std::string output_of(const std::string& program) {
-  Result<sys::Pipe> pipe = sys::pipe();
-  if (!pipe) return {};
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, pipe->write.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-  std::string name = program, option = "--version";
-  char* argv[] = {name.data(), option.data(), nullptr};
-  pid_t pid = -1;
-  int spawned = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, argv, environ);
-  posix_spawn_file_actions_destroy(&actions);
-  pipe->write.reset();
-  if (spawned != 0) return {};
-  std::string text;
-  pollfd polled = {pipe->read.get(), POLLIN, 0};
-  char piece[1024];
-  while (text.size() < kLongestVersion && ::poll(&polled, 1, kPatience) > 0) {
-    ssize_t count = ::read(pipe->read.get(), piece, sizeof piece);
-    if (count <= 0) break;
-    text.append(piece, static_cast<size_t>(count));
-  }
-  ::kill(pid, SIGKILL);
-  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
-  return text;
+std::string version_text(const std::string& program) {
+  sys::Question question{.argv = {program, "--version"}};
+  for (char** variable = environ; *variable; ++variable) question.env.push_back(*variable);
+  return sys::output_of(question).value_or(std::string());
 }
 
 // The first word with a digit and a dot in it: "runc version 1.1.5+ds1", "crun version 1.8.1", "runsc version
@@ -124,7 +92,7 @@ RuntimeFact examine(const RuntimeKind& kind, const Rights& rights) {
   Result<std::string> program = find_program(kind);
   if (!program) return refuse(program.error());
   fact.program = *program;
-  fact.version = version_in(output_of(*program));
+  fact.version = version_in(version_text(*program));
   if (fact.version.empty())
     return refuse(Error(Code::Unavailable, concat(*program, " --version says nothing"))
                       .hint(concat("sudo apt install --reinstall ", fact.name)));

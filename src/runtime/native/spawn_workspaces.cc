@@ -1,0 +1,94 @@
+// Folders of users: opened with the rights of whoever asks.
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/openat2.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/text.h"
+#include "runtime/native/spawn_server.h"
+#include "sys/file.h"
+
+namespace cove::native {
+namespace {
+
+using wire::Reader;
+
+// Acts with a user's rights over files until its end. A process of one thread.
+class ActingAs {
+ public:
+  ActingAs(uid_t uid, gid_t gid) {
+    std::vector<gid_t> groups = groups_of(uid, gid);
+    ok_ = ::setgroups(groups.size(), groups.data()) == 0 && ::setegid(gid) == 0 && ::seteuid(uid) == 0;
+  }
+  ~ActingAs() {
+    if (::seteuid(0) < 0 || ::setegid(0) < 0 || ::setgroups(0, nullptr) < 0) ::abort();
+  }
+  ActingAs(const ActingAs&) = delete;
+  ActingAs& operator=(const ActingAs&) = delete;
+  bool ok() const { return ok_; }
+
+ private:
+  bool ok_;
+};
+
+Result<UniqueFd> open_folder_as_myself(const std::string& path, Access access) {
+  UniqueFd folder = COVE_TRY(sys::open(path, O_PATH | O_DIRECTORY));
+  int wanted = R_OK | X_OK | (access == Access::ReadWrite ? W_OK : 0);
+  if (::faccessat(folder.get(), ".", wanted, AT_EACCESS) < 0) return fail_errno(concat("access ", path));
+  return folder;
+}
+
+Result<UniqueFd> open_folder_as_caller(const std::string& path, Access access, int connection) {
+  Person caller = COVE_TRY(peer_of(connection));
+  if (caller.uid == 0) return open_folder_as_myself(path, access);
+  ActingAs rights(caller.uid, caller.gid);
+  if (!rights.ok()) return fail_errno(concat("act as user ", caller.uid));
+  return open_folder_as_myself(path, access);
+}
+
+Result<UniqueFd> open_folder_below(const std::vector<std::string>& roots, const std::string& path) {
+  for (const std::string& root : roots) {
+    if (path != root && !path.starts_with(root.ends_with('/') ? root : root + "/")) continue;
+    UniqueFd top = COVE_TRY(sys::open(root, O_PATH | O_DIRECTORY));
+    std::string rest = path.substr(root.size());
+    while (rest.starts_with('/')) rest.erase(0, 1);
+    return sys::openat2(top.get(), rest.empty() ? "." : rest, O_PATH | O_DIRECTORY,
+                        RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+  }
+  return fail(Error(Code::Denied, concat(path, " is not below a folder that may be shown to callers from elsewhere"))
+                  .hint("the administrator lists such folders as `workspace_roots`"));
+}
+
+}  // namespace
+
+Result<UniqueFd> SpawnServer::open_workspace(const Workspace& workspace, int connection) const {
+  if (workspace.access == Access::None) return UniqueFd();
+  UniqueFd folder = COVE_TRY(connection < 0     ? open_folder_below(workspace_roots_, workspace.path)
+                             : ::geteuid() != 0 ? open_folder_as_myself(workspace.path, workspace.access)
+                                                : open_folder_as_caller(workspace.path, workspace.access, connection));
+  struct stat info = COVE_TRY(sys::fstat(folder.get()));
+  if (workspace.inode != 0 && (info.st_ino != workspace.inode || info.st_dev != workspace.device))
+    return fail(Error(Code::Unavailable, concat(workspace.path, " is another folder than the one that was recorded"))
+                    .hint("put the folder back, or begin a new session"));
+  return folder;
+}
+
+// Whoever may have it shown has it read; but root's own rights are not used on what others have made.
+Result<void> SpawnServer::record_base(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
+  std::string id = in.text();
+  Workspace workspace{.path = in.text(), .access = Access::Review};
+  if (!in.done() || !spawn::is_sandbox_id(id) || fds.size() < 2 || fds.size() > 3)
+    return fail(Code::Invalid, "the request makes no sense");
+  int connection = fds.size() == 3 ? fds[2].get() : -1;
+  UniqueFd folder = COVE_TRY_NOTE("record the workspace", open_workspace(workspace, connection));
+  Person person = connection < 0 ? Person{} : COVE_TRY(peer_of(connection));
+  if (person.uid == 0) {
+    struct stat info = COVE_TRY(sys::fstat(folder.get()));
+    person = {info.st_uid, info.st_gid};
+  }
+  return host_runs_.record(token, id, person, folder.get(), std::move(fds));
+}
+
+}  // namespace cove::native
