@@ -120,6 +120,20 @@ Result<RegistryLogin> take_login(Fields& fields) {
   return login;
 }
 
+Outcome answer_pull(Call& call, const Operation& operation) {
+  using Wake = http::Exchange::Wake;
+  while (!operation.wait(std::chrono::milliseconds(200))) {
+    Wake wake = call.exchange.wait(-1, std::chrono::milliseconds(0));
+    if (wake == Wake::Gone) return {};
+    if (wake == Wake::Stopping)
+      return refuse(Problem(503, "unavailable", "the server stops before the image is there")
+                        .advise("pull it again: what was fetched is kept"));
+  }
+  Checked<Document> outcome = operation.outcome();
+  if (!outcome) return refuse(outcome.error());
+  return call.respond(200, dump(*outcome));
+}
+
 // The work goes on without the caller; ?wait=true stays for its outcome.
 Outcome pull_image(Call& call) {
   Json body = COVE_TRY(call.body());
@@ -131,7 +145,7 @@ Outcome pull_image(Call& call) {
   order.login = COVE_TRY(take_login(fields));
   COVE_TRY(fields.finish());
   bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
-  std::string name = to_text(COVE_TRY_NOTE("'reference'", call.engine().images().reference_of(order.reference)));
+  std::string name = to_text(COVE_TRY_NOTE("pull", call.engine().images().reference_of(order.reference)));
   live::Engine& engine = call.engine();
   live::Caller caller = call.caller;
   caller.connection = -1;
@@ -146,11 +160,7 @@ Outcome pull_image(Call& call) {
       COVE_TRY(call.api.operations.start("pull", name, call.caller.project, std::move(work)));
   if (!wait)
     return call.respond(202, dump(operation->json()), {{"Location", concat("/v1/operations/", operation->id)}});
-  while (!operation->wait(std::chrono::milliseconds(200)))
-    if (call.exchange.wait(-1, std::chrono::milliseconds(0)) != http::Exchange::Wake::Timeout) return {};
-  Checked<Document> outcome = operation->outcome();
-  if (!outcome) return refuse(outcome.error());
-  return call.respond(200, dump(*outcome));
+  return answer_pull(call, *operation);
 }
 
 // The body, in a file without a name.

@@ -141,7 +141,8 @@ std::string closest(std::string_view word, const std::vector<std::string>& candi
   size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
+    const bool alike = distance < std::max(word.size(), candidate.size());  // something of one is left in the other
+    if (alike && distance < best_distance) {
       best_distance = distance;
       best = candidate;
     }

@@ -42,6 +42,9 @@ TEST(Closest, FindsTheLikelyMeaningOnly) {
   EXPECT_EQ(closest("pyton", {"python", "bash"}), "python");
   EXPECT_EQ(closest("--memroy", {"--memory", "--name"}), "--memory");
   EXPECT_EQ(closest("cobol", {"python", "bash"}), "");
+  EXPECT_EQ(closest("ls", {"rm", "tag"}), "");
+  EXPECT_EQ(closest("", {"c", "r"}), "");
+  EXPECT_EQ(closest("rmi", {"rm", "ls"}), "rm");
 }
 
 TEST(Error, TellsTheWholeStory) {

@@ -53,12 +53,23 @@ constexpr Form kImportForm = {
     .more = "Examples:\n  mmdebstrap bookworm - | cove image import - debian:12",
 };
 
+enum class Kind { Images, Root };
+
+// Before all of some other folder is sent.
+Result<void> check_layout(const std::string& folder) {
+  for (const char* name : {"index.json", "manifest.json"})
+    if (sys::stat(concat(folder, "/", name))) return {};
+  return fail(Error(Code::Invalid, "the folder is no OCI layout: it has no index.json")
+                  .hint(concat("cove image import ", folder, " NAME makes an image of a root file system")));
+}
+
 // The archive as the body of a request: a file as it is, a folder packed.
-Result<std::function<Result<void>(client::BodyWriter&)>> archive_of(const std::string& path, UniqueFd& file,
+Result<std::function<Result<void>(client::BodyWriter&)>> archive_of(Kind kind, const std::string& path, UniqueFd& file,
                                                                     std::optional<uint64_t>& size) {
   if (path == "-") return [](client::BodyWriter& body) { return body.write_rest(STDIN_FILENO); };
   struct stat info = COVE_TRY(sys::stat(path));
-  if (S_ISDIR(info.st_mode))
+  if (S_ISDIR(info.st_mode)) {
+    if (kind == Kind::Images) COVE_TRY(check_layout(path));
     return [path](client::BodyWriter& body) -> Result<void> {
       auto left_out = [](const std::string& what, const std::string& why) {
         tell(concat("left out ", what, ": ", why));
@@ -66,6 +77,7 @@ Result<std::function<Result<void>(client::BodyWriter&)>> archive_of(const std::s
       COVE_TRY(client::pack(body, path, ".", left_out));
       return body.write(client::tar_end());
     };
+  }
   file = COVE_TRY(sys::open(path, O_RDONLY));
   if (S_ISREG(info.st_mode)) size = static_cast<uint64_t>(info.st_size);
   return [&file](client::BodyWriter& body) { return body.write_rest(file.get()); };
@@ -75,7 +87,7 @@ Result<Json> send(const ArchiveOrder& order, const std::string& path, const std:
   const std::string attempt = concat(name.empty() ? "load " : "import ", path == "-" ? "standard input" : path);
   UniqueFd file;
   std::optional<uint64_t> size;
-  auto produce = COVE_TRY_NOTE(attempt, archive_of(path, file, size));
+  auto produce = COVE_TRY_NOTE(attempt, archive_of(name.empty() ? Kind::Images : Kind::Root, path, file, size));
   Api api = COVE_TRY(open_server(order));
   ProgressBar bar(path, size, order.quiet ? ProgressBar::Show::Never : ProgressBar::Show::AtTerminal);
   if (name.empty()) return COVE_TRY_NOTE(attempt, api.load_images(produce, bar.progress()));

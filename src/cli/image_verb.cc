@@ -17,15 +17,18 @@ std::string image_help() {
       "(cove pull), loaded or imported. cove images lists them; cove run --image NAME uses one.");
 }
 
+// Two verbs of their own are behind this one with other programs, and people look for them here.
+int act(const Arguments& args) {
+  const std::string word = args.empty() ? "" : args[0];
+  if (word != "ls" && word != "list" && word != "pull") return act_on_part(image_verb(), args);
+  return (word == "pull" ? pull_verb() : images_verb()).act(Arguments(args.begin() + 1, args.end()));
+}
+
 }  // namespace
 
 Verb image_verb() {
-  return {"image",
-          "load, import, name, check and remove images",
-          [](const Arguments& args) { return act_on_part(image_verb(), args); },
-          image_help,
-          [] { return std::vector<OptionInfo>(); },
-          Completes::Nothing,
+  return {"image",    "load, import, name, check and remove images", act,
+          image_help, [] { return std::vector<OptionInfo>(); },      Completes::Nothing,
           parts};
 }
 

@@ -1,11 +1,13 @@
 #include "engine/languages.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 
 #include "base/text.h"
 #include "image/catalogue.h"
+#include "sys/file.h"
 
 namespace cove {
 namespace {
@@ -63,6 +65,8 @@ Result<LanguagePlan> Languages::plan_for_unknown(const Language& language, const
     const bool versioned = command.program().find(kVersionMark) != std::string::npos;
     if (versioned != version.empty()) plan.commands.push_back(with_version(command, version));
   }
+  // Which version of a program is in there nobody knows: what any version can do goes first.
+  std::ranges::stable_partition(plan.commands, [](const CommandLine& command) { return command.least.empty(); });
   if (!plan.commands.empty()) return plan;
   return fail(
       Error(Code::NotFound, concat("which ", language.name, " the image ", short_name(image), " has is not known"))
@@ -142,6 +146,20 @@ Result<CommandLine> pick_command(View& view, const LanguagePlan& plan, const std
   }
   return fail(Error(Code::NotFound, concat("the image ", plan.use.image, " has nothing that runs ", plan.use.name))
                   .hint(concat("it would be one of: ", join(names, ", "))));
+}
+
+bool names_class(const LanguagePlan& plan) {
+  return std::ranges::any_of(plan.commands, [](const CommandLine& command) {
+    return std::ranges::any_of(command.run, [](const std::string& word) { return word.find("{class}") != word.npos; });
+  });
+}
+
+std::string main_class_of(View& view, const std::string& file) {
+  constexpr size_t kLongest = size_t{4} << 20;
+  Result<UniqueFd> opened = view.open(file, O_RDONLY | O_NONBLOCK);
+  if (!opened) return java_class("");
+  Result<std::string> code = sys::read_all(opened->get(), kLongest);
+  return java_class(code ? *code : "");
 }
 
 }  // namespace cove

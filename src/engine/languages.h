@@ -56,5 +56,9 @@ class Languages {
 
 // The first of them whose programs are in a sandbox. NotFound names them.
 Result<CommandLine> pick_command(View& view, const LanguagePlan& plan, const std::string& path_variable);
+// Whether programs are started by the name of a class.
+bool names_class(const LanguagePlan& plan);
+// That of the Java program in a file in a sandbox. Of a file that cannot be read its compiler will tell.
+std::string main_class_of(View& view, const std::string& file);
 
 }  // namespace cove

@@ -74,13 +74,13 @@ Result<LanguagePlan> plan_code(Runtime& runtime, const RunLanguages& known, RunR
 }
 
 // argv and what comes before it.
-void fill_code(const CommandLine& command, RunRequest& request) {
+void fill_code(const CommandLine& command, const std::string& main_class, RunRequest& request) {
   const RunCode& code = *request.code;
   CodePlaces places;
   places.file = code.file;
   places.out = concat("/tmp/cove-", request.exec.id);
   places.folder = places.out + ".d";
-  places.class_name = code.class_name();
+  places.class_name = main_class;
   request.exec.compile = filled(command.compile, places);
   request.exec.argv = filled(command.run, places);
   request.exec.argv.insert(request.exec.argv.end(), code.arguments.begin(), code.arguments.end());
@@ -136,15 +136,14 @@ void fetch_files(Sandbox& sandbox, const RunRequest& request, const Warn& warn, 
 // The words to execute, where several could be: that takes a look inside.
 Result<void> settle_command(Sandbox& sandbox, const LanguagePlan& plan, RunRequest& request) {
   if (!request.code) return {};
-  CommandLine command = plan.commands.front();
-  if (plan.commands.size() > 1) {
-    std::string path;
-    for (const auto& [name, value] : request.sandbox.env)
-      if (name == "PATH") path = value;
-    COVE_TRY(sandbox.ready());
-    command = COVE_TRY(pick_command(*COVE_TRY(sandbox.open_view(request.exec.user)), plan, path));
-  }
-  fill_code(command, request);
+  if (plan.commands.size() == 1 && !names_class(plan)) return fill_code(plan.commands[0], "", request), Result<void>();
+  std::string path;
+  for (const auto& [name, value] : request.sandbox.env)
+    if (name == "PATH") path = value;
+  COVE_TRY(sandbox.ready());
+  std::unique_ptr<View> view = COVE_TRY(sandbox.open_view(request.exec.user));
+  CommandLine command = COVE_TRY(pick_command(*view, plan, path));
+  fill_code(command, names_class(plan) ? main_class_of(*view, request.code->file) : "", request);
   return {};
 }
 
@@ -161,11 +160,6 @@ Result<ExecResult> run_in(Sandbox& sandbox, const LanguagePlan& plan, RunRequest
 }
 
 }  // namespace
-
-std::string RunCode::class_name() const {
-  std::string name = file.substr(file.rfind('/') + 1);
-  return name.substr(0, name.rfind('.'));
-}
 
 void drop_figures(RunRequest& request) {
   std::erase(request.exec.env, Environment::value_type(kFiguresVariable, kFiguresBackend));

@@ -33,9 +33,6 @@ struct RunCode {
   std::string language;  // "python@3.10"
   std::string file;      // inside, absolute
   std::vector<std::string> arguments;
-
-  // Of Java: the file is named after it.
-  std::string class_name() const;
 };
 
 enum class Stdio { Stream, Capture };

@@ -87,23 +87,56 @@ Catalogue catalogue_of(const Json& json) {
   return catalogue;
 }
 
-std::unexpected<Error> unknown(const std::string& word) {
-  return fail(
-      Error(Code::NotFound, concat("there is no image '", word.substr(0, 300), "' here"))
-          .hint(concat("`cove pull ", word.substr(0, 300), "` fetches it; `cove images` lists those that there are")));
+// Names with another tag, or from another registry: a few.
+std::vector<std::string> relatives(const Catalogue& catalogue, const ImageReference& reference) {
+  constexpr size_t kFew = 5;
+  std::vector<std::string> found;
+  for (const auto& [name, digest] : catalogue.names) {
+    Result<ImageReference> other = parse_reference(name);
+    if (found.size() < kFew && other && other->repository == reference.repository) found.push_back(name);
+  }
+  return found;
 }
 
+std::string advice_for(const Catalogue& catalogue, const std::string& word, const std::string& usual_registry) {
+  const std::string all = "`cove images` lists those that there are";
+  Result<ImageReference> reference = parse_reference(word);
+  if (!reference || is_digest(word)) return all;
+  std::vector<std::string> others = relatives(catalogue, *reference);
+  if (!others.empty()) return concat("there is ", join(others, ", "), "; ", all);
+  const bool complete = !reference->registry.empty() || !usual_registry.empty();
+  return concat("`cove pull ", complete ? "" : "REGISTRY/", word.substr(0, 300), "` fetches it; ", all);
+}
+
+// Nothing where there is none.
 Result<NamedImage> find_by_id(const Catalogue& catalogue, const std::string& word) {
-  std::string digits = word.starts_with("sha256:") ? digest_hex(word) : word;
-  if (digits.size() < kShortestId || digits.find_first_not_of("0123456789abcdef") != digits.npos) return unknown(word);
   NamedImage found;
+  std::string digits = word.starts_with("sha256:") ? digest_hex(word) : word;
+  if (digits.size() < kShortestId || digits.find_first_not_of("0123456789abcdef") != digits.npos) return found;
   for (const auto& [digest, image] : catalogue.images) {
     if (!digest_hex(digest).starts_with(digits)) continue;
     if (found.image) return fail(Code::Invalid, concat("more than one image's digest begins with ", digits));
     found.image = &image;
   }
-  if (!found.image) return unknown(word);
   return found;
+}
+
+// Nothing where there is none.
+NamedImage find_by_name(const Catalogue& catalogue, const std::vector<ImageReference>& candidates) {
+  for (const ImageReference& candidate : candidates) {
+    auto named = catalogue.names.find(to_text(candidate));
+    if (named != catalogue.names.end())
+      if (auto image = catalogue.images.find(named->second); image != catalogue.images.end())
+        return NamedImage{named->first, &image->second};
+    if (candidate.digest.empty()) continue;
+    auto image = catalogue.images.find(candidate.digest);
+    if (image != catalogue.images.end()) {
+      ImageReference name = candidate;
+      name.digest.clear();
+      return NamedImage{to_text(name), &image->second};
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -150,27 +183,18 @@ std::string user_of_image(const ImageConfig& config) {
 }
 
 Result<NamedImage> find_image(const Catalogue& catalogue, const std::string& word, const std::string& usual_registry) {
-  if (is_digest(word)) return find_by_id(catalogue, word);
-  Result<ImageReference> reference = parse_reference(word);
-  if (!reference) return std::unexpected(reference.error());
-  std::vector<ImageReference> candidates = {*reference};
-  if (!usual_registry.empty())
-    if (Result<ImageReference> completed = complete_reference(*reference, usual_registry))
-      candidates.push_back(*completed);
-  for (const ImageReference& candidate : candidates) {
-    auto named = catalogue.names.find(to_text(candidate));
-    if (named != catalogue.names.end())
-      if (auto image = catalogue.images.find(named->second); image != catalogue.images.end())
-        return NamedImage{named->first, &image->second};
-    if (candidate.digest.empty()) continue;
-    auto image = catalogue.images.find(candidate.digest);
-    if (image != catalogue.images.end()) {
-      ImageReference name = candidate;
-      name.digest.clear();
-      return NamedImage{to_text(name), &image->second};
-    }
+  NamedImage found;
+  if (!is_digest(word)) {
+    std::vector<ImageReference> candidates = {COVE_TRY(parse_reference(word))};
+    if (!usual_registry.empty())
+      if (Result<ImageReference> completed = complete_reference(candidates[0], usual_registry))
+        candidates.push_back(*completed);
+    found = find_by_name(catalogue, candidates);
   }
-  return find_by_id(catalogue, word);
+  if (!found.image) found = COVE_TRY(find_by_id(catalogue, word));
+  if (found.image) return found;
+  return fail(Error(Code::NotFound, concat("there is no image '", word.substr(0, 300), "' here"))
+                  .hint(advice_for(catalogue, word, usual_registry)));
 }
 
 Result<Catalogue> read_catalogue(const std::string& folder) {

@@ -55,6 +55,18 @@ print(frame.y.sum(), open("plot.png", "rb").read(4)[1:])
 """
 
 
+LANGUAGES = {
+    "python": b"print(6 * 7)\n",
+    "node": b"console.log(6 * 7)\n",
+    "ts": b"const x: number = 6\nconsole.log(x * 7)\n",
+    "bash": b"echo $((6 * 7))\n",
+    "perl": b'print 6 * 7, "\\n"\n',
+    "r": b'cat(6 * 7, "\\n", sep = "")\n',
+    "java": b"class A { public static void main(String[] a) { System.out.println(6 * 7); } }\n",
+    "c": b'#include <stdio.h>\nint main(void) { printf("%d\\n", 6 * 7); return 0; }\n',
+    "cpp": b"#include <iostream>\nint main() { std::cout << 6 * 7 << std::endl; }\n",
+}
+
 FIGURE = b"import matplotlib.pyplot as plt\nplt.plot([1, 4, 9])\n"
 
 
@@ -90,11 +102,21 @@ def check_sandbox(place, folder):
     for library in LIBRARIES:
         place.run("--image", NAME, "--", "python3", "-c", f"import {library}")
     equal(place.run("--image", NAME, "--", "python3", "-c", PLOT), "14 b'PNG'\n")
+    check_languages(place)
     # In images that are not the host's, figures are given only to who asks for them.
     words = ["--server", "--json", "-e", "MPLBACKEND=module://cove_figures", "--image", NAME, "--lang", "python", "-"]
     drawn = place.cove("run", *words, input=FIGURE).stdout
     equal(list(json.loads(drawn)["results"][0]["formats"]), ["png"])
     equal(place.cove("image", "verify", NAME).returncode, 0)
+
+
+def check_languages(place):
+    """Those that the image has, and that the table knows how to start."""
+    for language, code in LANGUAGES.items():
+        equal((language, place.cove("run", "--image", NAME, "--lang", language, "-", input=code).stdout), (language, b"42\n"))
+    done = place.cove("run", "--json", "--image", NAME, "--lang", "ts", "-", input=b'const x: number = "six"\n', ok=False)
+    result = json.loads(done.stdout)
+    equal((result["phase"], "is not assignable" in result["stdout"]["text"]), ("compile", True))
 
 
 def own_limits():

@@ -252,7 +252,14 @@ def test_names_without_a_registry_are_refused(place):
     problem = place.client.expect(400, "POST", "/v1/images", {"reference": "alpine"}).json()
     equal("images.registry" in problem["hint"], True)
     problem = place.client.expect(404, "POST", "/v1/sandboxes", {"image": "alpine"}).json()
-    equal("cove pull" in problem["hint"], True)
+    equal("cove pull REGISTRY/alpine" in problem["hint"], True)
+    problem = place.client.expect(404, "POST", "/v1/sandboxes", {"image": "127.0.0.1:5000/alpine"}).json()
+    equal("cove pull 127.0.0.1:5000/alpine" in problem["hint"], True)
+    equal("cove pull" in place.client.expect(404, "GET", f"/v1/images/sha256:{64 * '0'}").json()["hint"], False)
+    place.publish("tagged:1", [Layer().file("f", b"x").archive()])
+    place.pull("tagged:1")
+    problem = place.client.expect(404, "GET", "/v1/images/tagged:2").json()
+    equal(f"there is {place.registry.address}/tagged:1" in problem["hint"], True)
 
 
 def test_what_fails_says_what_and_on_what(place):
@@ -261,12 +268,20 @@ def test_what_fails_says_what_and_on_what(place):
                         (("pull", f"http://{address}/missing:7"), "begins without 'http://'"),
                         (("pull", "127.0.0.1:1/x"), "check the registry's name and port"),
                         (("image", "load", "/nonexistent"), "load /nonexistent"),
+                        (("pull", "host"), "the image host is this machine itself"),
                         (("image", "load", "/etc/passwd"), "load /etc/passwd: the archive cannot be read"),
+                        (("image", "load", "/etc"), "load /etc: the folder is no OCI layout"),
                         (("image", "import", "/etc/passwd", "x"), "import /etc/passwd: unpack the archive: it is no tar archive"),
                         (("image", "tag", "host", "x"), "the image host is this machine itself"),
                         (("image", "verify", "host"), "the image host is this machine itself")]:
         done = place.cove(*words, ok=False)
         equal((words, done.returncode, said in done.stderr.decode()), (words, 125, True))
+
+
+def test_images_are_listed_by_either_word(place):
+    for word in ("ls", "list"):
+        equal(place.cove("image", word).stdout, place.cove("images").stdout)
+    equal("check the registry's name and port" in place.cove("image", "pull", "127.0.0.1:1/x", ok=False).stderr.decode(), True)
 
 
 def test_host_images_stay_as_long_as_they_are_shown(place):

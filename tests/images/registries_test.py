@@ -181,15 +181,19 @@ def test_a_registry_without_ranges_begins_anew(place):
         verify(place, f"{proxy.address}/ranges:1")
 
 
+def wait_for_a_part(place, layer):
+    until = time.monotonic() + 60
+    while len(servers.read(partial(place, layer))) <= BIG // 8:
+        equal(time.monotonic() < until, True)
+        time.sleep(0.01)
+
+
 def stop_in_the_middle(place, proxy, name, layer):
     """A pull whose server is killed when a good part of a layer is there."""
     proxy.stall_at = BIG // 2
     place.client.close()
     place.client.expect(202, "POST", "/v1/images", {"reference": f"{proxy.address}/{name}"})
-    until = time.monotonic() + 60
-    while len(servers.read(partial(place, layer))) <= BIG // 8:
-        equal(time.monotonic() < until, True)
-        time.sleep(0.01)
+    wait_for_a_part(place, layer)
     place.server.kill("both")
     proxy.go_on.set()
     place.server.start()
@@ -206,6 +210,29 @@ def test_an_interrupted_pull_goes_on_where_it_was(place):
         equal(first, None)
         equal(int(second[len("bytes="):-1]) > BIG // 8, True)
         verify(place, f"{proxy.address}/killed:1")
+
+
+def test_who_waits_for_a_pull_is_told_that_the_server_stops(place):
+    [layer] = publish(place, place.registry, "stopped:1", big())
+    with stopping(Proxy(place.registry.address)) as proxy:
+        proxy.stall_at = BIG // 2
+        client, answers = place.server.client(120), []
+        order = {"reference": f"{proxy.address}/stopped:1"}
+        waiting = threading.Thread(target=lambda: answers.append(client.call("POST", "/v1/images?wait=true", order)))
+        waiting.start()
+        wait_for_a_part(place, layer)
+        stopping_server = threading.Thread(target=place.server.stop)
+        stopping_server.start()
+        waiting.join(60)
+        proxy.go_on.set()
+        stopping_server.join()
+        client.close()
+        place.server.start()
+        place.client.close()
+        [answer] = answers
+        equal((answer.status, answer.json()["detail"]), (503, "the server stops before the image is there"))
+        pull(place, f"{proxy.address}/stopped:1")
+        verify(place, f"{proxy.address}/stopped:1")
 
 
 def test_what_was_spoilt_meanwhile_is_fetched_again(place):

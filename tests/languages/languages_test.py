@@ -13,7 +13,7 @@ import traceback
 sys.path[:0] = [os.path.join(os.path.dirname(__file__), "..", "crash"), os.path.dirname(__file__)]
 import roots
 import server as servers
-from programs import BROKEN, FAILING, VERSIONS
+from programs import BROKEN, FAILING, PACKAGED, RAISING, VERSIONS
 
 servers.PROGRAMS += ("cove", "cove-host")
 
@@ -145,7 +145,7 @@ def test_what_the_host_has_prints_its_version(place):
     for name in ("bash", "go", "rust", "ruby", "c", "cpp", "java", "perl", "php", "r", "lua"):
         known = next(each for each in ready[name]["versions"] if each["default"] or each["state"] == "absent")
         if known["state"] == "absent":
-            if name in ("bash", "go", "rust", "ruby", "c", "cpp"):
+            if name in REQUIRED:
                 raise AssertionError(f"{name} is not on this machine")
             continue
         result = place.execute(language=name, code=VERSIONS[name], limits={"memory": "2g"})
@@ -233,12 +233,20 @@ def test_languages_are_listed(place):
 
 # --- compiling ---------------------------------------------------------------------------------------------------------
 
-def installed(names):
-    return [name for name in names if name != "java" or shutil.which("javac")]
+# Of the others, those that are on this machine.
+REQUIRED = {"bash", "go", "rust", "ruby", "c", "cpp", "python", "javascript"}
+
+
+def installed(place, names):
+    listed = place.client.expect(200, "GET", "/v1/languages").json()["languages"]
+    ready = {each["name"] for each in listed if any(one["state"] == "ready" for one in each["versions"])}
+    if not REQUIRED <= ready:
+        raise AssertionError(f"not here: {REQUIRED - ready}")
+    return [name for name in names if name in ready]
 
 
 def test_what_does_not_compile_is_told_apart(place):
-    for name in installed(BROKEN):
+    for name in installed(place, BROKEN):
         result = place.execute(language=name, code=BROKEN[name], stdin="for the program", limits={"memory": "2g"})
         equal((result["status"], result["phase"]), ("error", "compile"))
         if result["exit_code"] in (0, None) or result["stdout"]["text"] and name != "go":
@@ -248,10 +256,28 @@ def test_what_does_not_compile_is_told_apart(place):
 
 
 def test_a_program_that_fails_has_run(place):
-    for name in installed(FAILING):
+    for name in installed(place, FAILING):
         result = place.execute(language=name, code=FAILING[name], stdin="its input\n", args=["one", "two"][-1:], limits={"memory": "2g"})
         equal((result["status"], result["phase"], result["exit_code"], result["stdout"]["text"], result["stderr"]["text"]),
               ("error", "run", 3, "two its input\n", ""))
+
+
+def test_an_error_of_a_program_is_the_programs(place):
+    for name in installed(place, RAISING):
+        result = place.execute(language=name, code=RAISING[name], limits={"memory": "2g"})
+        equal((result["status"], result["phase"]), ("error", "run"))
+        contains(result["stderr"]["text"] + result["stdout"]["text"], "went wrong")  # PHP tells where its settings say
+        if not result["exit_code"]:
+            raise AssertionError(f"{name}: {result}")
+
+
+def test_a_class_is_started_by_its_own_name_whatever_its_file_is_called(place):
+    if not installed(place, ["java"]):
+        return
+    path = place_file(place, "other.java", PACKAGED)
+    for route in ("--server", "--direct"):
+        equal(place.cove("run", route, "--lang", "java", path).stdout, "packaged\n")
+        equal(place.cove("run", route, "--lang", "java", "-", input=PACKAGED).stdout, "packaged\n")
 
 
 def test_compiled_code_runs_from_the_command_line(place):

@@ -32,4 +32,25 @@ FAILING = {
     "go": 'package main\nimport ("bufio"; "fmt"; "os")\nfunc main() { t, _ := bufio.NewReader(os.Stdin).ReadString(10); fmt.Print(os.Args[len(os.Args)-1], " ", t); os.Exit(3) }\n',
     "rust": 'fn main() { let mut t = String::new(); std::io::stdin().read_line(&mut t).unwrap(); print!("{} {}", std::env::args().last().unwrap(), t); std::process::exit(3) }\n',
     "java": 'import java.util.*; class Hello { public static void main(String[] a) { System.out.println(a[0] + " " + new Scanner(System.in).nextLine()); System.exit(3); } }',
+    "python": "import sys\nprint(sys.argv[-1], input())\nsys.exit(3)\n",
+    "javascript": 'console.log(process.argv.at(-1) + " " + require("fs").readFileSync(0, "utf8").trim()); process.exit(3)\n',
+    "bash": 'read -r t; echo "${!#} $t"; exit 3\n',
+    "ruby": 'puts "#{ARGV[-1]} #{STDIN.gets}"; exit 3\n',
+    "perl": 'print "$ARGV[-1] ", scalar <STDIN>; exit 3\n',
+    "php": '<?php echo end($argv), " ", fgets(STDIN); exit(3);\n',
+    "r": 'cat(commandArgs(TRUE), readLines(file("stdin"), 1)); cat("\\n"); quit(status = 3)\n',
+    "lua": 'print(arg[#arg] .. " " .. io.read()); os.exit(3)\n',
 }
+
+# Ends by an error of its own, which the language tells of.
+RAISING = {
+    "java": 'class Hello { public static void main(String[] a) { throw new RuntimeException("went wrong"); } }',
+    "python": 'raise Exception("went wrong")\n',
+    "javascript": 'throw new Error("went wrong")\n',
+    "ruby": 'raise "went wrong"\n',
+    "perl": 'die "went wrong"\n',
+    "php": '<?php throw new Exception("went wrong");\n',
+    "r": 'stop("went wrong")\n',
+    "lua": 'error("went wrong")\n',
+}
+PACKAGED = 'package a.b;\nclass Hello { public static void main(String[] a) { System.out.println("packaged"); } }\n'

@@ -66,12 +66,10 @@ CodePlaces places_of(const ExecOrder& order, const Language& language) {
   places.out = script_path(order.spec.id, "");
   places.folder = places.out + ".d";
   places.file = order.file.empty() ? script_path(order.spec.id, language.extension) : order.file;
-  if (!language.file_named_after_class) return places;
-  std::string name = places.file.substr(places.file.rfind('/') + 1);
-  places.class_name = order.file.empty() ? java_class(order.code) : name.substr(0, name.rfind('.'));
-  if (order.file.empty())
-    places.file =
-        concat(places.folder, "/", places.class_name.substr(places.class_name.rfind('.') + 1), language.extension);
+  if (!language.file_named_after_class || !order.file.empty()) return places;
+  places.class_name = java_class(order.code);
+  places.file =
+      concat(places.folder, "/", places.class_name.substr(places.class_name.rfind('.') + 1), language.extension);
   return places;
 }
 
@@ -101,10 +99,11 @@ void LiveEngine::remove_logs(const std::string& sandbox) const {
 
 Result<void> LiveEngine::put_code(LiveSandbox& sandbox, const LanguagePlan& plan, ExecOrder& order) {
   CodePlaces places = places_of(order, *COVE_TRY(find_language(languages_.table(), order.language)));
-  if (!order.file.empty() && plan.commands.size() == 1)
+  if (!order.file.empty() && plan.commands.size() == 1 && !names_class(plan))
     return fill_command(order, plan.commands[0], places), Result<void>();
   SandboxInfo info = sandbox.info();
   std::unique_ptr<View> view = COVE_TRY(sandbox.open_view(order.spec.user.empty() ? info.spec.user : order.spec.user));
+  if (!order.file.empty() && names_class(plan)) places.class_name = main_class_of(*view, order.file);
   fill_command(order, COVE_TRY(pick_command(*view, plan, path_variable(info, order))), places);
   if (!order.file.empty()) return {};
   if (places.file.starts_with(places.folder)) COVE_TRY(view->mkdir(places.folder, 0755, Depth::One));
