@@ -131,12 +131,15 @@ std::function<std::function<void()>(int)> over_lines(const Server& server, void 
   };
 }
 
-void measure_saturated(const Server& server) {
+void measure_churn(const Server& server) {
   double floor = rate_of_floor(kSaturated / 2);
   double ours = rate(over_lines(server, run_true), kSaturated);
   double floor_again = rate_of_floor(kSaturated / 2);
   std::printf("2 clients: %.0f sandboxes a second; the kernel alone %.0f and %.0f\n", ours, floor, floor_again);
   print_ratio("churn_vs_floor", ours / ((floor + floor_again) / 2));
+}
+
+void measure_snippets(const Server& server) {
   auto bare = [](int) { return [] { spawn_and_wait(kPython); }; };
   double host = rate(bare, kSaturated / 2);
   double snippets = rate(over_lines(server, run_python), kSaturated);
@@ -254,7 +257,8 @@ int main(int argc, char** argv) {
                               {"python3 -c pass", [] { spawn_and_wait(kPython); }}));
   if (wanted("image")) measure_image(server);
   if (wanted("cli")) measure_command_line(server);
-  if (wanted("saturated")) measure_saturated(server);
+  if (wanted("saturated") || only == "churn") measure_churn(server);
+  if (wanted("saturated") || only == "snippets") measure_snippets(server);
   if (wanted("burst")) measure_burst(server);
   if (wanted("saturated") || wanted("burst")) check_nothing_left(server);
 }
