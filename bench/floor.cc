@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 
 #include "api_server.h"
+#include "runtime/native/proc_masks.h"
 #include "sys/cgroup.h"
 #include "sys/process.h"
 
@@ -50,30 +52,49 @@ void mount_layer(const std::string& root, const std::string& lowers, const std::
   mount_new("overlay", at, layers.c_str());
 }
 
-// As many mounts as the native runtime makes of the host image, and of the same kinds: an overlay for the root and one
-// for /usr, which lies on a read-only one; /dev and /opt shown by a bind mount each; the small file systems that
-// programs expect; and the covers over /proc.
+// For what this kernel has.
+void cover(const std::string& source, const std::string& at) {
+  if (::access(at.c_str(), F_OK) == 0) bind(source, at);
+}
+
+// What is in /opt is shown entry by entry.
+void bind_entries(const std::string& from, const std::string& at) {
+  if (!std::filesystem::is_directory(from)) return;
+  for (const auto& entry : std::filesystem::directory_iterator(from)) {
+    const std::string place = at + "/" + entry.path().filename().string();
+    if (!entry.is_directory()) continue;
+    make_folder(place);
+    bind(entry.path(), place);
+  }
+}
+
+// As many mounts as the native runtime makes of the host image, and of the same kinds: copies of what lies below, and
+// of the layer; an overlay for the root and one for /usr, which lies on a read-only one; /dev and what is in /opt,
+// shown by a bind mount each; the small file systems that programs expect; and the covers over /proc.
 void build_root() {
   const std::string stage = kRoot, root = stage + "/root";
   must(::mount("", "/", "", MS_REC | MS_PRIVATE, ""), "make the mounts private");
   mount_new("tmpfs", stage, "size=1m,mode=755");
-  for (const char* name : {"/root", "/skeleton", "/over", "/shield", "/devices", "/devices/pts", "/devices/shm"})
+  for (const char* name : {"/root", "/skeleton", "/over", "/shield", "/devices", "/devices/pts", "/devices/shm",
+                           "/layer", "/l0", "/l1", "/l2"})
     make_folder(stage + name);
   for (const char* name : {"/usr", "/proc", "/dev", "/opt", "/old"}) make_folder(stage + "/skeleton" + name);
   for (const char* name : {"bin", "lib", "lib64"})
     must(::symlink((std::string("usr/") + name).c_str(), (stage + "/skeleton/" + name).c_str()), name);
-  mount_layer(stage, stage + "/skeleton", "root", root);
-  mount_new("overlay", stage + "/shield", ("lowerdir=" + stage + "/over:/usr,userxattr").c_str());
-  mount_layer(stage, stage + "/shield", "usr", root + "/usr");
-  bind("/opt", root + "/opt");
+  for (auto [source, name] : {std::pair{stage + "/layer", "/layer"}, std::pair{stage + "/skeleton", "/l0"},
+                              std::pair{stage + "/over", "/l1"}, std::pair{std::string("/usr"), "/l2"}})
+    bind(source, stage + name);
+  mount_layer(stage + "/layer", stage + "/l0", "root", root);
+  mount_new("overlay", stage + "/shield", ("lowerdir=" + stage + "/l1:" + stage + "/l2,userxattr").c_str());
+  mount_layer(stage + "/layer", stage + "/shield", "usr", root + "/usr");
+  bind_entries("/opt", root + "/opt");
   bind(stage + "/devices", root + "/dev");
   mount_new("devpts", root + "/dev/pts", "newinstance,ptmxmode=0666");
   mount_new("tmpfs", root + "/dev/shm", "size=64m");
   mount_new("proc", root + "/proc");
-  for (const char* name : {"/proc/bus", "/proc/fs", "/proc/irq", "/proc/sys"})
-    if (::access((root + name).c_str(), F_OK) == 0) bind(root + name, root + name);
-  for (const char* name : {"/proc/kcore", "/proc/keys", "/proc/kmsg", "/proc/sysrq-trigger", "/proc/timer_list"})
-    if (::access((root + name).c_str(), F_OK) == 0) bind("/dev/null", root + name);
+  for (const char* name : native::kReadOnlyProc) cover(root + "/proc/" + name, root + "/proc/" + name);
+  for (const char* name : native::kMaskedProcFiles) cover("/dev/null", root + "/proc/" + name);
+  for (const char* name : native::kMaskedProcFolders) cover(stage + "/devices/shm", root + "/proc/" + name);
   must(static_cast<int>(::syscall(SYS_pivot_root, root.c_str(), (root + "/old").c_str())), "pivot_root");
   must(::chdir("/"), "chdir");
   must(::umount2("/old", MNT_DETACH), "umount");
@@ -113,6 +134,7 @@ void make_and_end_bare_sandbox(const std::string& name) {
   auto status = sys::wait_for(child->pid);
   if (!status || *status != 0) give_up("a bare sandbox failed");
   ::close(mapped[0]), ::close(mapped[1]);
+  joins->clear();  // or the kernel keeps what it knows of these files
   if (!sys::destroy(**leaf) || !sys::destroy(**group)) give_up("remove a control group");
 }
 
