@@ -1,5 +1,6 @@
 // Writes the compiled seccomp filters as C++ arrays, so that a sandbox's start needs no libseccomp.
 #include <fcntl.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -13,11 +14,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <random>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "init/seccomp/condense.h"
 #include "init/seccomp/policy.h"
 
 namespace cove::seccomp {
@@ -66,33 +69,56 @@ class Filter {
   }
 
   void print_with_terminal_guard(const char* name) const {
-    std::printf("inline constexpr sock_filter %s[] = {\n", name);
-    for (const sock_filter& instruction : forbid_by_argument("ioctl", 1, kTiocsti, kTioclinux)) print(instruction);
-    print_rules();
+    print(name, forbid_by_argument("ioctl", 1, kTiocsti, kTioclinux));
   }
-  void print(const char* name) const {
+  void print(const char* name, Program program = {}) const {
+    const Program rules = exported();
+    program.insert(program.end(), rules.begin(), rules.end());
+    const Program condensed = condense(program, token());
+    compare(program, condensed);
     std::printf("inline constexpr sock_filter %s[] = {\n", name);
-    print_rules();
+    for (const sock_filter& each : condensed.size() < program.size() ? condensed : program)
+      std::printf("{0x%x,%u,%u,0x%x},\n", each.code, each.jt, each.jf, each.k);
+    std::printf("};\n");
   }
 
  private:
-  void print_rules() const {
+  // As the kernel calls the architecture.
+  uint32_t token() const { return arch_ == SCMP_ARCH_X86_64 ? AUDIT_ARCH_X86_64 : AUDIT_ARCH_AARCH64; }
+
+  Program exported() const {
     std::FILE* file = std::tmpfile();
     check(seccomp_export_bpf(context_, fileno(file)), "export");
     std::rewind(file);
+    Program program;
     sock_filter instruction;
-    while (std::fread(&instruction, sizeof instruction, 1, file) == 1) print(instruction);
-    std::printf("};\n");
+    while (std::fread(&instruction, sizeof instruction, 1, file) == 1) program.push_back(instruction);
     std::fclose(file);
+    return program;
   }
 
-  static void print(const sock_filter& instruction) {
-    std::printf("{0x%x,%u,%u,0x%x},\n", instruction.code, instruction.jt, instruction.jf, instruction.k);
+  // Both say the same to every number that there is, and to arguments at and around all that they are compared with.
+  void compare(const Program& one, const Program& other) const {
+    std::vector<uint32_t> values = {0, 1, 0xffffffff};
+    for (const sock_filter& each : one) values.insert(values.end(), {each.k, each.k + 1, each.k - 1, ~each.k});
+    constexpr uint32_t kNumbers = 1024, kTries = 100, kX32 = 0x40000000;
+    std::mt19937 random(1);
+    auto any = [&] { return values[random() % values.size()]; };
+    for (uint32_t i = 0; i < 2 * kNumbers * kTries; ++i) {
+      const uint32_t number = i / kTries < kNumbers ? i / kTries : kX32 + i / kTries - kNumbers;
+      std::vector<uint32_t> words(sizeof(seccomp_data) / sizeof(uint32_t));
+      for (uint32_t& word : words) word = random() % 4 == 0 ? any() : random() % 2 == 0 ? random() % 64 : 0;
+      words[0] = i % kTries == 0 ? any() : number;
+      words[1] = i % 97 == 0 ? any() : token();
+      if (evaluate(one, words) == evaluate(other, words)) continue;
+      std::fprintf(stderr, "seccomp filter: condensed, it says something else to call %u\n", words[0]);
+      std::exit(1);
+    }
   }
 
   // Stands before what libseccomp generates, which cannot say "this call, but not with these two values": EPERM for
   // them. The kernel looks at the low 32 bits of the argument only, and so does this.
-  std::vector<sock_filter> forbid_by_argument(const char* name, uint32_t argument, uint32_t one, uint32_t other) const {
+  Program forbid_by_argument(const char* name, uint32_t argument, uint32_t one, uint32_t other) const {
     auto number = static_cast<uint32_t>(seccomp_syscall_resolve_name_arch(arch_, name));
     auto offset = static_cast<uint32_t>(offsetof(seccomp_data, args) + argument * sizeof(uint64_t));
     return {
