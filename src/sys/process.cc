@@ -20,7 +20,8 @@ Result<Child> clone3(uint64_t flags) {
   struct clone_args args = {};
   args.flags = flags | CLONE_PIDFD;
   args.pidfd = reinterpret_cast<uint64_t>(&pidfd);
-  args.exit_signal = SIGCHLD;
+  // A sibling has the signal of its maker.
+  args.exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD;
   long pid = ::syscall(SYS_clone3, &args, sizeof args);
   if (pid < 0) return fail_errno("clone3");
   return Child{static_cast<pid_t>(pid), UniqueFd(pid == 0 ? -1 : pidfd)};

@@ -19,7 +19,8 @@ struct Child {
   UniqueFd pidfd;
 };
 
-// clone3 with CLONE_* namespace flags and a pidfd; pid is 0 in the child. SIGCHLD tells of its end.
+// clone3 with CLONE_* namespace flags and a pidfd; pid is 0 in the child. SIGCHLD tells of its end. With CLONE_PARENT
+// the child is a sibling, for the common parent to reap.
 Result<Child> clone3(uint64_t flags);
 // The CPUs that this process may use; empty where it cannot be told.
 cpu_set_t allowed_cpus();

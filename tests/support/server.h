@@ -22,6 +22,7 @@ class ServerUnderTest {
   const Endpoint& socket() const { return socket_; }
   const Endpoint& tcp() const { return tcp_; }
   const std::string& folder() const { return folder_; }
+  pid_t pid() const { return pid_; }  // of cove-spawn
   // What it said until it served, or gave up.
   const std::string& said() const { return said_; }
 

@@ -28,25 +28,11 @@
 namespace cove::native {
 namespace {
 
-constexpr std::string_view kBuilt = "built";
 constexpr std::string_view kMapMe = "map";
 constexpr std::string_view kMapped = "mapped";
 constexpr std::string_view kKill = "kill";
 constexpr std::string_view kOutOfMemory = "oom";
 constexpr std::string_view kEnded = "ended";
-
-// The builder must not be hit by the terminal's signals, nor hold the caller's pipes open.
-Result<void> detach_from_caller() {
-  ::prctl(PR_SET_NAME, "cove-spawn");
-  ::setsid();
-  sigset_t all;
-  sigfillset(&all);
-  ::sigprocmask(SIG_SETMASK, &all, nullptr);
-  UniqueFd nowhere = COVE_TRY(sys::open("/dev/null", O_RDWR));
-  for (int fd = 0; fd < 3; ++fd)
-    if (::dup2(nowhere.get(), fd) < 0) return fail_errno("dup2");
-  return {};
-}
 
 // Rootless: a user namespace in which the builder has the power that mounting needs.
 Result<void> become_namespace_root(const SpawnPlan& plan, int status) {
@@ -90,30 +76,6 @@ Result<void> pin_to_cpus(unsigned count, cpu_set_t& allowed) {
   }
   if (::sched_setaffinity(0, sizeof allowed, &allowed) < 0) return fail_errno("sched_setaffinity");
   return {};
-}
-
-Result<sys::Child> build(const SpawnPlan& plan, int control, int status, cpu_set_t cpus) {
-  COVE_TRY(become_namespace_root(plan, status));
-  COVE_TRY_NOTE("make a mount namespace", sys::unshare(CLONE_NEWNS));
-  COVE_TRY(sys::make_mounts_private());
-  COVE_TRY(pin_to_cpus(plan.pinned_cpus, cpus));
-  if (plan.oci && !plan.oci->own_kernel) return oci::build(plan, control);
-  COVE_TRY(limit_processes(plan.process_rlimit));
-  sys::SocketPair inner;
-  if (plan.oci) inner = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
-  ProcessOne process_1 =
-      COVE_TRY_NOTE("start process 1", start_process_one(plan, {control, inner.first.get()}, status, cpus));
-  std::vector<UniqueFd> programs;
-  if (plan.oci) programs = COVE_TRY(oci::open_programs(plan.init_program));
-  RootMounts mounts(plan);
-  COVE_TRY_NOTE("open the image", mounts.open_sources());
-  COVE_TRY(mounts.stage(process_1.user_namespace.get()));
-  COVE_TRY(mounts.assemble());
-  if (plan.oci) COVE_TRY(oci::start_kernel(plan, programs, inner.second.get()));
-  COVE_TRY(mounts.show_processes(process_1.pid_namespace.get()));
-  COVE_TRY(mounts.enter());
-  if (::write(process_1.go.get(), "g", 1) != 1) return fail_errno("let process 1 go");
-  return std::move(process_1.child);
 }
 
 // Stays with a sandbox until its end.
@@ -166,7 +128,41 @@ class Watch {
   bool ended_ = false;
 };
 
-// The server's own sockets among them: whoever holds those keeps its death from being noticed.
+[[noreturn]] void builder_main(const SpawnPlan& plan, UniqueFd control, int status, const cpu_set_t& cpus,
+                               const std::function<void()>& clean_up) {
+  Result<void> detached = detach_from_caller();
+  const BuildOrder order{plan, control.get(), status, cpus, Parentage::OfBuilder};
+  Result<sys::Child> process_1 = detached ? build_walls(order) : std::unexpected(detached.error());
+  control.reset();
+  if (!process_1) {
+    static_cast<void>(sys::send_message(status, encode_error(process_1.error())));
+  } else {
+    bool passed_on = plan.lifetime == Lifetime::Long;
+    static_cast<void>(
+        sys::send_message(status, kBuilt, passed_on ? std::vector{process_1->pidfd.get()} : std::vector<int>()));
+    if (passed_on && plan.watched_memory == 0) ::_exit(0);
+    if (passed_on) close_all_but(status, process_1->pidfd.get());
+  }
+  bool orphaned = process_1 ? Watch(plan, *process_1, status).run() : false;
+  if (orphaned) clean_up();
+  ::_exit(0);
+}
+
+}  // namespace
+
+// Neither the terminal's signals nor the caller's pipes are the builder's.
+Result<void> detach_from_caller() {
+  ::prctl(PR_SET_NAME, "cove-spawn");
+  ::setsid();
+  sigset_t all;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  UniqueFd nowhere = COVE_TRY(sys::open("/dev/null", O_RDWR));
+  for (int fd = 0; fd < 3; ++fd)
+    if (::dup2(nowhere.get(), fd) < 0) return fail_errno("dup2");
+  return {};
+}
+
 void close_all_but(int one, int other) {
   if (one > other) std::swap(one, other);
   auto close = [](int first, int last) {
@@ -177,27 +173,31 @@ void close_all_but(int one, int other) {
   close(other + 1, std::numeric_limits<int>::max());
 }
 
-[[noreturn]] void builder_main(const SpawnPlan& plan, UniqueFd control, int status, const cpu_set_t& cpus,
-                               const std::function<void()>& clean_up) {
-  Result<void> detached = detach_from_caller();
-  Result<sys::Child> process_1 =
-      detached ? build(plan, control.get(), status, cpus) : std::unexpected(detached.error());
-  control.reset();
-  if (!process_1) {
-    static_cast<void>(sys::send_message(status, encode_error(process_1.error())));
-  } else {
-    bool passed_on = plan.lifetime == Lifetime::Long;
-    std::vector<int> pidfd = passed_on ? std::vector<int>{process_1->pidfd.get()} : std::vector<int>{};
-    static_cast<void>(sys::send_message(status, kBuilt, pidfd));
-    if (passed_on && plan.watched_memory == 0) ::_exit(0);
-    if (passed_on) close_all_but(status, process_1->pidfd.get());
-  }
-  bool orphaned = process_1 ? Watch(plan, *process_1, status).run() : false;
-  if (orphaned) clean_up();
-  ::_exit(0);
+Result<sys::Child> build_walls(const BuildOrder& order) {
+  const SpawnPlan& plan = order.plan;
+  cpu_set_t cpus = order.cpus;
+  COVE_TRY(become_namespace_root(plan, order.status));
+  COVE_TRY_NOTE("make a mount namespace", sys::unshare(CLONE_NEWNS));
+  COVE_TRY(sys::make_mounts_private());
+  COVE_TRY(pin_to_cpus(plan.pinned_cpus, cpus));
+  if (plan.oci && !plan.oci->own_kernel) return oci::build(plan, order.control);
+  COVE_TRY(limit_processes(plan.process_rlimit));
+  sys::SocketPair inner;
+  if (plan.oci) inner = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
+  Birth birth{{order.control, inner.first.get()}, order.status, cpus, order.parentage};
+  ProcessOne process_1 = COVE_TRY_NOTE("start process 1", start_process_one(plan, birth));
+  std::vector<UniqueFd> programs;
+  if (plan.oci) programs = COVE_TRY(oci::open_programs(plan.init_program));
+  RootMounts mounts(plan);
+  COVE_TRY_NOTE("open the image", mounts.open_sources());
+  COVE_TRY(mounts.stage(process_1.user_namespace.get()));
+  COVE_TRY(mounts.assemble());
+  if (plan.oci) COVE_TRY(oci::start_kernel(plan, programs, inner.second.get()));
+  COVE_TRY(mounts.show_processes(process_1.pid_namespace.get()));
+  COVE_TRY(mounts.enter());
+  if (::write(process_1.go.get(), "g", 1) != 1) return fail_errno("let process 1 go");
+  return std::move(process_1.child);
 }
-
-}  // namespace
 
 Result<Builder> start_builder(const SpawnPlan& plan, sys::SocketPair& control, const std::function<void()>& clean_up) {
   sys::SocketPair status = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
@@ -233,6 +233,17 @@ Result<BuilderWord> read_word(Builder& builder) {
 
 void kill_sandbox(const Builder& builder) { static_cast<void>(sys::send_message(builder.status.get(), kKill)); }
 
+void abandon(Builder& builder) {
+  if (builder.stays) kill_sandbox(builder);
+  // A builder that leaves does not look after what it has built.
+  while (builder.status && !builder.process_1) {
+    Result<BuilderWord> word = read_word(builder);
+    if (!word || *word == BuilderWord::Ended || *word == BuilderWord::Gone) break;
+  }
+  if (builder.process_1) static_cast<void>(sys::kill_by_pidfd(builder.process_1.get(), SIGKILL));
+  static_cast<void>(wait_for_end(builder));
+}
+
 void wait_for_processes(Builder& builder) {
   while (true) {
     Result<BuilderWord> word = read_word(builder);
@@ -241,6 +252,7 @@ void wait_for_processes(Builder& builder) {
 }
 
 Result<void> wait_for_end(const Builder& builder) {
+  if (builder.process.pid < 0) return {};  // it has gone on to another sandbox
   Result<int> status = sys::wait_for(builder.process.pid);
   if (status || status.error().errnum() != ECHILD) return status ? Result<void>() : std::unexpected(status.error());
   // Someone else's child: its end can be seen all the same.

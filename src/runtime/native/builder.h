@@ -4,6 +4,7 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "runtime/native/process_one.h"
 #include "runtime/native/spawn_plan.h"
 #include "sys/process.h"
 #include "sys/socket.h"
@@ -17,7 +18,7 @@ namespace cove::native {
 // it exits when the walls stand, and process 1 goes on alone; but where it has to watch the sandbox's memory it stays,
 // whatever becomes of this process.
 struct Builder {
-  sys::Child process;
+  sys::Child process;  // of a crew: none
   UniqueFd status;
   bool stays = true;   // until the sandbox's end
   UniqueFd process_1;  // Lifetime::Long: a pidfd, after the word Built
@@ -27,6 +28,21 @@ struct Builder {
 // so that process 1 sees his end. The walls rise while the caller goes on; failures
 // arrive at `status` (see read_word).
 Result<Builder> start_builder(const SpawnPlan& plan, sys::SocketPair& control, const std::function<void()>& clean_up);
+
+// What a builder is to build. Failures of process 1 that come later arrive at `status`, too.
+struct BuildOrder {
+  const SpawnPlan& plan;
+  int control;
+  int status;
+  cpu_set_t cpus;  // those that process 1 may use
+  Parentage parentage;
+};
+// In the builder itself, which is in the sandbox's mount namespace afterwards: process 1, let go in walls that stand.
+Result<sys::Child> build_walls(const BuildOrder& order);
+inline constexpr std::string_view kBuilt = "built";  // the word for that, with a pidfd of process 1 if it outlives us
+Result<void> detach_from_caller();
+// The server's own sockets among them: whoever holds those keeps its death from being noticed.
+void close_all_but(int one, int other);
 
 // The builder's word.
 enum class BuilderWord {
@@ -39,6 +55,8 @@ enum class BuilderWord {
 Result<BuilderWord> read_word(Builder& builder);
 // Asks a staying builder to kill process 1, and with it the sandbox.
 void kill_sandbox(const Builder& builder);
+// Ends what is being built, and waits until that is over.
+void abandon(Builder& builder);
 // Waits until every process of the sandbox has ended. The mounts may still come down behind it: the kernel takes an RCU
 // period for each overlay.
 void wait_for_processes(Builder& builder);

@@ -12,8 +12,10 @@
 #include "base/text.h"
 #include "image/catalogue.h"
 #include "runtime/native/ids.h"
+#include "runtime/native/who.h"
 #include "sys/file.h"
 #include "sys/process.h"
+#include "sys/socket.h"
 
 namespace cove::native {
 namespace {
@@ -142,12 +144,19 @@ Result<uint64_t> LocalHand::layer_usage() {
   return parts_.layer->usage();
 }
 
+// A builder that died may have let process 1 go before it could tell of it.
+void LocalHand::find_process_1() {
+  if (parts_.process_1 || parts_.socket_path.empty()) return;
+  Result<UniqueFd> control = sys::connect_unix(parts_.socket_path);
+  if (control) parts_.process_1 = ask_who(control->get()).value_or(UniqueFd());
+}
+
 void LocalHand::kill() {
   if (parts_.spec.lifetime == Lifetime::OneRun) {
     if (parts_.builder) kill_sandbox(*parts_.builder);
     return;
   }
-  static_cast<void>(ready());
+  if (!ready() || !parts_.process_1) find_process_1();
   if (parts_.process_1) static_cast<void>(sys::kill_by_pidfd(parts_.process_1.get(), SIGKILL));
 }
 

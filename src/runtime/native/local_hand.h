@@ -75,6 +75,7 @@ class LocalHand : public Hand {
   Result<void> remove_groups();
   Result<void> remove_layer();
   Result<void> wait_for_process_1() const;
+  void find_process_1();
 
   Parts parts_;
   struct Spare {

@@ -148,20 +148,21 @@ Result<UniqueFd> open_init(const std::string& path) {
   return tree;
 }
 
-Result<ProcessOne> start_process_one(const SpawnPlan& plan, Channels channels, int status, const cpu_set_t& cpus) {
+Result<ProcessOne> start_process_one(const SpawnPlan& plan, const Birth& birth) {
   UniqueFd program;
   if (!may_go_on_as_init(plan)) program = COVE_TRY(open_init(plan.init_program));
   sys::Pipe go = COVE_TRY(sys::pipe());
   sys::Pipe mapped = COVE_TRY(sys::pipe());
-  sys::Child child = COVE_TRY(sys::clone3(CLONE_NEWUSER | CLONE_NEWPID));
+  const uint64_t parent = birth.parentage == Parentage::OfParent ? CLONE_PARENT : 0;
+  sys::Child child = COVE_TRY(sys::clone3(CLONE_NEWUSER | CLONE_NEWPID | parent));
   if (child.pid == 0) {
     mapped.write.reset();
     go.write.reset();
-    Result<void> outcome = child_main(plan, program.get(), channels, go.read.get(), mapped.read.get());
-    static_cast<void>(sys::send_message(status, encode_error(outcome.error())));
+    Result<void> outcome = child_main(plan, program.get(), birth.channels, go.read.get(), mapped.read.get());
+    static_cast<void>(sys::send_message(birth.status, encode_error(outcome.error())));
     ::_exit(127);
   }
-  sys::begin_elsewhere(child.pid, cpus);  // it forks nothing before its ids are mapped
+  sys::begin_elsewhere(child.pid, birth.cpus);  // it forks nothing before its ids are mapped
   sys::Setgroups setgroups = plan.ids.single_id ? sys::Setgroups::Deny : sys::Setgroups::Keep;
   COVE_TRY(sys::write_id_maps(child.pid, plan.ids.users, plan.ids.groups, setgroups));
   // While it waits: once it changes its identity, it is closed to an ordinary user's eyes until it has executed.

@@ -15,14 +15,22 @@ struct ProcessOne {
   UniqueFd go;
 };
 
-// Starts cove-init in new user, pid, network, ipc, uts and cgroup namespaces and in the caller's mount namespace.
-// What fails in the child after this returns is reported to `status`.
+// Whose child process 1 is: the builder's, or, where that one outlives its work, that of the builder's own parent.
+enum class Parentage { OfBuilder, OfParent };
+
 struct Channels {
   int control;
   int inner;  // to process 1 of another kernel; -1: there is none
 };
-// `cpus`: those that it may use, whatever this process may by now.
-Result<ProcessOne> start_process_one(const SpawnPlan& plan, Channels channels, int status, const cpu_set_t& cpus);
+struct Birth {
+  Channels channels;
+  int status;
+  cpu_set_t cpus;  // those that it may use, whatever this process may by now
+  Parentage parentage;
+};
+// Starts cove-init in new user, pid, network, ipc, uts and cgroup namespaces and in the caller's mount namespace.
+// What fails in the child after this returns is reported to `status`.
+Result<ProcessOne> start_process_one(const SpawnPlan& plan, const Birth& birth);
 
 // How process 1 is to be: the letters of protocol.h.
 std::string init_mode(const SpawnPlan& plan);

@@ -17,23 +17,27 @@ constexpr std::chrono::seconds kBuildPatience(60);
 // Between the end of a sandbox and cove-spawn's word about it.
 constexpr std::chrono::milliseconds kWordPatience(500);
 
-Result<ExecGroup> decode_group(Result<SpawnClient::Answer> answer) {
-  if (!answer) return std::unexpected(answer.error());
-  Reader in(answer->body);
+Result<ExecGroup> decode_group(Reader& in, std::vector<UniqueFd> fds) {
   ExecGroup group;
   group.name = in.text();
   auto version = static_cast<int>(in.number());
   uint64_t count = in.number();
-  if (!in.ok() || count > answer->fds.size()) return fail(Code::Internal, "cove-spawn sent nonsense");
+  if (!in.ok() || count > fds.size()) return fail(Code::Internal, "cove-spawn sent nonsense");
   std::vector<unsigned> kinds;
   std::vector<UniqueFd> folders;
   for (uint64_t i = 0; i < count; ++i) {
     kinds.push_back(static_cast<unsigned>(in.number()));
-    folders.push_back(std::move(answer->fds[i]));
+    folders.push_back(std::move(fds[i]));
   }
-  for (uint64_t i = count; i < answer->fds.size(); ++i) group.join_fds.push_back(std::move(answer->fds[i]));
+  for (uint64_t i = count; i < fds.size(); ++i) group.join_fds.push_back(std::move(fds[i]));
   group.group = COVE_TRY(sys::cgroup_from_parts(group.name, version, kinds, std::move(folders)));
   return group;
+}
+
+Result<ExecGroup> decode_group(Result<SpawnClient::Answer> answer) {
+  if (!answer) return std::unexpected(answer.error());
+  Reader in(answer->body);
+  return decode_group(in, std::move(answer->fds));
 }
 
 }  // namespace
@@ -79,6 +83,14 @@ void RemoteHand::take_hold(bool has_groups, std::string usage_folder) {
   holds_ = true;
   has_groups_ = has_groups;
   usage_folder_ = std::move(usage_folder);
+}
+
+Result<void> RemoteHand::take_first_spare(Reader& in, std::vector<UniqueFd> fds) {
+  if (in.number() == 0) return make_spare(), Result<void>();
+  ExecGroup group = COVE_TRY(decode_group(in, std::move(fds)));
+  std::lock_guard lock(shared_->mutex);
+  shared_->spare = std::move(group);
+  return {};
 }
 
 Result<void> RemoteHand::ready() {
@@ -176,7 +188,9 @@ void RemoteHand::keep_counters_open() {
 
 void RemoteHand::kill() { spawn_->tell(Type::Kill, about()); }
 
+// cove-spawn does not hold it any more from then on.
 Result<void> RemoteHand::destroy(Files files) {
+  holds_ = false;
   COVE_TRY(spawn_->ask(Type::Destroy, about().number(files == Files::Remove ? 1 : 0)));
   return {};
 }
@@ -184,6 +198,7 @@ Result<void> RemoteHand::destroy(Files files) {
 // What goes wrong is in cove-spawn's log, and swept away by the next server.
 Result<void> RemoteHand::let_go(Files files) {
   if (!spawn_->begin_ending()) return destroy(files);
+  holds_ = false;
   spawn_->ask(Type::Destroy, about().number(files == Files::Remove ? 1 : 0),
               [spawn = spawn_.get()](const Result<SpawnClient::Answer>&) { spawn->end_ending(); });
   return {};

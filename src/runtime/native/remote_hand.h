@@ -23,6 +23,8 @@ class RemoteHand : public Hand {
   ~RemoteHand() override;
   // cove-spawn has the sandbox, and is told when this hand lets it go. `usage_folder`: of its layer; may be empty.
   void take_hold(bool has_groups, std::string usage_folder);
+  // What an answer has to say of the group of the first exec.
+  Result<void> take_first_spare(wire::Reader& in, std::vector<UniqueFd> fds);
 
   Result<void> ready() override;
   SandboxEnded how_it_ended() override;

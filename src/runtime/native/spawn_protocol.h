@@ -26,8 +26,10 @@ inline constexpr size_t kMaxLayers = 127;  // of an image
 
 enum class Type : uint32_t {
   // coved → cove-spawn; each begins with a token that the answer repeats
-  Create = 1,        // spec; fd: the caller's own connection, where a folder of his is to be shown
-  Adopt = 2,         // spec
+  Create = 1,        // spec; fd: the caller's own connection, where a folder of his is to be shown → holding, bytes of
+                     // disk, whether it has groups, folder of its layer, 1 and the first ExecGroup or 0; fds: the
+                     // channel to process 1, those of the group
+  Adopt = 2,         // spec → as Create
   RemoveFiles = 3,   // id, runtime
   Sweep = 4,         // last (0: more follow), ids
   Spare = 5,         // id → ExecGroup

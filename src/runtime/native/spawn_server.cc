@@ -38,6 +38,15 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Its folders, then what joins it, behind the descriptors that there are.
+void encode_group(Writer& rest, std::vector<int>& fds, const ExecGroup& group) {
+  sys::Cgroup::Parts parts = group.group->parts();
+  fds.insert(fds.end(), parts.folders.begin(), parts.folders.end());
+  for (const UniqueFd& fd : group.join_fds) fds.push_back(fd.get());
+  rest.text(group.name).number(static_cast<uint64_t>(parts.version)).number(parts.kinds.size());
+  for (unsigned kind : parts.kinds) rest.number(kind);
+}
+
 }  // namespace
 
 SpawnServer::SpawnServer(UniqueFd channel, Walls walls, std::vector<std::string> workspace_roots, HostRuns::Rules host)
@@ -52,12 +61,14 @@ Result<int> SpawnServer::run(pid_t server) {
   raise_descriptor_limit();
   // Process 1 of a sandbox whose builder has gone becomes this process's child, and is reaped here.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  walls_.keep_builders();
   ::signal(SIGPIPE, SIG_IGN);
   // What is coming down is brought down before this ends.
   while (!closed_ || !endings_.empty()) {
     serve(hands_.empty() && endings_.empty() && asides_.empty() ? -1 : kTendMilliseconds);
     reap();
   }
+  walls_.let_builders_go();
   if (!server_status_) server_status_ = COVE_TRY(sys::wait_for(server_));
   return WIFEXITED(*server_status_) ? WEXITSTATUS(*server_status_) : 128 + WTERMSIG(*server_status_);
 }
@@ -224,8 +235,14 @@ Result<void> SpawnServer::raised(uint64_t token, Raised raised) {
   rest.number(raised.spec.limits.disk.value).number(raised.hand->has_groups() ? 1 : 0);
   rest.text(raised.hand->usage_folder());
   raised.hand->leave_reaping_to_caller();
+  // The first exec comes soon; what stands in its way is found when it is asked for again.
+  Result<ExecGroup> group = raised.hand->has_groups() ? raised.hand->take_exec_group() : ExecGroup();
+  std::vector<int> fds = {raised.control.get()};
+  const bool spare = group && group->group;
+  rest.number(spare ? 1 : 0);
+  if (spare) encode_group(rest, fds, *group);
   hands_[raised.spec.id] = std::move(raised.hand);
-  return done(token, rest, {raised.control.get()});
+  return done(token, rest, fds);
 }
 
 Result<void> SpawnServer::remove_files(uint64_t token, Reader& in) {
@@ -262,12 +279,9 @@ Result<void> SpawnServer::spare(uint64_t token, Reader& in) {
   LocalHand* hand = COVE_TRY(hand_of(in));
   if (!in.done()) return fail(Code::Invalid, "the request is malformed");
   ExecGroup group = COVE_TRY(hand->take_exec_group());
-  sys::Cgroup::Parts parts = group.group->parts();
-  std::vector<int> fds = parts.folders;
-  for (const UniqueFd& fd : group.join_fds) fds.push_back(fd.get());
+  std::vector<int> fds;
   Writer rest;
-  rest.text(group.name).number(static_cast<uint64_t>(parts.version)).number(parts.kinds.size());
-  for (unsigned kind : parts.kinds) rest.number(kind);
+  encode_group(rest, fds, group);
   COVE_TRY(done(token, rest, fds));
   hand->remove_retired();
   return {};
@@ -277,12 +291,11 @@ Result<void> SpawnServer::adopt_group(uint64_t token, Reader& in) {
   LocalHand* hand = COVE_TRY(hand_of(in));
   std::string name = in.text();
   if (!in.done() || !spawn::is_group_name(name)) return fail(Code::Invalid, "the name of the group makes no sense");
-  std::unique_ptr<sys::Cgroup> group = COVE_TRY(hand->adopt_exec_group(name));
-  sys::Cgroup::Parts parts = group->parts();
+  ExecGroup group{name, COVE_TRY(hand->adopt_exec_group(name)), {}};
+  std::vector<int> fds;
   Writer rest;
-  rest.text(name).number(static_cast<uint64_t>(parts.version)).number(parts.kinds.size());
-  for (unsigned kind : parts.kinds) rest.number(kind);
-  return done(token, rest, parts.folders);
+  encode_group(rest, fds, group);
+  return done(token, rest, fds);
 }
 
 Result<void> SpawnServer::set_limits(uint64_t token, Reader& in) {

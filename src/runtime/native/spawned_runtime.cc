@@ -91,9 +91,11 @@ class SpawnedRuntime : public Runtime {
     parts.spec.limits.disk.value = in.number();
     bool has_groups = in.number() != 0;
     hand->take_hold(has_groups, in.text());
-    if (!in.done() || answer.fds.size() != 1) return fail(Code::Internal, "cove-spawn sent nonsense");
+    if (answer.fds.empty()) return fail(Code::Internal, "cove-spawn sent nonsense");
     parts.control = std::move(answer.fds[0]);
-    hand->make_spare();
+    answer.fds.erase(answer.fds.begin());
+    COVE_TRY(hand->take_first_spare(in, std::move(answer.fds)));
+    if (!in.done()) return fail(Code::Internal, "cove-spawn sent nonsense");
     parts.hand = std::move(hand);
     return NativeSandbox::create(std::move(parts));
   }

@@ -373,15 +373,15 @@ Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan
   const bool own_kernel = plan.oci && plan.oci->own_kernel;
   Result<std::unique_ptr<sys::Cgroup>> group;
   if (own_kernel) group = COVE_TRY_NOTE("make the control group", make_kernel_group(spec, *plan.oci));
-  parts.builder = COVE_TRY(start_builder(plan, control, clean_up));
+  const bool by_crew = crew_ && BuilderCrew::takes(plan);
+  parts.builder = COVE_TRY(by_crew ? crew_->build(plan, control) : start_builder(plan, control, clean_up));
   crash_point("spawn.create.builder");
   // The groups are made while the walls rise, unless somebody has to be in them from the beginning.
   if (!own_kernel) group = make_group(spec);
   crash_point("spawn.create.group");
   if (!group) {
-    kill_sandbox(*parts.builder);
     control.first.reset();
-    static_cast<void>(wait_for_end(*parts.builder));
+    abandon(*parts.builder);
     return fail(std::move(group.error()).note("make the control group"));
   }
   parts.layer = std::move(layer);

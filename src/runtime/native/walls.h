@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "layer/choose.h"
 #include "layer/make.h"
+#include "runtime/native/builder_crew.h"
 #include "runtime/native/enforcement.h"
 #include "runtime/native/image_shelf.h"
 #include "runtime/native/local_hand.h"
@@ -45,6 +46,10 @@ class Walls {
   Result<void> assemble_image(const std::string& digest, const std::vector<std::string>& keys) const;
   Result<void> sweep_images(const std::set<std::string>& roots, const std::set<std::string>& layers) const;
 
+  // From now on builders stay, for the next sandboxes. For a process that waits for all its children.
+  void keep_builders() { crew_.emplace(); }
+  void let_builders_go() { crew_.reset(); }
+
   const Places& places() const { return places_; }
   // To be called a few times a second while long-lived sandboxes run.
   void tend();
@@ -79,6 +84,7 @@ class Walls {
   bool shares_ids_;
   Result<std::unique_ptr<sys::CgroupTree>> groups_;
   std::optional<Layers> layers_;
+  std::optional<BuilderCrew> crew_;
 };
 
 }  // namespace cove::native
