@@ -121,9 +121,11 @@ Result<void> Store::open_log(const std::string& path) {
   int64_t version = COVE_TRY(version_of(*database_));
   if (version == 0 || version > static_cast<int64_t>(migrations().size())) return {};
   batch_ = static_cast<uint64_t>(COVE_TRY(database_->number("SELECT value FROM meta WHERE name = 'batch'")));
-  if (batch_ == 0 || log_->previous() != batch_ || log_->empty()) return {};
+  if (!has_pending()) return {};
   COVE_TRY_NOTE(concat("do what ", path, " has"), begin_batch());
-  return unless_full(settle());
+  Result<void> settled = settle();
+  // A newer version's tables are not made under statements of an older one.
+  return version < static_cast<int64_t>(migrations().size()) ? settled : unless_full(settled);
 }
 
 void Store::on_events(std::function<void()> hook) { hook_ = std::move(hook); }
@@ -194,8 +196,14 @@ Result<void> Store::note_batch(uint64_t batch) {
                         batch);
 }
 
+bool Store::has_pending() const { return log_ && batch_ != 0 && log_->previous() == batch_ && !log_->empty(); }
+
 Result<void> Store::settle() {
-  if (!database_->in_transaction()) return {};
+  // A commit that failed may have left what was promised in the log alone.
+  if (!database_->in_transaction()) {
+    if (!has_pending()) return {};
+    COVE_TRY(begin_batch());
+  }
   reach("settle", ".before_commit");
   Result<void> done = database_->run("COMMIT");
   if (!done && !database_->in_transaction()) COVE_TRY(begin_batch());

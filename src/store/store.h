@@ -202,6 +202,7 @@ class Store {
   Result<void> begin_batch();
   Result<void> note_batch(uint64_t batch);
   Result<void> settle();
+  bool has_pending() const;  // promised changes that only the log has
   Result<uint64_t> append(std::span<const EventDraft> events);
   Result<uint64_t> prune_event_batch(int64_t older_than_ms, uint64_t keep_newest);
 

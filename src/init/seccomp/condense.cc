@@ -57,10 +57,8 @@ size_t follow(const Program& program, uint32_t arch, uint32_t number, size_t at,
       at += 1 + each.k;
     } else if (is_return(each) || !known) {
       return at;
-    } else if (is_mask(each)) {
-      known = *known & each.k;
-      ++at;
     } else {
+      must(!is_mask(each) && BPF_OP(each.code) != BPF_JSET, "bits of a number are looked at");
       at += 1u + (holds(each, *known) ? each.jt : each.jf);
     }
   }

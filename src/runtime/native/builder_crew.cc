@@ -33,11 +33,11 @@ struct Home {
 };
 
 // False where this builder should not go on.
-bool build_one(std::string_view data, std::vector<UniqueFd> fds, const cpu_set_t& cpus) {
+bool build_one(std::string_view data, std::vector<UniqueFd> fds) {
   Result<PlanMessage> order = decode_plan(data, std::move(fds));
   if (!order) return false;
   Result<sys::Child> process_1 =
-      build_walls({order->plan, order->control.get(), order->status.get(), cpus, Parentage::OfParent});
+      build_walls({order->plan, order->control.get(), order->status.get(), sys::allowed_cpus(), Parentage::OfParent});
   const std::string word = process_1 ? std::string(kBuilt) : encode_error(process_1.error());
   const std::vector<int> pidfd = process_1 ? std::vector{process_1->pidfd.get()} : std::vector<int>();
   return sys::send_message(order->status.get(), word, pidfd) && process_1;
@@ -47,10 +47,9 @@ bool build_one(std::string_view data, std::vector<UniqueFd> fds, const cpu_set_t
   close_all_but(orders, orders);
   Result<void> detached = detach_from_caller();
   Result<Home> home = Home::here();
-  const cpu_set_t cpus = sys::allowed_cpus();
   while (detached && home) {
     Result<sys::Message> order = sys::receive_message(orders, kMaxPlan);
-    if (!order || order->data.empty() || !build_one(order->data, std::move(order->fds), cpus)) break;
+    if (!order || order->data.empty() || !build_one(order->data, std::move(order->fds))) break;
     if (!home->enter() || !sys::send_message(orders, kReady)) break;
   }
   ::_exit(0);
@@ -59,12 +58,15 @@ bool build_one(std::string_view data, std::vector<UniqueFd> fds, const cpu_set_t
 }  // namespace
 
 bool BuilderCrew::takes(const SpawnPlan& plan) {
-  return plan.lifetime == Lifetime::Long && !plan.ids.rootless && !plan.oci && plan.watched_memory == 0 &&
-         plan.process_rlimit == 0 && plan.pinned_cpus == 0;
+  size_t paths = 0;
+  for (const ImageMount& mount : plan.image.mounts)
+    for (const std::string& lower : mount.lowers) paths += lower.size();
+  return paths < kMaxPlan / 2 && plan.lifetime == Lifetime::Long && !plan.ids.rootless && !plan.oci &&
+         plan.watched_memory == 0 && plan.process_rlimit == 0 && plan.pinned_cpus == 0;
 }
 
 // Who has finished says so; who has ended is forgotten, and so are those too many.
-void BuilderCrew::see_who_waits() {
+void BuilderCrew::tend() {
   size_t idle = 0;
   std::erase_if(members_, [&](Member& member) {
     if (!member.idle) {
@@ -78,7 +80,7 @@ void BuilderCrew::see_who_waits() {
 }
 
 Result<BuilderCrew::Member*> BuilderCrew::find_idle() {
-  see_who_waits();
+  tend();
   auto idle = std::ranges::find_if(members_, [](const Member& member) { return member.idle; });
   if (idle != members_.end()) return &*idle;
   sys::SocketPair orders = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
@@ -97,6 +99,7 @@ Result<Builder> BuilderCrew::build(const SpawnPlan& plan, sys::SocketPair& contr
     Result<void> sent = sys::send_message(member->orders.get(), order.data, order.fds);
     if (sent) break;
     // It was killed while it waited: the next one, or a new one.
+    member->idle = true;
     if (sent.error().errnum() != EPIPE) return std::unexpected(sent.error());
     std::erase_if(members_, [&](const Member& each) { return &each == member; });
   }

@@ -19,6 +19,8 @@ class BuilderCrew {
 
   // As start_builder.
   Result<Builder> build(const SpawnPlan& plan, sys::SocketPair& control);
+  // Lets those go that are too many, now that there is less to do.
+  void tend();
 
  private:
   struct Member {
@@ -28,7 +30,6 @@ class BuilderCrew {
   };
 
   Result<Member*> find_idle();
-  void see_who_waits();
 
   std::vector<Member> members_;
 };

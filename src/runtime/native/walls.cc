@@ -382,6 +382,8 @@ Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan
   if (!group) {
     control.first.reset();
     abandon(*parts.builder);
+    // A builder that died may have let process 1 go.
+    if (spec.lifetime == Lifetime::Long) static_cast<void>(remove_remains(spec.id, Files::Keep));
     return fail(std::move(group.error()).note("make the control group"));
   }
   parts.layer = std::move(layer);
@@ -477,6 +479,7 @@ Result<void> Walls::sweep(const std::vector<std::string>& known) {
 }
 
 void Walls::tend() {
+  tend_builders();
   if (layers_) static_cast<void>(layers_->tend());
 }
 

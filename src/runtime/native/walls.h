@@ -49,6 +49,9 @@ class Walls {
   // From now on builders stay, for the next sandboxes. For a process that waits for all its children.
   void keep_builders() { crew_.emplace(); }
   void let_builders_go() { crew_.reset(); }
+  void tend_builders() {
+    if (crew_) crew_->tend();
+  }
 
   const Places& places() const { return places_; }
   // To be called a few times a second while long-lived sandboxes run.
