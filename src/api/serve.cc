@@ -12,7 +12,6 @@
 #include <chrono>
 
 #include "api/api.h"
-#include "api/doctor_program.h"
 #include "api/listeners.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -148,11 +147,7 @@ class Service {
     api_->host = native::make_spawned_host_runner(spawn_);
     api_->can_spawn = [this] { return !spawn_lost_; };
     api_->autostarted = order.exits_when_idle;
-    api_->diagnosis = run_doctor;
-    if (order.doctor_fd >= 0)
-      api_->diagnosis = [report = std::make_shared<DoctorsReport>(UniqueFd(order.doctor_fd))] {
-        return report->read();
-      };
+    api_->diagnosis = [this] { return native::diagnose(*spawn_); };
     return {};
   }
 

@@ -17,8 +17,7 @@ struct ServeOrder {
   std::string folder;                                         // the server's own; empty: the one in the state folder
   std::vector<int> sockets;                                   // that whoever started it opened
   int ready_fd = -1;                                          // told when it serves, or why it does not
-  int doctor_fd = -1;            // has the examination of the machine; without it, `cove doctor` is run
-  bool exits_when_idle = false;  // it was started by a command, not by a person
+  bool exits_when_idle = false;                               // it was started by a command, not by a person
 };
 
 // Serves until it is told to stop, or has nothing to keep. An error: it could not start, or cove-spawn is gone.

@@ -1,5 +1,5 @@
 // The server: coved --channel FD [--wants-version VERSION] [--config FILE] [--owner UID] [--set NAME=VALUE]…
-// [--folder-fd FD] [--listen-fd FD[:KIND]]… [--ready-fd FD] [--doctor-fd FD] [--auto]. cove-spawn starts it; it holds
+// [--folder-fd FD] [--listen-fd FD[:KIND]]… [--ready-fd FD] [--auto]. cove-spawn starts it; it holds
 // no privilege.
 #include <unistd.h>
 
@@ -32,8 +32,6 @@ Result<void> take_option(api::ServeOrder& order, const std::string& name, const 
     order.folder = std::string(".");
   } else if (name == "--ready-fd") {
     order.ready_fd = COVE_TRY(parse_descriptor(value));
-  } else if (name == "--doctor-fd") {
-    order.doctor_fd = COVE_TRY(parse_descriptor(value));
   } else if (name == "--wants-version") {
     if (value != COVE_VERSION)
       return fail(Error(Code::Conflict, concat("version ", value, " was wanted, this is ", COVE_VERSION))

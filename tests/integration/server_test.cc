@@ -793,6 +793,7 @@ TEST_F(Server, TellsOfItself) {
   json machine = call("GET", "/v1/machine").json();
   EXPECT_EQ(machine["runtimes"][0]["name"], "native") << machine;
   EXPECT_EQ(machine["runtimes"][0]["available"], true) << machine;
+  EXPECT_EQ(machine["mode"], ::geteuid() == 0 ? "root" : "rootless") << machine;  // not coved's own
   EXPECT_GT(machine["capacity"]["memory"], 0);
   EXPECT_GT(call("GET", "/v1/config").json()["settings"].size(), 10u);
   EXPECT_EQ(call("GET", "/v1/images").json()["images"][0]["name"], "host");

@@ -149,6 +149,14 @@ Result<SpawnClient::Answer> SpawnClient::ask(Type type, const Writer& rest, cons
   return future.get();
 }
 
+Result<std::string> diagnose(SpawnClient& spawn) {
+  SpawnClient::Answer answer = COVE_TRY(spawn.ask(Type::Diagnose, Writer()));
+  Reader in(answer.body);
+  std::string report = in.text();
+  if (!in.done()) return fail(Code::Internal, "cove-spawn sent nonsense");
+  return report;
+}
+
 void SpawnClient::tell(Type type, const Writer& rest) {
   static_cast<void>(sys::send_message(channel_.get(), spawn::message(type, 0).data() + rest.data()));
 }

@@ -80,4 +80,7 @@ std::unique_ptr<HostRunner> make_spawned_host_runner(std::shared_ptr<SpawnClient
 // The unpacked layers of images, likewise.
 std::unique_ptr<LayerShelf> make_spawned_shelf(std::shared_ptr<SpawnClient> spawn);
 
+// What `cove doctor --json` says of this machine, examined by cove-spawn, whose rights decide what sandboxes can have.
+Result<std::string> diagnose(SpawnClient& spawn);
+
 }  // namespace cove::native

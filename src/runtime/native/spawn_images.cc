@@ -1,10 +1,13 @@
 // Images of others, and the runtimes that run them.
+#include <unistd.h>
+
 #include "base/text.h"
 #include "image/reference.h"
 #include "model/runtime_kind.h"
 #include "runtime/docker/docker_runtime.h"
 #include "runtime/native/spawn_server.h"
 #include "sys/file.h"
+#include "sys/program.h"
 
 namespace cove::native {
 namespace {
@@ -12,6 +15,8 @@ namespace {
 using spawn::Type;
 using wire::Reader;
 using wire::Writer;
+
+constexpr std::chrono::seconds kDoctorPatience(10);
 
 }  // namespace
 
@@ -30,6 +35,16 @@ Result<void> SpawnServer::examine_runtime(uint64_t token, Reader& in) {
         .text(fact.problem)
         .text(fact.remedy);
     return rest;
+  });
+}
+
+// Of the machine as it is for whoever makes the sandboxes: coved is another user.
+Result<void> SpawnServer::diagnose(uint64_t token) {
+  return do_aside(token, [&]() -> Result<Writer> {
+    sys::Question doctor{{walls_.places().programs + "/cove", "doctor", "--json"}, {}, spawn::kMaxMessage / 2};
+    for (char** variable = environ; *variable; ++variable) doctor.env.emplace_back(*variable);
+    doctor.patience = kDoctorPatience;
+    return Writer().text(COVE_TRY_NOTE("examine the machine", sys::output_of(doctor)));
   });
 }
 

@@ -56,6 +56,7 @@ enum class Type : uint32_t {
                     // → how it ended
   EngineImage = 25,     // runtime, name of an image of its engine → how its programs are run
   ExamineRuntime = 26,  // any but native → title, whether it can be used, version, program or socket, problem, remedy
+  Diagnose = 27,        // → what `cove doctor --json` says, run with cove-spawn's rights
 
   // cove-spawn → coved
   Done = 32,         // token, what the operation returns; fds

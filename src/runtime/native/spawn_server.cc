@@ -65,7 +65,9 @@ Result<int> SpawnServer::run(pid_t server) {
   ::signal(SIGPIPE, SIG_IGN);
   // What is coming down is brought down before this ends.
   while (!closed_ || !endings_.empty()) {
-    serve(hands_.empty() && endings_.empty() && asides_.empty() ? -1 : kTendMilliseconds);
+    const bool idle = hands_.empty() && endings_.empty() && asides_.empty();
+    if (idle) walls_.tend_builders();
+    serve(idle ? -1 : kTendMilliseconds);
     reap();
   }
   walls_.let_builders_go();
@@ -181,6 +183,8 @@ Result<void> SpawnServer::answer(Type type, uint64_t token, Reader& in, std::vec
       return engine_image(token, in);
     case Type::ExamineRuntime:
       return examine_runtime(token, in);
+    case Type::Diagnose:
+      return diagnose(token);
     default:
       return fail(Code::Invalid, "cove-spawn does not know this request");
   }

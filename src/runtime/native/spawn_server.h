@@ -62,6 +62,7 @@ class SpawnServer {
   Result<void> adopt(uint64_t token, wire::Reader& in);
   Result<void> engine_image(uint64_t token, wire::Reader& in);
   Result<void> examine_runtime(uint64_t token, wire::Reader& in);
+  Result<void> diagnose(uint64_t token);
   Result<void> remove_files(uint64_t token, wire::Reader& in);
   Result<void> sweep(uint64_t token, wire::Reader& in);
   Result<void> spare(uint64_t token, wire::Reader& in);
