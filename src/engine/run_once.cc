@@ -9,6 +9,7 @@
 #include "engine/copy.h"
 #include "engine/environment.h"
 #include "engine/run_loop.h"
+#include "engine/working_folder.h"
 #include "image/catalogue.h"
 #include "model/figures.h"
 #include "runtime/docker/docker_runtime.h"
@@ -149,6 +150,10 @@ Result<void> settle_command(Sandbox& sandbox, const LanguagePlan& plan, RunReque
 
 Result<ExecResult> run_in(Sandbox& sandbox, const LanguagePlan& plan, RunRequest& request, Caller& caller,
                           const Warn& warn) {
+  if (!request.sandbox.image_defaults.cwd.empty()) {
+    COVE_TRY(sandbox.ready());
+    COVE_TRY(make_working_folder(sandbox, request.sandbox));
+  }
   COVE_TRY(bring_files(sandbox, request));
   COVE_TRY(settle_command(sandbox, plan, request));
   Attachment streams = COVE_TRY(sandbox.exec(request.exec));

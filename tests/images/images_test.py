@@ -82,6 +82,21 @@ def test_config_is_honoured_by_every_runtime(place):
             check_config(place, name, "--runtime", runtime["name"])
 
 
+def test_a_working_folder_that_the_image_lacks_is_made(place):
+    program = layouts.static_program(place.folder)
+    base = Layer().folder("bin").file("bin/tell", program, mode=0o755)
+    place.publish("elsewhere:1", [base.archive()], {"Cmd": ["/bin/tell"], "WorkingDir": "/data/work"})
+    place.pull("elsewhere:1")
+    name = f"{place.registry.address}/elsewhere:1"
+    told = "uid=0 gid=0 cwd=/data/work [/bin/tell] GREETING=-\n"
+    equal(place.run("--image", name), told)
+    equal(place.cove("run", "--direct", "--image", name).stdout.decode(), told)
+    machine = place.client.expect(200, "GET", "/v1/machine").json()
+    for runtime in machine["runtimes"]:
+        if runtime["available"] and runtime["name"] not in ("docker", "podman"):
+            equal(place.run("--image", name, "--runtime", runtime["name"]), told)
+
+
 def test_set_id_files_are_kept_and_have_no_power(place):
     program = layouts.static_program(place.folder)
     layer = Layer().folder("bin").file("bin/tell", program, mode=0o6755).file("secret", b"secret", mode=0o600)

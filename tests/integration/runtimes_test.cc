@@ -56,6 +56,25 @@ TEST_P(Runtimes, KeepsFilesFromStopToStart) {
   remove(box);
 }
 
+TEST_P(Runtimes, ChangesLimitsOrSaysThatItCannot) {
+  json machine = call("GET", "/v1/machine").json();
+  bool can = false;
+  for (const json& runtime : machine["runtimes"])
+    if (runtime["name"] == GetParam()) can = runtime["capabilities"].value("update_limits", false);
+  std::string box = make({{"limits", {{"memory", "256m"}}}});
+  json body = {{"limits", {{"memory", "300m"}}}};
+  auto change = [&] {
+    return fetch(server_->socket(),
+                 {"PATCH", "/v1/sandboxes/" + box, {{"content-type", "application/json"}}, body.dump()});
+  };
+  HttpResponse changed = change();
+  EXPECT_EQ(changed.status, can ? 200 : 422) << changed.body;
+  EXPECT_EQ(says(box, "echo well"), "well\n");
+  EXPECT_EQ(post("/v1/sandboxes/" + box + "/stop", json::object()).status, 200);
+  EXPECT_EQ(change().status, 200);
+  remove(box);
+}
+
 TEST_P(Runtimes, FindsSandboxesAgainAfterTheServerWasKilled) {
   std::string box = make();
   HttpResponse begun =

@@ -11,6 +11,7 @@
 #include "engine/live/live_engine.h"
 #include "engine/live/record_codec.h"
 #include "engine/live/review_base.h"
+#include "engine/working_folder.h"
 #include "image/catalogue.h"
 #include "runtime/oci/programs.h"
 #include "sys/file.h"
@@ -233,6 +234,7 @@ Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo i
   if (order.start) {
     handle = blank ? std::move(blank->handle) : COVE_TRY(runtime_->create(runtime_spec(info, caller)));
     Result<void> ready = handle->ready();
+    if (ready && !blank) ready = make_working_folder(*handle, info.spec);
     if (!ready) {
       static_cast<void>(handle->destroy(Files::Remove));
       return std::unexpected(ready.error());
@@ -296,6 +298,7 @@ Result<void> LiveEngine::start_locked(const Caller& caller, LiveSandbox& sandbox
   Result<std::unique_ptr<Sandbox>> handle = runtime_->create(spec);
   if (handle) {
     Result<void> ready = (*handle)->ready();
+    if (ready && !spec.restarted) ready = make_working_folder(**handle, info.spec);
     if (!ready) {
       static_cast<void>((*handle)->destroy(Files::Keep));
       handle = std::unexpected(ready.error());
@@ -404,6 +407,11 @@ Result<SandboxInfo> LiveEngine::update(const Caller& caller, const std::string& 
   SandboxInfo info = sandbox->info();
   const std::string old_name = info.spec.name;
   if (order.limits && sandbox->has_handle()) {
+    const Capabilities can = runtime_->capabilities_of(info.spec.runtime);
+    if (!can.update_limits)
+      return fail(
+          Error(Code::Unsupported, concat("the runtime ", can.name, " cannot change the limits of a running sandbox"))
+              .hint("stop it first"));
     if (order.limits->disk.named || order.limits->inodes.named)
       return fail(Error(Code::Conflict, "the disk limit of a running sandbox cannot be changed").hint("stop it first"));
     COVE_TRY_NOTE(concat("change the limits of sandbox ", sandbox->id()), sandbox->update_limits(*order.limits));

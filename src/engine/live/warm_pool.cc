@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "engine/environment.h"
 #include "engine/live/admission.h"
+#include "engine/working_folder.h"
 #include "image/catalogue.h"
 #include "model/figures.h"
 #include "model/runtime_kind.h"
@@ -383,6 +384,7 @@ Result<Blank> WarmPool::make(const Wish& wish) {
   blank.spec.id = make_id();
   blank.handle = COVE_TRY(runtime_.create(blank.spec));
   Result<void> usable = blank.handle->ready();
+  if (usable) usable = make_working_folder(*blank.handle, blank.spec);
   if (usable && runtime_.capabilities().waiting_scripts) usable = start_waiting(blank, wish.language);
   if (usable) return blank;
   static_cast<void>(blank.handle->destroy(Files::Remove));

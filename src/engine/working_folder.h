@@ -1,0 +1,12 @@
+#pragma once
+
+#include "base/result.h"
+#include "runtime/runtime.h"
+
+namespace cove {
+
+// The working folder that an image names is made, as root's, where the image itself has none: as other engines do. For
+// a sandbox that stands.
+Result<void> make_working_folder(Sandbox& sandbox, const SandboxSpec& spec);
+
+}  // namespace cove
