@@ -97,7 +97,10 @@ Result<Json> send(const ArchiveOrder& order, const std::string& path, const std:
 bool print_names(const Json& image) {
   for (const Json& note : client::field(image, "notes"))
     if (note.is_string()) tell(note.get<std::string>());
-  return print(printable(client::text_of(image, "name")) + "\n");
+  std::string names;
+  for (const Json& name : client::field(image, "names"))
+    if (name.is_string()) names += printable(name.get<std::string>()) + "\n";
+  return print(names.empty() ? printable(client::text_of(image, "name")) + "\n" : names);
 }
 
 int load(const Arguments& args) {

@@ -1,5 +1,7 @@
 #include "cli/registry_login.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <vector>
 
@@ -28,6 +30,7 @@ std::vector<std::string> candidates() {
     files.push_back(home + "/.docker/config.json");
   if (std::string folder = variable("XDG_RUNTIME_DIR"); !folder.empty())
     files.push_back(folder + "/containers/auth.json");
+  files.push_back(concat("/run/containers/", ::geteuid(), "/auth.json"));  // podman's, where there is none
   return files;
 }
 

@@ -133,7 +133,9 @@ inline constexpr Option<T> kNestingOption = {
 template <typename T>
 inline constexpr Option<T> kRuntimeOption = {
     {"runtime", '\0', "NAME",
-     "what builds the walls: native (default), runc, crun, runsc,\nor oci: the first of these that is found", kFences},
+     "what builds the walls: native (default), runc, crun, runsc,\noci (the first of these that is found), docker or "
+     "podman",
+     kFences},
     [](T& order, Text text) { return assign(sandbox_of(order).runtime, check_runtime(text)); }};
 
 template <typename T>

@@ -124,7 +124,7 @@ Result<void> Images::need_layers(const NewImage& image, const LayerSource& sourc
     if (works[i].report.diff_id != image.config.diff_ids[i])
       return fail(Code::Invalid,
                   concat("the layer ", layer.digest, " is not what the image's config says: unpacked it is ",
-                         works[i].report.diff_id));
+                         works[i].report.diff_id, ", and should be ", image.config.diff_ids[i]));
     layers.push_back({layer.digest, works[i].key, works[i].report.diff_id, layer.size, works[i].report.bytes,
                       works[i].report.entries});
   }

@@ -83,8 +83,9 @@ Result<Images::Removed> Images::remove(const std::string& word, Removal removal)
                       .hint("remove it by name, or by force"));
     size_t users = info_of(*found.image).users;
     if (users > 0 && removal == Removal::Careful)
-      return fail(Error(Code::Conflict, concat("the image is used by ", users, users == 1 ? " sandbox" : " sandboxes"))
-                      .hint("delete those first; by force it only loses its name, and goes when nobody uses it"));
+      return fail(
+          Error(Code::Conflict, concat("the image is used by ", users, users == 1 ? " sandbox" : " sandboxes"))
+              .hint("delete those first; by force it only loses its name, and the next prune after them removes it"));
     for (const std::string& name : names) changed.names.erase(name);
     removed =
         COVE_TRY(drop(users > 0 ? std::vector<std::string>() : std::vector<std::string>{digest}, std::move(changed)));

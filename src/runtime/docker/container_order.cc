@@ -161,7 +161,8 @@ Result<std::vector<std::string>> engine_warnings(const EngineFacts& facts, bool 
 
 Result<void> check_spec(const SandboxSpec& spec) {
   if (is_host_image(spec.image))
-    return fail(Error(Code::Invalid, "the docker runtime has no image 'host': it takes its images from the engine")
+    return fail(Error(Code::Invalid, concat("the runtime ", spec.runtime.empty() ? "docker" : spec.runtime,
+                                            " has no image 'host': it takes its images from the engine"))
                     .hint("name one with --image; `docker images` or `podman images` lists what is there"));
   if (spec.nesting) return cannot("allow nesting: an engine's own filter forbids it", "use the native runtime");
   if (spec.workspace.access == Access::Review)
