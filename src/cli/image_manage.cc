@@ -159,6 +159,8 @@ int verify(const Arguments& args) {
     std::string text = words->order.json ? client::dump(*answer) : concat(printable(name), ok ? ": ok" : ": damaged");
     for (const Json& problem : client::field(*answer, "problems"))
       if (!words->order.json && problem.is_string()) text += concat("\n  ", printable(problem.get<std::string>()));
+    if (!ok && !words->order.json)
+      text += concat("\n  to mend it: cove image rm ", printable(name), ", and pull or load it again");
     if (!print(text + "\n")) return kOwnFailure;
   }
   return exit_code;

@@ -163,8 +163,8 @@ Registry::Registry(ImageReference reference, RegistryLogin login, RegistryRules 
 Registry::~Registry() = default;
 
 std::string Registry::url(const std::string& kind, const std::string& name) const {
-  return concat(plain_ ? "http" : "https", "://", reference_.registry, "/v2/", reference_.repository, "/", kind, "/",
-                name);
+  return concat(plain_ && !wants_tls_ ? "http" : "https", "://", reference_.registry, "/v2/", reference_.repository,
+                "/", kind, "/", name);
 }
 
 Result<Registry::Answer> Registry::perform(Request& request, const std::string& token, bool basic) {
@@ -255,6 +255,12 @@ Result<Registry::Answer> Registry::ask(Request& request) {
     }
     uint64_t before = request.received;
     Result<Answer> answer = perform(request, token, basic);
+    // Asked in the clear, one with TLS says that the request is a bad one.
+    if (answer && answer->status == 400 && request.url.starts_with("http://")) {
+      wants_tls_ = true;
+      request.url.insert(std::string_view("http").size(), "s");
+      continue;
+    }
     if (answer && answer->status == 401 && !asked_for_token && !answer->challenge.empty()) {
       asked_for_token = true;
       Result<std::string> bought = fetch_token(answer->challenge);

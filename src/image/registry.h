@@ -66,7 +66,8 @@ class Registry {
 
   const ImageReference reference_;
   const RegistryLogin login_;
-  bool plain_ = false;
+  bool plain_ = false;                   // may be spoken to without TLS
+  std::atomic<bool> wants_tls_ = false;  // all the same
   std::mutex mutex_;
   std::string token_;
   bool basic_ = false;

@@ -157,6 +157,15 @@ def test_plain_http_only_where_allowed(place):
         pull(place, f"{proxy.address}/plain:1")
 
 
+def test_tls_is_spoken_on_the_loopback_too(place):
+    key, certificate = f"{place.folder}/tls.key", f"{place.folder}/tls.crt"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
+                    "-subj", "/CN=cove-test", "-addext", "subjectAltName=IP:127.0.0.1"], check=True, capture_output=True)
+    with registry_with(place, "tls", certificate=(certificate, key)) as registry:
+        said = place.cove("pull", f"{registry.address}/closed:1", ok=False).stderr.decode()
+        equal(("certificate" in said, "400" in said), (True, False))  # nobody here vouches for it
+
+
 # --- bad lines ---------------------------------------------------------------------------------------------------------
 
 def test_a_broken_connection_goes_on_where_it_was(place):

@@ -14,7 +14,7 @@ storage:
     rootdirectory: {folder}/registry
 http:
   addr: 127.0.0.1:{port}
-{auth}log:
+{tls}{auth}log:
   level: error
 """
 BY_PASSWORD = "auth:\n  htpasswd:\n    realm: test\n    path: {folder}/htpasswd\n"
@@ -35,9 +35,10 @@ def bcrypt(password):
 
 
 class Registry:
-    """Everybody's; or for the accounts (name → password); or for who has a token of that server."""
+    """Everybody's; or for the accounts (name → password); or for who has a token of that server. With a certificate (its file and
+    that of the key) it speaks TLS only."""
 
-    def __init__(self, folder, accounts=None, token_server=None):
+    def __init__(self, folder, accounts=None, token_server=None, certificate=None):
         self.port = free_port()
         self.address = f"127.0.0.1:{self.port}"
         auth = ""
@@ -50,7 +51,8 @@ class Registry:
             auth = BY_TOKEN.format(realm=token_server.realm, certificate=token_server.certificate)
         config = os.path.join(folder, "registry.yml")
         with open(config, "w") as file:
-            file.write(CONFIG.format(folder=folder, port=self.port, auth=auth))
+            tls = "  tls:\n    certificate: {}\n    key: {}\n".format(*certificate) if certificate else ""
+            file.write(CONFIG.format(folder=folder, port=self.port, auth=auth, tls=tls))
         self.process = subprocess.Popen(["docker-registry", "serve", config], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.wait()
 
