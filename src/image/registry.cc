@@ -241,6 +241,11 @@ Result<Registry::Answer> Registry::perform(Request& request, const std::string& 
   return fail(advice.empty() ? std::move(error) : std::move(error).hint(std::move(advice)));
 }
 
+// What servers with TLS say to a request in the clear; a bad request is answered with that status, too.
+bool Registry::asks_for_tls(const Answer& answer) {
+  return answer.status == 400 && answer.text.find("HTTPS") != std::string::npos;
+}
+
 // With whatever the registry wants to know of who asks; again where it is busy or out of reach for a moment.
 Result<Registry::Answer> Registry::ask(Request& request) {
   request.received = request.offset;
@@ -255,8 +260,7 @@ Result<Registry::Answer> Registry::ask(Request& request) {
     }
     uint64_t before = request.received;
     Result<Answer> answer = perform(request, token, basic);
-    // Asked in the clear, one with TLS says that the request is a bad one.
-    if (answer && answer->status == 400 && request.url.starts_with("http://")) {
+    if (answer && request.url.starts_with("http://") && asks_for_tls(*answer)) {
       wants_tls_ = true;
       request.url.insert(std::string_view("http").size(), "s");
       continue;

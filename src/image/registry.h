@@ -59,6 +59,7 @@ class Registry {
   struct Request;
   struct Answer;
   Result<Answer> ask(Request& request);
+  static bool asks_for_tls(const Answer& answer);
   Result<Answer> perform(Request& request, const std::string& token, bool basic);
   Result<std::string> fetch_token(const std::string& challenge);
   Result<void> check_answer(const Answer& answer, const std::string& what) const;
