@@ -150,10 +150,7 @@ Result<void> settle_command(Sandbox& sandbox, const LanguagePlan& plan, RunReque
 
 Result<ExecResult> run_in(Sandbox& sandbox, const LanguagePlan& plan, RunRequest& request, Caller& caller,
                           const Warn& warn) {
-  if (!request.sandbox.image_defaults.cwd.empty()) {
-    COVE_TRY(sandbox.ready());
-    COVE_TRY(make_working_folder(sandbox, request.sandbox));
-  }
+  COVE_TRY(make_working_folder(sandbox, request.sandbox));
   COVE_TRY(bring_files(sandbox, request));
   COVE_TRY(settle_command(sandbox, plan, request));
   Attachment streams = COVE_TRY(sandbox.exec(request.exec));

@@ -452,8 +452,6 @@ Result<LocalHand::Parts> Walls::find_traces(const std::string& id) {
 
 Result<void> Walls::remove_remains(const std::string& id, Files files) {
   LocalHand::Parts parts = COVE_TRY(files == Files::Remove ? find_parts(id) : find_traces(id));
-  Result<UniqueFd> control = sys::connect_unix(parts.socket_path);
-  if (control) parts.process_1 = ask_who(control->get()).value_or(UniqueFd());
   return LocalHand(std::move(parts)).destroy(files);
 }
 
