@@ -268,6 +268,8 @@ int main(int argc, char** argv) {
   if (wanted("cli")) measure_command_line(server);
   if (wanted("saturated") || only == "churn") measure_churn(server);
   if (wanted("saturated") || only == "snippets") measure_snippets(server);
+  if (only == "ours-alone") rate(over_lines(server, run_true), kSaturated);  // for a profiler
+  if (only == "floor-alone") rate_of_floor(kSaturated);
   if (wanted("burst")) measure_burst(server);
   if (wanted("saturated") || wanted("burst")) check_nothing_left(server);
 }

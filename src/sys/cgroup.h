@@ -44,6 +44,7 @@ class Cgroup {
  public:
   virtual ~Cgroup() = default;
 
+  virtual const std::string& name() const = 0;
   virtual bool has(Controller controller) const = 0;
 
   // Limits. Unsupported where the controller is missing, with a hint of how to get it.
@@ -71,6 +72,13 @@ class Cgroup {
   virtual void keep_counters_open() {}
   // Removes it and the groups below it. Unavailable while something lives in it: then try later, or `destroy`.
   virtual Result<void> remove() = 0;
+  // Makes it as good as new, so that another may use it: nothing lives in it, its counters are at zero, its limits stay.
+  // What is below it is to be renewed first, or removed. False where that cannot be had: where something counts that
+  // cannot be set back (v2, where nothing can; on v1 more than one process, refused forks, processes killed for
+  // memory), or memory is still charged to it.
+  virtual bool renew() { return false; }
+  // Within the same parent; Unsupported on v2.
+  virtual Result<void> rename(const std::string& name);
   // A group below this one, with limits and counters of its own, frozen and killed with this one. On v2 a group that
   // has children can hold no processes of its own: they join the leaves.
   virtual Result<std::unique_ptr<Cgroup>> create_child(const std::string& name) = 0;

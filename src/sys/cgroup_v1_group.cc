@@ -20,6 +20,12 @@ bool wanted_part(const V1Part& part, const ControllerSet& wanted) {
       kSubsystems, [&](const SubsystemRow& row) { return part.serves(row.subsystem) && wanted.has(row.serves); });
 }
 
+// The number behind `key`, or nothing where it cannot be read.
+std::optional<uint64_t> read_keyed(int folder, const char* file, std::string_view key) {
+  Result<std::string> text = read_file_at(folder, file);
+  return text ? std::optional(keyed_number(*text, key)) : std::nullopt;
+}
+
 // Removing goes through "..": it needs no descriptor of the parent, which may be gone before this is.
 Result<void> remove_part(const V1Part& part, const std::string& name) {
   return remove_group(part.folder.get(), concat("../", name));
@@ -256,6 +262,32 @@ Result<void> V1Group::remove() {
   }
   parts_ = std::move(left);
   return removed;
+}
+
+bool V1Group::renew() {
+  // What a program that has ended leaves for a moment; the next one would be charged with it.
+  constexpr uint64_t kMostMemoryLeft = 512 << 10;
+  int memory = folder_with(parts_, kMemory);
+  int cpuacct = folder_with(parts_, kCpuacct);
+  int pids = folder_with(parts_, kPids);
+  if (memory < 0 || cpuacct < 0 || pids < 0 || folder_with(parts_, kBlkio) >= 0) return false;
+  // Whoever uses it next has a process in it, too: a peak of one tells nothing of the one before.
+  if (read_number_or(pids, "pids.current", 1) != 0 || read_number_or(pids, "pids.peak", 2) > 1) return false;
+  if (read_number_or(memory, "memory.usage_in_bytes", UINT64_MAX) > kMostMemoryLeft) return false;
+  if (read_keyed(pids, "pids.events", "max") != 0 || read_keyed(memory, "memory.oom_control", "oom_kill") != 0)
+    return false;
+  return poke_at(memory, "memory.max_usage_in_bytes", "0") && poke_at(cpuacct, "cpuacct.usage", "0");
+}
+
+Result<void> V1Group::rename(const std::string& name) {
+  COVE_TRY(check_group_name(name));
+  for (const V1Part& part : parts_) {
+    int folder = part.folder.get();
+    if (::renameat(folder, concat("../", name_).c_str(), folder, concat("../", name).c_str()) < 0)
+      return fail_errno(concat("rename cgroup ", name_));
+  }
+  name_ = name;
+  return {};
 }
 
 Result<std::unique_ptr<Cgroup>> V1Group::create_child(const std::string& name) {

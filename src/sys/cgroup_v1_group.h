@@ -50,6 +50,7 @@ class V1Group final : public Cgroup {
   static Result<std::unique_ptr<V1Group>> make(const std::vector<V1Part>& parents, const std::string& name,
                                                const ControllerSet& wanted);
 
+  const std::string& name() const override { return name_; }
   bool has(Controller controller) const override { return serve(parts_, controller); }
 
   Result<void> set_cpus(double cpus) override;
@@ -68,6 +69,8 @@ class V1Group final : public Cgroup {
   Result<CgroupUsage> usage() const override;
   void keep_counters_open() override;
   Result<void> remove() override;
+  bool renew() override;
+  Result<void> rename(const std::string& name) override;
   Result<std::unique_ptr<Cgroup>> create_child(const std::string& name) override;
   Result<std::unique_ptr<Cgroup>> adopt_child(const std::string& name) override;
   Parts parts() const override;

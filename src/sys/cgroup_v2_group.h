@@ -31,6 +31,7 @@ class V2Group final : public Cgroup {
   V2Group(std::string name, UniqueFd folder, ControllerSet controllers)
       : name_(std::move(name)), folder_(std::move(folder)), controllers_(controllers) {}
 
+  const std::string& name() const override { return name_; }
   bool has(Controller controller) const override { return controllers_.has(controller); }
 
   Result<void> set_cpus(double cpus) override;

@@ -26,6 +26,7 @@ class NoLayer : public Layer {
 // Of the children that were not made by it, those whose names end with a digit are there.
 class NoGroup : public sys::Cgroup {
  public:
+  const std::string& name() const override { return name_; }
   bool has(sys::Controller) const override { return true; }
   Result<void> set_cpus(double cpus) override {
     require(std::isfinite(cpus) && cpus >= 0);
@@ -54,6 +55,7 @@ class NoGroup : public sys::Cgroup {
   Parts parts() const override { return {2, {0}, {folder_.get()}}; }
 
  private:
+  std::string name_ = "e-0";
   UniqueFd folder_ = open_nothing();
 };
 

@@ -33,6 +33,10 @@ LocalHand::~LocalHand() {
   if (!ended_ && parts_.spec.lifetime == Lifetime::OneRun) static_cast<void>(destroy(Files::Remove));
 }
 
+void LocalHand::take_first_group(std::unique_ptr<sys::Cgroup> group, std::vector<UniqueFd> join_fds) {
+  spare_ = {std::move(group), std::move(join_fds)};
+}
+
 Result<void> LocalHand::ready() {
   if (built_ || !parts_.builder) return {};
   BuilderWord word = COVE_TRY(read_word(*parts_.builder));
@@ -74,13 +78,13 @@ Result<ExecGroup> LocalHand::take_exec_group() {
   if (!has_groups()) return no_groups("an exec's group");
   if (parts_.spec.single_exec)
     return ExecGroup{{}, COVE_TRY(copy_of(*parts_.group, {})), COVE_TRY(parts_.group->open_join_fds())};
-  if (!spare_.group) {
-    spare_.name = concat("e-", make_id());
-    spare_.group = COVE_TRY(parts_.group->create_child(spare_.name));
-    spare_.join_fds = COVE_TRY(spare_.group->open_join_fds());
-  }
-  ExecGroup taken{spare_.name, COVE_TRY(copy_of(*spare_.group, spare_.name)), std::exchange(spare_.join_fds, {})};
-  exec_groups_.emplace(std::move(spare_.name), std::move(spare_.group));
+  if (!spare_.group) spare_.group = COVE_TRY(parts_.group->create_child(concat("e-", make_id())));
+  if (spare_.join_fds.empty()) spare_.join_fds = COVE_TRY(spare_.group->open_join_fds());
+  const std::string& name = spare_.group->name();
+  ExecGroup taken{name, COVE_TRY(copy_of(*spare_.group, name)), {}};
+  for (const UniqueFd& fd : spare_.join_fds) taken.join_fds.push_back(COVE_TRY(sys::dup(fd.get())));
+  if (!parts_.shelf) spare_.join_fds.clear();
+  exec_groups_.emplace(name, std::exchange(spare_, {}));
   return taken;
 }
 
@@ -91,25 +95,24 @@ void LocalHand::make_spare() {
   ::sched_yield();
   remove_retired();
   if (spare_.group) return;
-  std::string name = concat("e-", make_id());
-  Result<std::unique_ptr<sys::Cgroup>> group = parts_.group->create_child(name);
+  Result<std::unique_ptr<sys::Cgroup>> group = parts_.group->create_child(concat("e-", make_id()));
   if (!group) return;
   Result<std::vector<UniqueFd>> join_fds = (*group)->open_join_fds();
-  if (join_fds) spare_ = {std::move(name), std::move(*group), std::move(*join_fds)};
+  if (join_fds) spare_ = {std::move(*group), std::move(*join_fds)};
 }
 
 Result<std::unique_ptr<sys::Cgroup>> LocalHand::adopt_exec_group(const std::string& name) {
   if (!parts_.group) return no_groups("an exec's group");
   auto found = exec_groups_.find(name);
-  if (found == exec_groups_.end()) found = exec_groups_.emplace(name, COVE_TRY(parts_.group->adopt_child(name))).first;
-  return copy_of(*found->second, name);
+  if (found == exec_groups_.end()) found = exec_groups_.emplace(name, Held{COVE_TRY(parts_.group->adopt_child(name))}).first;
+  return copy_of(*found->second.group, name);
 }
 
 Result<void> LocalHand::kill_exec_group(const std::string& name) {
   if (parts_.spec.single_exec && parts_.builder) return kill(), Result<void>();
   auto found = exec_groups_.find(name);
   if (found == exec_groups_.end()) return fail(Code::NotFound, concat("no control group ", name));
-  return found->second->kill();
+  return found->second.group->kill();
 }
 
 void LocalHand::retire_exec_group(const std::string& name) {
@@ -120,14 +123,18 @@ void LocalHand::retire_exec_group(const std::string& name) {
 }
 
 void LocalHand::remove_retired() {
-  std::erase_if(retired_, [](const auto& group) { return group->remove().has_value(); });
+  std::erase_if(retired_, [](const Held& held) { return held.group->remove().has_value(); });
 }
 
-Result<void> LocalHand::freeze() { return parts_.group ? parts_.group->freeze() : no_groups("pausing"); }
+Result<void> LocalHand::freeze() {
+  as_made_ = false;
+  return parts_.group ? parts_.group->freeze() : no_groups("pausing");
+}
 Result<void> LocalHand::thaw() { return parts_.group ? parts_.group->thaw() : no_groups("resuming"); }
 
 Result<void> LocalHand::set_limits(const Limits& limits) {
   if (!parts_.group) return no_groups("changing limits");
+  as_made_ = false;
   if (limits.cpus.named) COVE_TRY(parts_.group->set_cpus(limits.cpus.value));
   if (limits.memory.named) COVE_TRY(parts_.group->set_memory(limits.memory.value));
   if (limits.processes.named) COVE_TRY(parts_.group->set_pids(limits.processes.value));
@@ -168,11 +175,26 @@ Result<void> LocalHand::wait_for_process_1() const {
   return fail(Code::Unavailable, concat("sandbox ", parts_.spec.id, " does not end"));
 }
 
-Result<void> LocalHand::remove_groups() {
-  if (spare_.group) retired_.push_back(std::move(spare_.group));
-  for (auto& [name, group] : exec_groups_) retired_.push_back(std::move(group));
+void LocalHand::retire_all() {
+  if (spare_.group) retired_.push_back(std::exchange(spare_, {}));
+  for (auto& [name, held] : exec_groups_) retired_.push_back(std::move(held));
   exec_groups_.clear();
-  for (auto& group : retired_) static_cast<void>(sys::destroy(*group));
+}
+
+// For the next sandbox, where there was but one exec.
+bool LocalHand::shelve_groups() {
+  if (!parts_.shelf || !shelves_groups_ || !as_made_ || !parts_.group || retired_.size() != 1) return false;
+  GroupShelf::Pair pair{std::move(parts_.group), std::move(retired_[0].group), std::move(retired_[0].join_fds)};
+  const bool kept = parts_.shelf->put(parts_.spec.limits, pair);
+  parts_.group = std::move(pair.group);
+  retired_[0].group = std::move(pair.exec);
+  if (kept) retired_.clear();
+  return kept;
+}
+
+Result<void> LocalHand::remove_groups() {
+  retire_all();
+  for (Held& held : retired_) static_cast<void>(sys::destroy(*held.group));
   retired_.clear();
   if (parts_.group) COVE_TRY_NOTE("remove the control group", sys::destroy(*parts_.group));
   parts_.group.reset();
@@ -195,19 +217,20 @@ bool LocalHand::can_end_in_steps(Files files) const {
          (files == Files::Keep || layer_kind() != LayerKind::Folder);
 }
 
-void LocalHand::begin_end() {
+void LocalHand::begin_end(Groups groups) {
   ended_ = true;
+  shelves_groups_ = groups == Groups::Free;
   kill();
 }
 
 Result<void> LocalHand::finish_end(Files files) {
   crash_point("spawn.destroy.group");
   if (parts_.after_end) parts_.after_end();
-  if (spare_.group) retired_.push_back(std::move(spare_.group));
-  for (auto& [name, group] : exec_groups_) retired_.push_back(std::move(group));
-  exec_groups_.clear();
-  remove_retired();
-  if (parts_.group) COVE_TRY_NOTE("remove the control group", parts_.group->remove());
+  retire_all();
+  if (!shelve_groups()) {
+    remove_retired();
+    if (parts_.group) COVE_TRY_NOTE("remove the control group", parts_.group->remove());
+  }
   parts_.group.reset();
   if (!parts_.socket_path.empty()) ::unlink(parts_.socket_path.c_str());
   parts_.id_lock.reset();

@@ -61,16 +61,16 @@ Result<int> SpawnServer::run(pid_t server) {
   raise_descriptor_limit();
   // Process 1 of a sandbox whose builder has gone becomes this process's child, and is reaped here.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  walls_.keep_builders();
+  walls_.begin_to_serve();
   ::signal(SIGPIPE, SIG_IGN);
   // What is coming down is brought down before this ends.
   while (!closed_ || !endings_.empty()) {
-    const bool idle = hands_.empty() && endings_.empty() && asides_.empty();
+    const bool idle = hands_.empty() && endings_.empty() && asides_.empty() && !walls_.keeps_groups();
     if (idle) walls_.tend_builders();
     serve(idle ? -1 : kTendMilliseconds);
     reap();
   }
-  walls_.let_builders_go();
+  walls_.stop_serving();
   if (!server_status_) server_status_ = COVE_TRY(sys::wait_for(server_));
   return WIFEXITED(*server_status_) ? WEXITSTATUS(*server_status_) : 128 + WTERMSIG(*server_status_);
 }

@@ -96,6 +96,12 @@ bool is_oci(const SandboxSpec& spec) {
   return kind && kind->family == RuntimeFamily::Oci;
 }
 
+// Whether its groups are like those of any other sandbox with these limits.
+bool can_shelve_groups(const SandboxSpec& spec) {
+  return spec.lifetime == Lifetime::Long && !spec.single_exec && !is_oci(spec) && spec.limits.io_read.value == 0 &&
+         spec.limits.io_write.value == 0;
+}
+
 // Landlock stands behind the other fences; a kernel without it is told, or refused.
 Result<void> check_second_fence(const SandboxSpec& spec, std::vector<std::string>& warnings) {
   if (spec.nesting || sys::landlock_abi() > 0) return {};
@@ -377,7 +383,15 @@ Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan
   parts.builder = COVE_TRY(by_crew ? crew_->build(plan, control) : start_builder(plan, control, clean_up));
   crash_point("spawn.create.builder");
   // The groups are made while the walls rise, unless somebody has to be in them from the beginning.
-  if (!own_kernel) group = make_group(spec);
+  std::optional<GroupShelf::Pair> kept;
+  if (group_shelf_ && can_shelve_groups(spec)) {
+    parts.shelf = group_shelf_.get();
+    kept = group_shelf_->take(spec.limits, group_name(spec));
+  }
+  if (kept)
+    group = std::move(kept->group);
+  else if (!own_kernel)
+    group = make_group(spec);
   crash_point("spawn.create.group");
   if (!group) {
     control.first.reset();
@@ -401,6 +415,7 @@ Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan
   parts.spec = spec;
   Raised raised{std::move(spec), std::move(holding), nullptr, std::move(control.first)};
   raised.hand = std::make_unique<LocalHand>(std::move(parts));
+  if (kept) raised.hand->take_first_group(std::move(kept->exec), std::move(kept->join_fds));
   return raised;
 }
 
@@ -478,6 +493,7 @@ Result<void> Walls::sweep(const std::vector<std::string>& known) {
 
 void Walls::tend() {
   tend_builders();
+  if (group_shelf_) group_shelf_->tend();
   if (layers_) static_cast<void>(layers_->tend());
 }
 

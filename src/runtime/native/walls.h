@@ -10,6 +10,7 @@
 #include "layer/make.h"
 #include "runtime/native/builder_crew.h"
 #include "runtime/native/enforcement.h"
+#include "runtime/native/group_shelf.h"
 #include "runtime/native/image_shelf.h"
 #include "runtime/native/local_hand.h"
 #include "runtime/native/native_runtime.h"
@@ -46,12 +47,19 @@ class Walls {
   Result<void> assemble_image(const std::string& digest, const std::vector<std::string>& keys) const;
   Result<void> sweep_images(const std::set<std::string>& roots, const std::set<std::string>& layers) const;
 
-  // From now on builders stay, for the next sandboxes. For a process that waits for all its children.
-  void keep_builders() { crew_.emplace(); }
-  void let_builders_go() { crew_.reset(); }
+  // From now on builders and control groups stay, for the next sandboxes. For a process that waits for all its children.
+  void begin_to_serve() {
+    crew_.emplace();
+    group_shelf_ = std::make_unique<GroupShelf>();
+  }
+  void stop_serving() {
+    crew_.reset();
+    if (group_shelf_) group_shelf_->clear();
+  }
   void tend_builders() {
     if (crew_) crew_->tend();
   }
+  bool keeps_groups() const { return group_shelf_ && !group_shelf_->empty(); }
 
   const Places& places() const { return places_; }
   // To be called a few times a second while long-lived sandboxes run.
@@ -88,6 +96,7 @@ class Walls {
   Result<std::unique_ptr<sys::CgroupTree>> groups_;
   std::optional<Layers> layers_;
   std::optional<BuilderCrew> crew_;
+  std::unique_ptr<GroupShelf> group_shelf_;
 };
 
 }  // namespace cove::native

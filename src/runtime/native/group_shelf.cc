@@ -1,0 +1,48 @@
+#include "runtime/native/group_shelf.h"
+
+namespace cove::native {
+namespace {
+
+constexpr size_t kMost = 16;
+constexpr std::chrono::seconds kPatience(3);
+
+}  // namespace
+
+bool GroupShelf::put(const Limits& limits, Pair& pair) {
+  if (kept_.size() >= kMost || !pair.exec->renew() || !pair.group->renew()) return false;
+  kept_.push_back({Key(limits), std::move(pair), std::chrono::steady_clock::now()});
+  return true;
+}
+
+std::optional<GroupShelf::Pair> GroupShelf::take(const Limits& limits, const std::string& name) {
+  const Key key(limits);
+  for (size_t i = kept_.size(); i-- > 0;) {
+    if (kept_[i].limits != key) continue;
+    Pair pair = std::move(kept_[i].pair);
+    kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
+    if (pair.group->rename(name)) return pair;
+    remove(pair);
+  }
+  return std::nullopt;
+}
+
+void GroupShelf::tend() {
+  const auto now = std::chrono::steady_clock::now();
+  while (!kept_.empty() && now - kept_.front().since > kPatience) {
+    remove(kept_.front().pair);
+    kept_.erase(kept_.begin());
+  }
+}
+
+void GroupShelf::clear() {
+  for (Kept& kept : kept_) remove(kept.pair);
+  kept_.clear();
+}
+
+void GroupShelf::remove(Pair& pair) {
+  pair.join_fds.clear();
+  static_cast<void>(pair.exec->remove());
+  static_cast<void>(pair.group->remove());
+}
+
+}  // namespace cove::native
