@@ -270,6 +270,8 @@ int main(int argc, char** argv) {
   if (wanted("saturated") || only == "snippets") measure_snippets(server);
   if (only == "ours-alone") rate(over_lines(server, run_true), kSaturated);  // for a profiler
   if (only == "floor-alone") rate_of_floor(kSaturated);
+  if (only == "python-alone") rate(over_lines(server, run_python), kSaturated);
+  if (only == "bare-python-alone") rate([](int) { return [] { spawn_and_wait(kPython); }; }, kSaturated);
   if (wanted("burst")) measure_burst(server);
   if (wanted("saturated") || wanted("burst")) check_nothing_left(server);
 }

@@ -46,11 +46,10 @@ const Verb* find_part(const Verb& verb, const std::string& name) {
 
 int help(const Arguments& args) {
   if (args.empty()) return print(cove_help()) ? 0 : kOwnFailure;
-  const Verb* verb = find_verb(args[0]);
-  if (verb == nullptr) return complain(no_help_on(args[0]));
-  if (args.size() > 1)
-    if (const Verb* part = find_part(*verb, args[1])) verb = part;
-  return print(verb->help()) ? 0 : kOwnFailure;
+  const std::optional<Verb> verb = find_verb(args[0]);
+  if (!verb) return complain(no_help_on(args[0]));
+  const Verb* part = args.size() > 1 ? find_part(*verb, args[1]) : nullptr;
+  return print(part ? part->help() : verb->help()) ? 0 : kOwnFailure;
 }
 
 std::vector<OptionInfo> no_options() { return {}; }

@@ -8,6 +8,49 @@
 namespace cove::cli {
 namespace {
 
+// In the order of the help; a group begins with its heading.
+struct Row {
+  std::string_view heading;
+  Verb (*verb)();
+};
+constexpr Row kRows[] = {
+    {"One command", run_verb},
+    {"", execute_verb},
+    {"Sandboxes", create_verb},
+    {"", ls_verb},
+    {"", inspect_verb},
+    {"", start_verb},
+    {"", stop_verb},
+    {"", pause_verb},
+    {"", resume_verb},
+    {"", renew_verb},
+    {"", update_verb},
+    {"", rm_verb},
+    {"", stats_verb},
+    {"", top_verb},
+    {"Commands in a sandbox", exec_verb},
+    {"", shell_verb},
+    {"", ps_verb},
+    {"", logs_verb},
+    {"", attach_verb},
+    {"", kill_verb},
+    {"Conversations of agents", session_verb},
+    {"Files in a sandbox", cp_verb},
+    {"", fs_verb},
+    {"Images and languages", pull_verb},
+    {"", images_verb},
+    {"", image_verb},
+    {"", languages_verb},
+    {"The server", serve_verb},
+    {"", events_verb},
+    {"", key_verb},
+    {"", config_verb},
+    {"Other", doctor_verb},
+    {"", completion_verb},
+    {"", version_verb},
+    {"", help_verb},
+};
+
 // The words that other programs use for some of the verbs.
 std::string verb_name(const std::string& word) {
   if (word == "--help" || word == "-h") return "help";
@@ -39,26 +82,22 @@ Error unknown_part(const Verb& verb, const std::string& word) {
 }  // namespace
 
 const std::vector<VerbGroup>& verb_groups() {
-  static const std::vector<VerbGroup> kGroups = {
-      {"One command", {run_verb(), execute_verb()}},
-      {"Sandboxes",
-       {create_verb(), ls_verb(), inspect_verb(), start_verb(), stop_verb(), pause_verb(), resume_verb(), renew_verb(),
-        update_verb(), rm_verb(), stats_verb(), top_verb()}},
-      {"Commands in a sandbox", {exec_verb(), shell_verb(), ps_verb(), logs_verb(), attach_verb(), kill_verb()}},
-      {"Conversations of agents", {session_verb()}},
-      {"Files in a sandbox", {cp_verb(), fs_verb()}},
-      {"Images and languages", {pull_verb(), images_verb(), image_verb(), languages_verb()}},
-      {"The server", {serve_verb(), events_verb(), key_verb(), config_verb()}},
-      {"Other", {doctor_verb(), completion_verb(), version_verb(), help_verb()}},
-  };
+  static const std::vector<VerbGroup> kGroups = [] {
+    std::vector<VerbGroup> groups;
+    for (const Row& row : kRows) {
+      if (!row.heading.empty()) groups.push_back({row.heading, {}});
+      groups.back().verbs.push_back(row.verb());
+    }
+    return groups;
+  }();
   return kGroups;
 }
 
-const Verb* find_verb(std::string_view name) {
-  for (const VerbGroup& group : verb_groups())
-    for (const Verb& verb : group.verbs)
-      if (verb.name == name) return &verb;
-  return nullptr;
+std::optional<Verb> find_verb(std::string_view name) {
+  // One after the other, and only as far as need be: each lies in another part of the program, which has to be read.
+  for (const Row& row : kRows)
+    if (Verb verb = row.verb(); verb.name == name) return verb;
+  return std::nullopt;
 }
 
 int act_on_part(const Verb& verb, const Arguments& args) {
@@ -78,8 +117,8 @@ std::string parts_help(const Verb& verb, std::string_view text) {
 
 int cove(const Arguments& args) {
   if (args.empty()) return help_verb().act({});
-  const Verb* verb = find_verb(verb_name(args[0]));
-  if (verb == nullptr) return complain(unknown_verb(args[0]));
+  const std::optional<Verb> verb = find_verb(verb_name(args[0]));
+  if (!verb) return complain(unknown_verb(args[0]));
   return verb->act(Arguments(args.begin() + 1, args.end()));
 }
 

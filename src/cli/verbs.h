@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,7 +44,7 @@ struct VerbGroup {
 };
 const std::vector<VerbGroup>& verb_groups();
 // Nothing where there is no such verb.
-const Verb* find_verb(std::string_view name);
+std::optional<Verb> find_verb(std::string_view name);
 
 // All of the command line, without the program's own name.
 int cove(const Arguments& args);

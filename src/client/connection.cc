@@ -145,10 +145,13 @@ void Connection::take(size_t count) {
 
 Result<bool> Connection::fill() {
   if (taken_ > 0) buffer_.erase(0, std::exchange(taken_, 0));
-  size_t size = buffer_.size();
-  buffer_.resize(size + kPortion);
-  Result<size_t> count = read(buffer_.data() + size, kPortion);
-  buffer_.resize(size + count.value_or(0));
+  const size_t size = buffer_.size();
+  Result<size_t> count = 0;
+  // Most answers are short: what is not read into is not touched.
+  buffer_.resize_and_overwrite(size + kPortion, [&](char* data, size_t) {
+    count = read(data + size, kPortion);
+    return size + count.value_or(0);
+  });
   if (!count) return fail(std::move(count).error());
   return *count > 0;
 }

@@ -135,30 +135,36 @@ bool close_others(int& report, int& command) {
 
 // What most programs look for first: in a sandbox that was just made each look goes through all of its layers.
 void look_around() {
-  constexpr const char* kUsual[] = {"/usr/local/sbin",
-                                    "/usr/local/bin",
-                                    "/usr/sbin",
-                                    "/usr/bin/env",
-                                    "/bin/sh",
-                                    "/etc/ld.so.cache",
-                                    "/lib64/ld-linux-x86-64.so.2",
-                                    "/lib/x86_64-linux-gnu/libc.so.6",
-                                    "/lib/ld-linux-aarch64.so.1",
-                                    "/lib/aarch64-linux-gnu/libc.so.6"};
+  constexpr const char* kUsual[] = {
+      "/usr/local/sbin",
+      "/usr/local/bin",
+      "/usr/sbin",
+      "/usr/bin/env",
+      "/bin/sh",
+      "/etc/ld.so.cache",
+#if defined(__x86_64__)
+      "/lib64/ld-linux-x86-64.so.2",
+      "/lib/x86_64-linux-gnu/libc.so.6",
+#elif defined(__aarch64__)
+      "/lib/ld-linux-aarch64.so.1",
+      "/lib/aarch64-linux-gnu/libc.so.6",
+#endif
+  };
   for (const char* path : kUsual) static_cast<void>(::access(path, F_OK));
 }
 
 // Waits for the command; false where none comes. What it may need is opened before, while nobody waits for it.
 bool read_command(int from, wire::ExecRequest& request) {
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  std::string text(wire::kMaxMessage, '\0');
-  size_t size = 0;
-  for (ssize_t count; (count = ::read(from, text.data() + size, text.size() - size)) != 0;) {
+  // Most commands are short: memory that is not touched need not be made.
+  std::string text;
+  char piece[4096];
+  for (ssize_t count; (count = ::read(from, piece, sizeof piece)) != 0;) {
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return false;
-    size += static_cast<size_t>(count);
+    if (count < 0 || text.size() > wire::kMaxMessage) return false;
+    text.append(piece, static_cast<size_t>(count));
   }
-  wire::Reader in(std::string_view(text).substr(0, size));
+  wire::Reader in(text);
   const bool input = in.number() != 0;
   request.argv = in.texts();
   request.env = in.texts();

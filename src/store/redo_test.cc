@@ -82,7 +82,9 @@ TEST_F(RedoLogs, AreDoneAgainOnce) {
 TEST_F(RedoLogs, OfOneBatchAfterAnother) {
   for (const char* id : {"a", "b", "c", "d"}) {
     ASSERT_TRUE(insert(*store_, id));
-    if (*id == 'b') ASSERT_TRUE(store_->checkpoint());
+    if (*id == 'b') {
+      ASSERT_TRUE(store_->checkpoint());
+    }
   }
   EXPECT_EQ(ids_in(killed()), "abcd");
   // What of the longer batch lies behind the end of the shorter one is not done.

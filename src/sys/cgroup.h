@@ -68,15 +68,15 @@ class Cgroup {
   virtual int clone_fd() const = 0;
 
   virtual Result<CgroupUsage> usage() const = 0;
-  // Makes `usage` of this handle quicker, at the price of some descriptors, where opening files is what takes its time.
+  // Makes `usage` of this handle quicker, at the price of some descriptors, where opening files is what takes its time;
+  // what is charged now (`memory_bytes`) is not told then.
   virtual void keep_counters_open() {}
   // Removes it and the groups below it. Unavailable while something lives in it: then try later, or `destroy`.
   virtual Result<void> remove() = 0;
-  // Makes it as good as new, so that another may use it: nothing lives in it, its counters are at zero, its limits stay.
-  // What is below it is to be renewed first, or removed. False where that cannot be had: where something counts that
-  // cannot be set back (v2, where nothing can; on v1 more than one process, refused forks, processes killed for
-  // memory), or memory is still charged to it.
-  virtual bool renew() { return false; }
+  // Makes it and the only group below it as good as new, so that others may use them: nothing lives there, the counters
+  // are at zero, the limits stay. False where that cannot be had: on v2; where something was counted that cannot be set
+  // back (more than one process, refused forks, processes killed for memory); where memory is still charged to them.
+  virtual bool renew(Cgroup&) { return false; }
   // Within the same parent; Unsupported on v2.
   virtual Result<void> rename(const std::string& name);
   // A group below this one, with limits and counters of its own, frozen and killed with this one. On v2 a group that

@@ -26,6 +26,19 @@ std::optional<uint64_t> read_keyed(int folder, const char* file, std::string_vie
   return text ? std::optional(keyed_number(*text, key)) : std::nullopt;
 }
 
+// User and system time: "cpu user system", and a line of three numbers for each CPU.
+std::pair<uint64_t, uint64_t> sum_over_cpus(std::string_view text) {
+  std::pair<uint64_t, uint64_t> sum;
+  for (size_t line = text.find('\n'); line != std::string_view::npos; line = text.find('\n', line + 1)) {
+    size_t user = text.find(' ', line + 1);
+    size_t system = user == std::string_view::npos ? user : text.find(' ', user + 1);
+    if (system == std::string_view::npos) break;
+    sum.first += leading_number(text.substr(user + 1));
+    sum.second += leading_number(text.substr(system + 1));
+  }
+  return sum;
+}
+
 // Removing goes through "..": it needs no descriptor of the parent, which may be gone before this is.
 Result<void> remove_part(const V1Part& part, const std::string& name) {
   return remove_group(part.folder.get(), concat("../", name));
@@ -183,29 +196,22 @@ void V1Group::keep_counters_open() {
     all = all && fd;
     return fd;
   };
-  OpenCounters counters = {open(cpuacct, "cpuacct.usage"),
-                           open(cpuacct, "cpuacct.usage_user"),
-                           open(cpuacct, "cpuacct.usage_sys"),
-                           open(memory, "memory.usage_in_bytes"),
-                           open(memory, "memory.max_usage_in_bytes"),
-                           open(memory, "memory.oom_control"),
-                           open(pids, "pids.current"),
-                           open(pids, "pids.peak"),
-                           open(pids, "pids.events")};
+  OpenCounters counters = {
+      open(cpuacct, "cpuacct.usage"),     open(cpuacct, "cpuacct.usage_all"), open(memory, "memory.max_usage_in_bytes"),
+      open(memory, "memory.oom_control"), open(pids, "pids.current"),         open(pids, "pids.peak"),
+      open(pids, "pids.events")};
   if (all) open_ = std::move(counters);
 }
 
 CgroupUsage V1Group::read_counters(const OpenCounters& open) {
-  char buffer[256];
+  char buffer[16384];  // cpuacct.usage_all has a line for each CPU
   auto text = [&](const UniqueFd& fd) {
     ssize_t size = ::pread(fd.get(), buffer, sizeof buffer, 0);
     return std::string_view(buffer, size > 0 ? static_cast<size_t>(size) : 0);
   };
   CgroupUsage usage;
-  uint64_t user = leading_number(text(open.cpu_user));
-  uint64_t system = leading_number(text(open.cpu_system));
+  auto [user, system] = sum_over_cpus(text(open.cpu_split));
   split_cpu_time(leading_number(text(open.cpu)), user, system, usage);
-  usage.memory_bytes = leading_number(text(open.memory));
   usage.memory_peak_bytes = leading_number(text(open.memory_peak));
   usage.oom_kills = keyed_number(text(open.oom), "oom_kill");
   usage.pids = leading_number(text(open.pids));
@@ -264,19 +270,29 @@ Result<void> V1Group::remove() {
   return removed;
 }
 
-bool V1Group::renew() {
-  // What a program that has ended leaves for a moment; the next one would be charged with it.
-  constexpr uint64_t kMostMemoryLeft = 512 << 10;
-  int memory = folder_with(parts_, kMemory);
-  int cpuacct = folder_with(parts_, kCpuacct);
-  int pids = folder_with(parts_, kPids);
-  if (memory < 0 || cpuacct < 0 || pids < 0 || folder_with(parts_, kBlkio) >= 0) return false;
-  // Whoever uses it next has a process in it, too: a peak of one tells nothing of the one before.
+bool V1Group::renew(Cgroup& child) {
+  // What a program that has ended leaves: the kernel charges by 256 KiB for each CPU, and keeps what is left of that for
+  // the next one.
+  constexpr uint64_t kMostMemoryLeft = 1 << 20;
+  auto* below = dynamic_cast<V1Group*>(&child);
+  if (!below || folder_with(parts_, kBlkio) >= 0) return false;
+  const int memory = folder_with(parts_, kMemory), memory_below = folder_with(below->parts_, kMemory);
+  const int cpuacct = folder_with(parts_, kCpuacct), cpuacct_below = folder_with(below->parts_, kCpuacct);
+  const int pids = folder_with(parts_, kPids), pids_below = folder_with(below->parts_, kPids);
+  if (memory_below < 0 || cpuacct_below < 0 || pids_below < 0) return false;
+  // Whoever uses it next has a process in it, too: a peak of one tells nothing of the one before. These count what is
+  // below, too; refusals and kills are counted in either.
   if (read_number_or(pids, "pids.current", 1) != 0 || read_number_or(pids, "pids.peak", 2) > 1) return false;
   if (read_number_or(memory, "memory.usage_in_bytes", UINT64_MAX) > kMostMemoryLeft) return false;
-  if (read_keyed(pids, "pids.events", "max") != 0 || read_keyed(memory, "memory.oom_control", "oom_kill") != 0)
-    return false;
-  return poke_at(memory, "memory.max_usage_in_bytes", "0") && poke_at(cpuacct, "cpuacct.usage", "0");
+  for (int folder : {pids_below, pids})
+    if (read_keyed(folder, "pids.events", "max") != 0) return false;
+  for (int folder : {memory_below, memory})
+    if (read_keyed(folder, "memory.oom_control", "oom_kill") != 0) return false;
+  for (int folder : {memory_below, memory})
+    if (!poke_at(folder, "memory.max_usage_in_bytes", "0")) return false;
+  for (int folder : {cpuacct_below, cpuacct})
+    if (!poke_at(folder, "cpuacct.usage", "0")) return false;
+  return true;
 }
 
 Result<void> V1Group::rename(const std::string& name) {

@@ -69,7 +69,7 @@ class V1Group final : public Cgroup {
   Result<CgroupUsage> usage() const override;
   void keep_counters_open() override;
   Result<void> remove() override;
-  bool renew() override;
+  bool renew(Cgroup& child) override;
   Result<void> rename(const std::string& name) override;
   Result<std::unique_ptr<Cgroup>> create_child(const std::string& name) override;
   Result<std::unique_ptr<Cgroup>> adopt_child(const std::string& name) override;
@@ -84,8 +84,8 @@ class V1Group final : public Cgroup {
 
   // The files that `usage` reads, of a group with none below it.
   struct OpenCounters {
-    UniqueFd cpu, cpu_user, cpu_system;
-    UniqueFd memory, memory_peak, oom;
+    UniqueFd cpu, cpu_split;
+    UniqueFd memory_peak, oom;
     UniqueFd pids, pids_peak, pids_events;
   };
   static CgroupUsage read_counters(const OpenCounters& open);

@@ -94,6 +94,7 @@ Result<void> mkdirat(int folder, const std::string& path, mode_t mode) {
 }
 
 Result<void> make_folders(const std::string& path, mode_t mode) {
+  if (::mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return {};
   for (size_t end = path.find('/', 1);; end = path.find('/', end + 1)) {
     std::string part = path.substr(0, end);
     if (::mkdir(part.c_str(), mode) < 0 && errno != EEXIST) return fail_errno(concat("mkdir ", part));

@@ -178,8 +178,14 @@ Result<sys::Child> build_walls(const BuildOrder& order) {
   const SpawnPlan& plan = order.plan;
   cpu_set_t cpus = order.cpus;
   COVE_TRY(become_namespace_root(plan, order.status));
+  RootMounts mounts(plan);
+  const bool nested = order.nest >= 0 && may_go_on_as_init(plan);
+  if (nested) {
+    COVE_TRY_NOTE("open the image", mounts.open_sources());
+    COVE_TRY(sys::setns(order.nest, CLONE_NEWNS));
+  }
   COVE_TRY_NOTE("make a mount namespace", sys::unshare(CLONE_NEWNS));
-  COVE_TRY(sys::make_mounts_private());
+  if (!nested) COVE_TRY(sys::make_mounts_private());
   COVE_TRY(pin_to_cpus(plan.pinned_cpus, cpus));
   if (plan.oci && !plan.oci->own_kernel) return oci::build(plan, order.control);
   COVE_TRY(limit_processes(plan.process_rlimit));
@@ -189,8 +195,7 @@ Result<sys::Child> build_walls(const BuildOrder& order) {
   ProcessOne process_1 = COVE_TRY_NOTE("start process 1", start_process_one(plan, birth));
   std::vector<UniqueFd> programs;
   if (plan.oci) programs = COVE_TRY(oci::open_programs(plan.init_program));
-  RootMounts mounts(plan);
-  COVE_TRY_NOTE("open the image", mounts.open_sources());
+  if (!nested) COVE_TRY_NOTE("open the image", mounts.open_sources());
   COVE_TRY(mounts.stage(process_1.user_namespace.get()));
   COVE_TRY(mounts.assemble());
   if (plan.oci) COVE_TRY(oci::start_kernel(plan, programs, inner.second.get()));

@@ -1,6 +1,7 @@
 #include "runtime/native/builder_crew.h"
 
 #include <fcntl.h>
+#include <linux/mount.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,7 +9,9 @@
 
 #include "runtime/native/error_report.h"
 #include "runtime/native/plan_codec.h"
+#include "runtime/native/root_mounts.h"
 #include "sys/file.h"
+#include "sys/mount.h"
 
 namespace cove::native {
 namespace {
@@ -17,13 +20,15 @@ constexpr std::string_view kReady = "ready";
 // So many stay when there is nothing to do; more are made where all are busy.
 constexpr size_t kMostIdle = 2;
 
+constexpr const char* kOwnMounts = "/proc/self/ns/mnt";
+
 // The namespaces of the crew, to which it returns from a sandbox's.
 struct Home {
   UniqueFd mounts;
   UniqueFd processes;
 
   static Result<Home> here() {
-    return Home{COVE_TRY(sys::open("/proc/self/ns/mnt", O_RDONLY)), COVE_TRY(sys::open("/proc/self/ns/pid", O_RDONLY))};
+    return Home{COVE_TRY(sys::open(kOwnMounts, O_RDONLY)), COVE_TRY(sys::open("/proc/self/ns/pid", O_RDONLY))};
   }
   // Root and working folder come along.
   Result<void> enter() const {
@@ -32,12 +37,28 @@ struct Home {
   }
 };
 
+// A sandbox's mount namespace begins as a copy of another, and ends without any of what it was copied from: of all that
+// is mounted on this machine, or of what is made here, which is the least that building takes.
+Result<UniqueFd> make_nest() {
+  constexpr uint64_t kClosed = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+  COVE_TRY(sys::unshare(CLONE_NEWNS));
+  COVE_TRY(sys::make_mounts_private());
+  UniqueFd processes = COVE_TRY(sys::open_tree_clone(AT_FDCWD, "/proc", sys::Subtree::One));
+  UniqueFd root = COVE_TRY(sys::make_mount("tmpfs", {{"size", "4k"}, {"nr_inodes", "8"}, {"mode", "0755"}}, 0));
+  COVE_TRY(sys::attach_mount(root.get(), AT_FDCWD, kStage));
+  for (const char* folder : {"proc", "tmp"}) COVE_TRY(sys::mkdirat(root.get(), folder, 0755));
+  COVE_TRY(sys::attach_mount(processes.get(), root.get(), "proc"));
+  COVE_TRY(sys::mount_setattr(root.get(), kClosed, sys::Subtree::One));
+  COVE_TRY(sys::pivot_root(root.get()));
+  return sys::open(kOwnMounts, O_RDONLY);
+}
+
 // False where this builder should not go on.
-bool build_one(std::string_view data, std::vector<UniqueFd> fds) {
+bool build_one(std::string_view data, std::vector<UniqueFd> fds, int nest) {
   Result<PlanMessage> order = decode_plan(data, std::move(fds));
   if (!order) return false;
-  Result<sys::Child> process_1 =
-      build_walls({order->plan, order->control.get(), order->status.get(), sys::allowed_cpus(), Parentage::OfParent});
+  Result<sys::Child> process_1 = build_walls(
+      {order->plan, order->control.get(), order->status.get(), sys::allowed_cpus(), Parentage::OfParent, nest});
   const std::string word = process_1 ? std::string(kBuilt) : encode_error(process_1.error());
   const std::vector<int> pidfd = process_1 ? std::vector{process_1->pidfd.get()} : std::vector<int>();
   return sys::send_message(order->status.get(), word, pidfd) && process_1;
@@ -47,9 +68,11 @@ bool build_one(std::string_view data, std::vector<UniqueFd> fds) {
   close_all_but(orders, orders);
   Result<void> detached = detach_from_caller();
   Result<Home> home = Home::here();
-  while (detached && home) {
+  UniqueFd nest = make_nest().value_or(UniqueFd());
+  bool ready = detached && home && home->enter();
+  while (ready) {
     Result<sys::Message> order = sys::receive_message(orders, kMaxPlan);
-    if (!order || order->data.empty() || !build_one(order->data, std::move(order->fds))) break;
+    if (!order || order->data.empty() || !build_one(order->data, std::move(order->fds), nest.get())) break;
     if (!home->enter() || !sys::send_message(orders, kReady)) break;
   }
   ::_exit(0);

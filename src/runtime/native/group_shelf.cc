@@ -9,7 +9,7 @@ constexpr std::chrono::seconds kPatience(3);
 }  // namespace
 
 bool GroupShelf::put(const Limits& limits, Pair& pair) {
-  if (kept_.size() >= kMost || !pair.exec->renew() || !pair.group->renew()) return false;
+  if (kept_.size() >= kMost || !pair.group->renew(*pair.exec)) return false;
   kept_.push_back({Key(limits), std::move(pair), std::chrono::steady_clock::now()});
   return true;
 }

@@ -110,13 +110,6 @@ Result<void> go_on_as_init(const SpawnPlan& plan, Channels channels, int go) {
   ::_exit(init::serve_sandbox(init::parse_mode(init_mode(plan).c_str()), -1));
 }
 
-// A program inside that has itself started as /proc/self/exe, which is its maker's before it is executed, must not get
-// at that file: Landlock forbids to execute what is not of the sandbox, and as root the file is not the sandbox's to
-// write to.
-bool may_go_on_as_init(const SpawnPlan& plan) {
-  return !plan.ids.rootless && !plan.oci && !plan.nesting && sys::landlock_abi() > 0;
-}
-
 Result<void> child_main(const SpawnPlan& plan, int program, Channels channels, int go, int mapped) {
   COVE_TRY(enter_namespaces(plan));
   char byte;
@@ -128,6 +121,13 @@ Result<void> child_main(const SpawnPlan& plan, int program, Channels channels, i
 }
 
 }  // namespace
+
+// A program inside that has itself started as /proc/self/exe, which is its maker's before it is executed, must not get
+// at that file: Landlock forbids to execute what is not of the sandbox, and as root the file is not the sandbox's to
+// write to.
+bool may_go_on_as_init(const SpawnPlan& plan) {
+  return !plan.ids.rootless && !plan.oci && !plan.nesting && sys::landlock_abi() > 0;
+}
 
 std::string init_mode(const SpawnPlan& plan) {
   std::string mode;

@@ -66,7 +66,7 @@ Result<int> SpawnServer::run(pid_t server) {
   // What is coming down is brought down before this ends.
   while (!closed_ || !endings_.empty()) {
     const bool idle = hands_.empty() && endings_.empty() && asides_.empty() && !walls_.keeps_groups();
-    if (idle) walls_.tend_builders();
+    if (idle) walls_.rest();
     serve(idle ? -1 : kTendMilliseconds);
     reap();
   }

@@ -184,13 +184,28 @@ Result<std::unique_ptr<Layer>> Walls::make_layer_for(const SandboxSpec& spec, co
   return COVE_TRY_NOTE("make the writable layer", COVE_TRY(layers())->make(choice, spec.id, spec.lifetime));
 }
 
-Result<ImageRoot> Walls::find_image(const std::string& reference, const IdPlan& ids, UniqueFd& hold) const {
+// What the host has is looked at for each sandbox, but not more often than packages can be installed.
+Result<ImageRoot> Walls::find_host_image(const IdPlan& ids, UniqueFd& hold) {
+  constexpr std::chrono::milliseconds kFresh(50);
+  const unsigned first_id = ids.shared ? ids.builder_id(0) : 0;
+  const auto now = std::chrono::steady_clock::now();
+  if (host_image_ && host_image_->first_id == first_id && now - host_image_->seen < kFresh) {
+    hold = COVE_TRY(sys::dup(host_image_->hold.get()));
+    return host_image_->image;
+  }
+  host_image_.reset();
+  ImageRoot image =
+      COVE_TRY_NOTE("prepare image host", host_image(places_.cache, places_.programs + "/cove-sudo", hold, first_id));
+  if (crew_) host_image_ = HostImage{image, COVE_TRY(sys::dup(hold.get())), first_id, now};
+  return image;
+}
+
+Result<ImageRoot> Walls::find_image(const std::string& reference, const IdPlan& ids, UniqueFd& hold) {
   if (!is_host_image(reference)) {
     std::string digest = COVE_TRY(digest_of(reference));
     return COVE_TRY(shelf()).find(digest, hold);
   }
-  ImageRoot image = COVE_TRY_NOTE("prepare image host", host_image(places_.cache, places_.programs + "/cove-sudo", hold,
-                                                                   ids.shared ? ids.builder_id(0) : 0));
+  ImageRoot image = COVE_TRY(find_host_image(ids, hold));
   if (reference != "host" && reference != image.reference)
     return fail(Error(Code::NotFound, concat("image '", reference, "' is not what this machine has now"))
                     .hint(concat("the packages have changed; it is ", image.reference, " now")));
@@ -278,7 +293,7 @@ Result<IdPlan> Walls::plan_ids(const SandboxSpec& spec) const {
   return plan_root_ids(places_.lock_folder);
 }
 
-Result<SpawnPlan> Walls::plan(const SandboxSpec& spec, const Holding& holding) const {
+Result<SpawnPlan> Walls::plan(const SandboxSpec& spec, const Holding& holding) {
   SpawnPlan plan;
   plan.id = spec.id;
   plan.hostname = spec.name.empty() ? kDefaultHostname : spec.name;
@@ -492,7 +507,7 @@ Result<void> Walls::sweep(const std::vector<std::string>& known) {
 }
 
 void Walls::tend() {
-  tend_builders();
+  rest();
   if (group_shelf_) group_shelf_->tend();
   if (layers_) static_cast<void>(layers_->tend());
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -47,7 +48,8 @@ class Walls {
   Result<void> assemble_image(const std::string& digest, const std::vector<std::string>& keys) const;
   Result<void> sweep_images(const std::set<std::string>& roots, const std::set<std::string>& layers) const;
 
-  // From now on builders and control groups stay, for the next sandboxes. For a process that waits for all its children.
+  // From now on builders and control groups stay, for the next sandboxes. For a process that waits for all its
+  // children.
   void begin_to_serve() {
     crew_.emplace();
     group_shelf_ = std::make_unique<GroupShelf>();
@@ -56,8 +58,9 @@ class Walls {
     crew_.reset();
     if (group_shelf_) group_shelf_->clear();
   }
-  void tend_builders() {
+  void rest() {
     if (crew_) crew_->tend();
+    host_image_.reset();  // an image that is held is not removed
   }
   bool keeps_groups() const { return group_shelf_ && !group_shelf_->empty(); }
 
@@ -72,13 +75,14 @@ class Walls {
   Result<Layers*> layers();
   Result<LayerChoice> choose_layer_for(const SandboxSpec& spec);
   Result<std::unique_ptr<Layer>> make_layer_for(const SandboxSpec& spec, const LayerChoice& choice);
-  Result<ImageRoot> find_image(const std::string& reference, const IdPlan& ids, UniqueFd& hold) const;
+  Result<ImageRoot> find_image(const std::string& reference, const IdPlan& ids, UniqueFd& hold);
+  Result<ImageRoot> find_host_image(const IdPlan& ids, UniqueFd& hold);
   Result<ImageShelf> shelf() const;
   Result<IdPlan> plan_image_ids() const;
   Result<IdPlan> plan_ids(const SandboxSpec& spec) const;
   Result<std::optional<OciPlan>> plan_oci(const SandboxSpec& spec, const IdPlan& ids) const;
   Means means(const SandboxSpec& spec, LayerKind layer) const;
-  Result<SpawnPlan> plan(const SandboxSpec& spec, const Holding& holding) const;
+  Result<SpawnPlan> plan(const SandboxSpec& spec, const Holding& holding);
   Result<Raised> raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan, std::unique_ptr<Layer>& layer);
   Result<std::unique_ptr<sys::Cgroup>> make_group(const SandboxSpec& spec);
   Result<std::unique_ptr<sys::Cgroup>> make_kernel_group(const SandboxSpec& spec, OciPlan& plan);
@@ -95,6 +99,13 @@ class Walls {
   bool shares_ids_;
   Result<std::unique_ptr<sys::CgroupTree>> groups_;
   std::optional<Layers> layers_;
+  struct HostImage {
+    ImageRoot image;
+    UniqueFd hold;
+    unsigned first_id;
+    std::chrono::steady_clock::time_point seen;
+  };
+  std::optional<HostImage> host_image_;  // only where many sandboxes are made
   std::optional<BuilderCrew> crew_;
   std::unique_ptr<GroupShelf> group_shelf_;
 };
