@@ -2,23 +2,31 @@
 
 #include "base/encoding.h"
 #include "base/text.h"
+#include "model/json_object.h"
 
 namespace cove::api {
 namespace {
 
 Document limits_json(const Limits& limits) {
-  return {{"cpus", limits.cpus.value},           {"memory", limits.memory.value},
-          {"disk", limits.disk.value},           {"inodes", limits.inodes.value},
-          {"processes", limits.processes.value}, {"open_files", limits.open_files.value},
-          {"file_size", limits.file_size.value}, {"io_read", limits.io_read.value},
-          {"io_write", limits.io_write.value},   {"timeout", seconds_json(limits.timeout.value)},
-          {"grace", seconds_json(limits.grace)}, {"output", limits.output.value},
-          {"retained", limits.retained}};
+  return json_object<Document>({{"cpus", limits.cpus.value},
+                                {"memory", limits.memory.value},
+                                {"disk", limits.disk.value},
+                                {"inodes", limits.inodes.value},
+                                {"processes", limits.processes.value},
+                                {"open_files", limits.open_files.value},
+                                {"file_size", limits.file_size.value},
+                                {"io_read", limits.io_read.value},
+                                {"io_write", limits.io_write.value},
+                                {"timeout", seconds_json(limits.timeout.value)},
+                                {"grace", seconds_json(limits.grace)},
+                                {"output", limits.output.value},
+                                {"retained", limits.retained}});
 }
 
 Document enforced_json(const EnforcedLimits& limits) {
   Document json = Document::object();
-  for (const auto& [name, limit] : limits) json[name] = {{"value", limit.value}, {"enforced_by", limit.enforced_by}};
+  for (const auto& [name, limit] : limits)
+    json[name] = json_object<Document>({{"value", limit.value}, {"enforced_by", limit.enforced_by}});
   return json;
 }
 
@@ -32,10 +40,10 @@ Document duration_or_null(std::chrono::milliseconds time) {
 }
 
 Document lifecycle_json(const live::Lifecycle& lifecycle) {
-  return {{"idle", duration_or_null(lifecycle.idle)},
-          {"max", duration_or_null(lifecycle.max)},
-          {"on_expire", on_expire_name(lifecycle.on_expire)},
-          {"auto_resume", lifecycle.auto_resume}};
+  return json_object<Document>({{"idle", duration_or_null(lifecycle.idle)},
+                                {"max", duration_or_null(lifecycle.max)},
+                                {"on_expire", on_expire_name(lifecycle.on_expire)},
+                                {"auto_resume", lifecycle.auto_resume}});
 }
 
 template <typename Pairs>
@@ -73,32 +81,32 @@ Document seconds_json(std::chrono::milliseconds time) {
 
 Document sandbox_json(const live::SandboxInfo& sandbox) {
   const SandboxSpec& spec = sandbox.spec;
-  return {{"id", spec.id},
-          {"name", text_or_null(spec.name)},
-          {"project", sandbox.project},
-          {"state", live::state_name(sandbox.state)},
-          {"reason", sandbox.reason},
-          {"image", spec.image},
-          {"image_defaults",
-           {{"entrypoint", spec.image_defaults.entrypoint},
-            {"cmd", spec.image_defaults.cmd},
-            {"cwd", text_or_null(spec.image_defaults.cwd)},
-            {"env", map_json(spec.image_defaults.env)}}},
-          {"runtime", spec.runtime},
-          {"user", spec.user},
-          {"labels", map_json(spec.labels)},
-          {"env", map_json(spec.env)},
-          {"limits", limits_json(spec.limits)},
-          {"enforced", enforced_json(sandbox.enforced)},
-          {"warnings", sandbox.warnings},
-          {"network", "none"},
-          {"workspace", workspace_json(spec.workspace)},
-          {"lifecycle", lifecycle_json(sandbox.lifecycle)},
-          {"nesting", spec.nesting},
-          {"created_at", time_json(sandbox.created_ms)},
-          {"started_at", time_json(sandbox.started_ms)},
-          {"expires_at", time_json(sandbox.expires_ms)},
-          {"last_used_at", time_json(sandbox.last_used_ms != 0 ? sandbox.last_used_ms : sandbox.created_ms)}};
+  return json_object<Document>(
+      {{"id", spec.id},
+       {"name", text_or_null(spec.name)},
+       {"project", sandbox.project},
+       {"state", live::state_name(sandbox.state)},
+       {"reason", sandbox.reason},
+       {"image", spec.image},
+       {"image_defaults", json_object<Document>({{"entrypoint", spec.image_defaults.entrypoint},
+                                                 {"cmd", spec.image_defaults.cmd},
+                                                 {"cwd", text_or_null(spec.image_defaults.cwd)},
+                                                 {"env", map_json(spec.image_defaults.env)}})},
+       {"runtime", spec.runtime},
+       {"user", spec.user},
+       {"labels", map_json(spec.labels)},
+       {"env", map_json(spec.env)},
+       {"limits", limits_json(spec.limits)},
+       {"enforced", enforced_json(sandbox.enforced)},
+       {"warnings", sandbox.warnings},
+       {"network", "none"},
+       {"workspace", workspace_json(spec.workspace)},
+       {"lifecycle", lifecycle_json(sandbox.lifecycle)},
+       {"nesting", spec.nesting},
+       {"created_at", time_json(sandbox.created_ms)},
+       {"started_at", time_json(sandbox.started_ms)},
+       {"expires_at", time_json(sandbox.expires_ms)},
+       {"last_used_at", time_json(sandbox.last_used_ms != 0 ? sandbox.last_used_ms : sandbox.created_ms)}});
 }
 
 Document session_json(const live::SessionInfo& session) {

@@ -590,6 +590,13 @@ TEST_F(RenewedCgroupTest, IsNotWhereThereWereTwo) {
   EXPECT_FALSE(renews());
 }
 
+TEST_F(RenewedCgroupTest, IsNotWhereItWasKilled) {
+  run_counter_in(*inner_);
+  ASSERT_OK(inner_->kill());
+  ASSERT_TRUE(becomes_empty(*inner_));
+  EXPECT_FALSE(renews());
+}
+
 TEST_F(RenewedCgroupTest, IsNotWhereSomethingLives) {
   run_counter_in(*inner_);
   EXPECT_FALSE(renews());

@@ -146,6 +146,7 @@ Result<void> V1Group::thaw() {
 }
 
 Result<void> V1Group::kill() {
+  killed_ = true;
   if (parts_.empty()) return {};
   bool frozen = has(Controller::Freezer) && freeze_within(kKillFreezePatience).has_value();
   if (!frozen && has(Controller::Pids)) COVE_TRY(set_pids(0));
@@ -271,11 +272,11 @@ Result<void> V1Group::remove() {
 }
 
 bool V1Group::renew(Cgroup& child) {
-  // What a program that has ended leaves: the kernel charges by 256 KiB for each CPU, and keeps what is left of that for
-  // the next one.
+  // What a program that has ended leaves: the kernel charges by 256 KiB for each CPU, and keeps what is left of that
+  // for the next one.
   constexpr uint64_t kMostMemoryLeft = 1 << 20;
   auto* below = dynamic_cast<V1Group*>(&child);
-  if (!below || folder_with(parts_, kBlkio) >= 0) return false;
+  if (!below || killed_ || below->killed_ || folder_with(parts_, kBlkio) >= 0) return false;
   const int memory = folder_with(parts_, kMemory), memory_below = folder_with(below->parts_, kMemory);
   const int cpuacct = folder_with(parts_, kCpuacct), cpuacct_below = folder_with(below->parts_, kCpuacct);
   const int pids = folder_with(parts_, kPids), pids_below = folder_with(below->parts_, kPids);

@@ -97,6 +97,7 @@ class V1Group final : public Cgroup {
   std::string name_;
   std::vector<V1Part> parts_;
   std::vector<V1Part> around_;  // groups of the parent that its members are in too
+  bool killed_ = false;         // no process may be in it any more
   mutable HighestSeen pids_seen_;
   std::optional<OpenCounters> open_;
 };

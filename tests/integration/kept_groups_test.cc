@@ -101,6 +101,19 @@ TEST_F(KeptGroups, AreNotTakenFromUnderARunningProgram) {
   EXPECT_TRUE(becomes_free_of(first));
 }
 
+// A group whose programs were killed takes none any more.
+TEST_F(KeptGroups, AreNotTakenFromAKilledProgram) {
+  for (int i = 0; i < 3; ++i) {
+    const std::string first = make();
+    HttpResponse end = call("POST", "/v1/sandboxes/" + first + "/execs?wait=true",
+                            {{"argv", {"sleep", "100"}}, {"limits", {{"timeout", "100ms"}, {"grace", "0s"}}}});
+    EXPECT_EQ(end.json()["status"], "timeout") << end.body;
+    remove(first);
+    json next = run(make_until_used(first), {"sh", "-c", "echo $(echo well)"});
+    EXPECT_EQ(next["stdout"]["text"], "well\n") << next;
+  }
+}
+
 TEST_F(KeptGroups, GoWhenNobodyNeedsThem) {
   std::vector<std::string> ids;
   for (int i = 0; i < 4; ++i) ids.push_back(make());

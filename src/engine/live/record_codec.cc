@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "model/json_object.h"
 #include "model/runtime_kind.h"
 
 namespace cove::live {
@@ -11,14 +12,14 @@ namespace {
 using Json = nlohmann::json;
 
 Json json_of(const Workspace& workspace) {
-  Json json = {{"path", workspace.path}, {"access", access_name(workspace.access)}};
+  Json json = json_object<Json>({{"path", workspace.path}, {"access", access_name(workspace.access)}});
   if (workspace.inode != 0) json["device"] = workspace.device, json["inode"] = workspace.inode;
   return json;
 }
 
 template <typename T>
 Json limit_json(const Limit<T>& limit) {
-  return {{"value", limit.value}, {"named", limit.named}};
+  return json_object<Json>({{"value", limit.value}, {"named", limit.named}});
 }
 
 template <typename T>
@@ -44,7 +45,7 @@ Json json_of(const Limits& limits) {
   Json json;
   json["cpus"] = limit_json(limits.cpus);
   for (const LimitField& row : kFields) json[row.name] = limit_json(limits.*row.field);
-  json["timeout_ms"] = {{"value", limits.timeout.value.count()}, {"named", limits.timeout.named}};
+  json["timeout_ms"] = json_object<Json>({{"value", limits.timeout.value.count()}, {"named", limits.timeout.named}});
   json["grace_ms"] = limits.grace.count();
   json["retained"] = limits.retained;
   return json;
@@ -78,10 +79,10 @@ Environment environment_of(const Json& json) {
 }
 
 Json json_of(const Lifecycle& lifecycle) {
-  return {{"idle_ms", lifecycle.idle.count()},
-          {"max_ms", lifecycle.max.count()},
-          {"on_expire", on_expire_name(lifecycle.on_expire)},
-          {"auto_resume", lifecycle.auto_resume}};
+  return json_object<Json>({{"idle_ms", lifecycle.idle.count()},
+                            {"max_ms", lifecycle.max.count()},
+                            {"on_expire", on_expire_name(lifecycle.on_expire)},
+                            {"auto_resume", lifecycle.auto_resume}});
 }
 
 Lifecycle lifecycle_of(const Json& json) {
@@ -96,24 +97,24 @@ Lifecycle lifecycle_of(const Json& json) {
 Json spec_json(const SandboxInfo& info) {
   const SandboxSpec& spec = info.spec;
   Json enforced = Json::object();
-  for (const auto& [name, limit] : info.enforced) enforced[name] = {{"value", limit.value}, {"by", limit.enforced_by}};
-  return {{"image", spec.image},
-          {"image_defaults",
-           {{"env", json_of(spec.image_defaults.env)},
-            {"entrypoint", spec.image_defaults.entrypoint},
-            {"cmd", spec.image_defaults.cmd},
-            {"cwd", spec.image_defaults.cwd}}},
-          {"runtime", spec.runtime},
-          {"user", spec.user},
-          {"labels", spec.labels},
-          {"env", json_of(spec.env)},
-          {"limits", json_of(spec.limits)},
-          {"strict", spec.strictness == Strictness::Strict},
-          {"workspace", json_of(spec.workspace)},
-          {"nesting", spec.nesting},
-          {"lifecycle", json_of(info.lifecycle)},
-          {"enforced", enforced},
-          {"warnings", info.warnings}};
+  for (const auto& [name, limit] : info.enforced)
+    enforced[name] = json_object<Json>({{"value", limit.value}, {"by", limit.enforced_by}});
+  return json_object<Json>({{"image", spec.image},
+                            {"image_defaults", json_object<Json>({{"env", json_of(spec.image_defaults.env)},
+                                                                  {"entrypoint", spec.image_defaults.entrypoint},
+                                                                  {"cmd", spec.image_defaults.cmd},
+                                                                  {"cwd", spec.image_defaults.cwd}})},
+                            {"runtime", spec.runtime},
+                            {"user", spec.user},
+                            {"labels", spec.labels},
+                            {"env", json_of(spec.env)},
+                            {"limits", json_of(spec.limits)},
+                            {"strict", spec.strictness == Strictness::Strict},
+                            {"workspace", json_of(spec.workspace)},
+                            {"nesting", spec.nesting},
+                            {"lifecycle", json_of(info.lifecycle)},
+                            {"enforced", std::move(enforced)},
+                            {"warnings", info.warnings}});
 }
 
 void read_spec(const Json& json, SandboxInfo& info) {
@@ -172,9 +173,15 @@ void read_spec(const Json& json, SessionOrder& order) {
 }
 
 Json spec_json(const ExecOrder& order) {
-  Json json = {{"argv", order.spec.argv},        {"shell", order.shell},       {"language", order.language},
-               {"env", json_of(order.spec.env)}, {"cwd", order.spec.cwd},      {"user", order.spec.user},
-               {"input", order.spec.input},      {"detached", order.detached}, {"limits", json_of(order.limits)}};
+  Json json = json_object<Json>({{"argv", order.spec.argv},
+                                 {"shell", order.shell},
+                                 {"language", order.language},
+                                 {"env", json_of(order.spec.env)},
+                                 {"cwd", order.spec.cwd},
+                                 {"user", order.spec.user},
+                                 {"input", order.spec.input},
+                                 {"detached", order.detached},
+                                 {"limits", json_of(order.limits)}});
   if (!order.placed.empty()) json["placed"] = order.placed;
   if (!order.spec.compile.empty()) json["compile"] = order.spec.compile;
   if (order.used)

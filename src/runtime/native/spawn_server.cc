@@ -17,6 +17,7 @@
 #include "runtime/native/error_report.h"
 #include "sys/cgroup_mounts.h"
 #include "sys/file.h"
+#include "sys/huge_text.h"
 #include "sys/mount.h"
 #include "sys/own_folder.h"
 
@@ -61,6 +62,7 @@ Result<int> SpawnServer::run(pid_t server) {
   raise_descriptor_limit();
   // Process 1 of a sandbox whose builder has gone becomes this process's child, and is reaped here.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+  sys::move_text_to_huge_pages();
   walls_.begin_to_serve();
   ::signal(SIGPIPE, SIG_IGN);
   // What is coming down is brought down before this ends.
