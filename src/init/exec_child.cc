@@ -139,7 +139,7 @@ void look_around() {
       "/usr/local/sbin",
       "/usr/local/bin",
       "/usr/sbin",
-      "/usr/bin/env",
+
       "/bin/sh",
       "/etc/ld.so.cache",
 #if defined(__x86_64__)

@@ -21,7 +21,8 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr int kThreads = 2;
+constexpr unsigned kFewestThreads = 2;
+constexpr unsigned kMostThreads = 8;
 constexpr size_t kUnasked = 2;     // kept ready as long as nobody asks
 constexpr minutes kForgotten(10);  // a class that nobody asked for is dropped
 constexpr minutes kQuiet(5);       // after which the pool shrinks
@@ -123,7 +124,9 @@ void WarmPool::start() {
   usual.runtime = config_.runtime;
   usual_ = class_of(usual);
   if (!usual_.empty()) expect_usual(std::move(usual));
-  for (int i = 0; i < kThreads; ++i)
+  // One more than there are CPUs: each now and then waits for the kernel.
+  const unsigned count = std::clamp(std::thread::hardware_concurrency() + 1, kFewestThreads, kMostThreads);
+  for (unsigned i = 0; i < count; ++i)
     threads_.emplace_back([this, i] {
       if (i == 0) wish_for_first_language();
       refill();

@@ -5,6 +5,7 @@ namespace {
 
 constexpr size_t kMost = 16;
 constexpr std::chrono::seconds kPatience(3);
+constexpr int kMostKeepersOfJoins = 64;
 
 }  // namespace
 
@@ -37,6 +38,12 @@ void GroupShelf::tend() {
 void GroupShelf::clear() {
   for (Kept& kept : kept_) remove(kept.pair);
   kept_.clear();
+}
+
+bool GroupShelf::begin_keeping_joins() {
+  if (keepers_of_joins_ >= kMostKeepersOfJoins) return false;
+  ++keepers_of_joins_;
+  return true;
 }
 
 void GroupShelf::remove(Pair& pair) {

@@ -12,9 +12,9 @@
 
 namespace cove::native {
 
-// The control groups of sandboxes that have gone, for those to come. To make and to remove them takes the kernel a tenth
-// of what a short-lived sandbox costs; to set their counters back, a tenth of that. Only what is as good as new is
-// kept (Cgroup::renew), with the limits that it has, under the name of the sandbox that has gone: whoever sweeps up
+// The control groups of sandboxes that have gone, for those to come. To make and to remove them takes the kernel a
+// tenth of what a short-lived sandbox costs; to set their counters back, a tenth of that. Only what is as good as new
+// is kept (Cgroup::renew), with the limits that it has, under the name of the sandbox that has gone: whoever sweeps up
 // after this process finds a sandbox that nobody knows.
 class GroupShelf {
  public:
@@ -39,6 +39,10 @@ class GroupShelf {
   void clear();
   bool empty() const { return kept_.empty(); }
 
+  // Descriptors that join a group can be kept with it, but not those of many sandboxes: true where there is room.
+  bool begin_keeping_joins();
+  void end_keeping_joins() { --keepers_of_joins_; }
+
  private:
   // Of its limits, those that the kernel was told.
   struct Key {
@@ -57,6 +61,7 @@ class GroupShelf {
   static void remove(Pair& pair);
 
   std::vector<Kept> kept_;  // the oldest first
+  int keepers_of_joins_ = 0;
 };
 
 }  // namespace cove::native

@@ -30,6 +30,7 @@ std::unexpected<Error> no_groups(const char* what) {
 }  // namespace
 
 LocalHand::~LocalHand() {
+  if (keeps_joins_) parts_.shelf->end_keeping_joins();
   if (!ended_ && parts_.spec.lifetime == Lifetime::OneRun) static_cast<void>(destroy(Files::Remove));
 }
 
@@ -83,7 +84,8 @@ Result<ExecGroup> LocalHand::take_exec_group() {
   const std::string& name = spare_.group->name();
   ExecGroup taken{name, COVE_TRY(copy_of(*spare_.group, name)), {}};
   for (const UniqueFd& fd : spare_.join_fds) taken.join_fds.push_back(COVE_TRY(sys::dup(fd.get())));
-  if (!parts_.shelf) spare_.join_fds.clear();
+  if (!keeps_joins_ && parts_.shelf) keeps_joins_ = parts_.shelf->begin_keeping_joins();
+  if (!keeps_joins_) spare_.join_fds.clear();
   exec_groups_.emplace(name, std::exchange(spare_, {}));
   return taken;
 }
@@ -104,7 +106,8 @@ void LocalHand::make_spare() {
 Result<std::unique_ptr<sys::Cgroup>> LocalHand::adopt_exec_group(const std::string& name) {
   if (!parts_.group) return no_groups("an exec's group");
   auto found = exec_groups_.find(name);
-  if (found == exec_groups_.end()) found = exec_groups_.emplace(name, Held{COVE_TRY(parts_.group->adopt_child(name))}).first;
+  if (found == exec_groups_.end())
+    found = exec_groups_.emplace(name, Held{COVE_TRY(parts_.group->adopt_child(name))}).first;
   return copy_of(*found->second.group, name);
 }
 

@@ -95,6 +95,7 @@ class LocalHand : public Hand {
   std::vector<Held> retired_;  // of execs that have ended
   bool as_made_ = true;        // nobody has changed the groups' limits, or frozen them
   bool shelves_groups_ = false;
+  bool keeps_joins_ = false;
   bool reaps_ = true;
   bool built_ = false;
   bool ended_ = false;
