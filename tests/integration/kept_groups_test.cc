@@ -105,8 +105,9 @@ TEST_F(KeptGroups, AreNotTakenFromUnderARunningProgram) {
 TEST_F(KeptGroups, AreNotTakenFromAKilledProgram) {
   for (int i = 0; i < 3; ++i) {
     const std::string first = make();
+    const json argv = {"python3", "-c", "import signal, time; signal.signal(15, signal.SIG_IGN); time.sleep(100)"};
     HttpResponse end = call("POST", "/v1/sandboxes/" + first + "/execs?wait=true",
-                            {{"argv", {"sleep", "100"}}, {"limits", {{"timeout", "100ms"}, {"grace", "0s"}}}});
+                            {{"argv", argv}, {"limits", {{"timeout", "300ms"}, {"grace", "10ms"}}}});
     EXPECT_EQ(end.json()["status"], "timeout") << end.body;
     remove(first);
     json next = run(make_until_used(first), {"sh", "-c", "echo $(echo well)"});

@@ -4,7 +4,7 @@ namespace cove::native {
 namespace {
 
 constexpr size_t kMost = 16;
-constexpr std::chrono::seconds kPatience(3);
+constexpr std::chrono::seconds kPatience(1);
 constexpr int kMostKeepersOfJoins = 64;
 
 }  // namespace
