@@ -139,7 +139,6 @@ void look_around() {
       "/usr/local/sbin",
       "/usr/local/bin",
       "/usr/sbin",
-
       "/bin/sh",
       "/etc/ld.so.cache",
 #if defined(__x86_64__)

@@ -49,12 +49,10 @@ Result<std::unique_ptr<Cgroup>> V1Tree::adopt(const std::string& name) {
 }
 
 Result<std::vector<std::string>> V1Tree::list(const std::string& prefix) const {
-  // Every group is in the last hierarchy that it was made in, and is removed there last: one list is enough.
+  // Every group is made first in the first hierarchy, and named and removed there last: one list is enough.
   std::vector<std::string> names;
-  int pids = folder_with(parents_, kPids);
-  int folder = pids >= 0 || parents_.empty() ? pids : parents_.back().folder.get();
-  if (folder < 0) return names;
-  for (std::string& name : COVE_TRY(child_groups(folder))) {
+  if (parents_.empty()) return names;
+  for (std::string& name : COVE_TRY(child_groups(parents_.front().folder.get()))) {
     if (name.starts_with(prefix)) names.push_back(std::move(name));
   }
   std::ranges::sort(names);
@@ -118,6 +116,8 @@ Result<std::unique_ptr<CgroupTree>> find_cgroup_v1(const std::vector<CgroupMount
     if (!folder) problems += concat(problems.empty() ? "" : "; ", row.name, ": ", folder.error().message());
     if (folder && folder->valid()) parts.push_back({1u << row.subsystem, std::move(*folder)});
   }
+  // Where every group is: see `list`.
+  std::ranges::stable_partition(parts, [](const V1Part& part) { return part.serves(kPids); });
   if (!parts.empty()) return std::make_unique<V1Tree>(std::move(parts), std::move(problems));
   Error error(Code::Unsupported, concat("no groups can be made in the cgroup v1 hierarchies: ", problems));
   return fail(std::move(error).hint(missing_v1_hint()));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <ranges>
 
 #include "base/text.h"
 #include "sys/file.h"
@@ -37,6 +38,12 @@ std::pair<uint64_t, uint64_t> sum_over_cpus(std::string_view text) {
     sum.second += leading_number(text.substr(system + 1));
   }
   return sum;
+}
+
+Result<void> rename_part(const V1Part& part, const std::string& from, const std::string& to) {
+  const int folder = part.folder.get();
+  if (::renameat(folder, concat("../", from).c_str(), folder, concat("../", to).c_str()) == 0) return {};
+  return fail_errno(concat("rename cgroup ", from));
 }
 
 // Removing goes through "..": it needs no descriptor of the parent, which may be gone before this is.
@@ -258,15 +265,17 @@ Result<void> V1Group::count_io(CgroupUsage& usage) const {
   return {};
 }
 
+// The first part last: by that, what is left of a group is found.
 Result<void> V1Group::remove() {
   std::vector<V1Part> left;
   Result<void> removed;
-  for (V1Part& part : parts_) {
+  for (V1Part& part : std::views::reverse(parts_)) {
     Result<void> one = remove_part(part, name_);
     if (one) continue;
     if (removed) removed = fail(std::move(one).error().note(concat("remove cgroup ", name_)));
     left.push_back(std::move(part));
   }
+  std::ranges::reverse(left);
   parts_ = std::move(left);
   return removed;
 }
@@ -298,10 +307,11 @@ bool V1Group::renew(Cgroup& child) {
 
 Result<void> V1Group::rename(const std::string& name) {
   COVE_TRY(check_group_name(name));
-  for (const V1Part& part : parts_) {
-    int folder = part.folder.get();
-    if (::renameat(folder, concat("../", name_).c_str(), folder, concat("../", name).c_str()) < 0)
-      return fail_errno(concat("rename cgroup ", name_));
+  for (size_t i = parts_.size(); i-- > 0;) {
+    Result<void> renamed = rename_part(parts_[i], name_, name);
+    if (renamed) continue;
+    for (size_t done = i + 1; done < parts_.size(); ++done) static_cast<void>(rename_part(parts_[done], name, name_));
+    return renamed;
   }
   name_ = name;
   return {};

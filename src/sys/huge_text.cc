@@ -4,6 +4,7 @@
 #include <link.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <cstring>
@@ -45,6 +46,12 @@ void move_text_to_huge_pages() {
   const Range text = find_text();
   const size_t size = round_up(text.end) - text.begin;
   if (size == 0) return;
+  // Behind the code, up to the end of its last huge page, there must be nothing.
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  const uintptr_t last = (text.end + page - 1) & ~(page - 1);
+  void* rest = reinterpret_cast<void*>(last);
+  constexpr int kReserve = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE;
+  if (text.begin + size > last && ::mmap(rest, text.begin + size - last, PROT_NONE, kReserve, -1, 0) != rest) return;
   void* room = ::mmap(nullptr, size + kHuge, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (room == MAP_FAILED) return;
   void* made = reinterpret_cast<void*>(round_up(reinterpret_cast<uintptr_t>(room)));

@@ -34,9 +34,13 @@ Result<UniqueFd> open_tree_clone(int folder, const std::string& path, Subtree su
   unsigned flags = OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_SYMLINK_NOFOLLOW;
   if (path.empty()) flags |= AT_EMPTY_PATH;
   if (subtree == Subtree::Recursive) flags |= AT_RECURSIVE;
-  long fd = ::syscall(SYS_open_tree, folder, path.c_str(), flags);
-  if (fd < 0) return fail_errno(concat("open_tree ", path.empty() ? fd_path(folder) : path));
-  return UniqueFd(static_cast<int>(fd));
+  UniqueFd tree(static_cast<int>(::syscall(SYS_open_tree, folder, path.c_str(), flags)));
+  if (!tree) return fail_errno(concat("open_tree ", path.empty() ? fd_path(folder) : path));
+  struct mount_attr attr = {};
+  attr.propagation = MS_PRIVATE;
+  if (::syscall(SYS_mount_setattr, tree.get(), "", AT_EMPTY_PATH | (flags & AT_RECURSIVE), &attr, sizeof attr) < 0)
+    return fail_errno(concat("keep the copy of ", path, " apart from what it is a copy of"));
+  return tree;
 }
 
 Result<void> mount_setattr(int mount, uint64_t attributes, Subtree subtree, int id_map) {

@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -172,6 +175,38 @@ TEST_F(Builders, LoseNothingWhenTheyAreKilledAtWork) {
   EXPECT_EQ(call("DELETE", "/v1/sandboxes/" + first_).status, 204);
   for (int i = 0; i < 500 && !children("cove-init").empty(); ++i) ::usleep(10'000);
   EXPECT_THAT(children("cove-init"), SizeIs(0));
+}
+
+// Most machines pass on to all mount namespaces what is mounted in one of them.
+TEST(BuildersOnSharedMounts, MountNothingOutsideOfTheSandbox) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root's builders stay";
+  const pid_t child = ::fork();
+  if (child == 0) {
+    bool apart = ::unshare(CLONE_NEWNS) == 0 && ::mount("none", "/", nullptr, MS_REC | MS_SHARED, nullptr) == 0;
+    {
+      ServerUnderTest server({"--pool-size", "0"});
+      auto call = [&](const std::string& method, const std::string& target, const json& body) {
+        return fetch(server.socket(), {method, target, {{"content-type", "application/json"}}, body.dump()});
+      };
+      std::string before;
+      for (int i = 0; i < 3; ++i) {
+        const std::string id = call("POST", "/v1/sandboxes", json::object()).json().value("id", "none");
+        json end =
+            call("POST", "/v1/sandboxes/" + id + "/execs?wait=true", {{"shell", "cat /proc/self/mountinfo"}}).json();
+        const std::string inside = end["stdout"].value("text", "shared:");
+        apart = apart && inside.find("shared:") == std::string::npos && inside.find("master:") == std::string::npos;
+        call("DELETE", "/v1/sandboxes/" + id, json::object());
+        // The pool is made with the first.
+        const std::string now = of_process(::getpid(), "mountinfo");
+        apart = apart && (i == 0 || now == before);
+        before = now;
+      }
+    }
+    ::_exit(apart ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

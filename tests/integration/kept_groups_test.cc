@@ -75,6 +75,19 @@ TEST_F(KeptGroups, TellNothingOfTheOneBefore) {
   EXPECT_EQ(next["usage"].value("processes_peak", 0), 1);
 }
 
+TEST_F(KeptGroups, AreNamedAlike) {
+  auto name_in = [this](const std::string& id) {
+    std::string text = run(id, {"cat", "/proc/self/cgroup"})["stdout"].value("text", "");
+    while (text.find(id) != std::string::npos) text.replace(text.find(id), id.size(), "ID");
+    return text;
+  };
+  const std::string first = make();
+  const std::string name = name_in(first);
+  remove(first);
+  EXPECT_EQ(name_in(make_until_used(first)), name);
+  EXPECT_EQ(name_in(make()), name) << "of one that had none before";
+}
+
 TEST_F(KeptGroups, HoldTheLimitsOfTheNext) {
   for (const char* memory : {"64m", "256m", "64m"}) {
     const std::string id = make({{"limits", {{"memory", memory}}}});

@@ -17,8 +17,11 @@ namespace cove::native {
 namespace {
 
 constexpr std::string_view kReady = "ready";
-// So many stay when there is nothing to do; more are made where all are busy.
-constexpr size_t kMostIdle = 2;
+// So many stay when there is nothing to do; more are made where all are busy. Each now and then waits for the kernel.
+size_t most_idle() {
+  static const size_t kMost = std::clamp<size_t>(static_cast<size_t>(::sysconf(_SC_NPROCESSORS_ONLN)) + 2, 2, 8);
+  return kMost;
+}
 
 constexpr const char* kOwnMounts = "/proc/self/ns/mnt";
 
@@ -98,7 +101,7 @@ void BuilderCrew::tend() {
       member.idle = word && word->data == kReady;
       if (!member.idle) return true;
     }
-    return ++idle > kMostIdle;
+    return ++idle > most_idle();
   });
 }
 

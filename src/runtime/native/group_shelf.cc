@@ -10,7 +10,11 @@ constexpr int kMostKeepersOfJoins = 64;
 }  // namespace
 
 bool GroupShelf::put(const Limits& limits, Pair& pair) {
-  if (kept_.size() >= kMost || !pair.group->renew(*pair.exec)) return false;
+  if (!pair.group->renew(*pair.exec)) return false;
+  if (kept_.size() >= kMost) {
+    remove(kept_.front().pair);
+    kept_.erase(kept_.begin());
+  }
   kept_.push_back({Key(limits), std::move(pair), std::chrono::steady_clock::now()});
   return true;
 }
@@ -21,7 +25,9 @@ std::optional<GroupShelf::Pair> GroupShelf::take(const Limits& limits, const std
     if (kept_[i].limits != key) continue;
     Pair pair = std::move(kept_[i].pair);
     kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(i));
-    if (pair.group->rename(name)) return pair;
+    // The quota anew: the one before may have used this period's up.
+    const bool set = key.cpus <= 0 || pair.group->set_cpus(key.cpus);
+    if (set && pair.group->rename(name)) return pair;
     remove(pair);
   }
   return std::nullopt;

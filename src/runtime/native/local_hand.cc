@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <utility>
 
 #include "base/crash_point.h"
@@ -36,6 +37,7 @@ LocalHand::~LocalHand() {
 
 void LocalHand::take_first_group(std::unique_ptr<sys::Cgroup> group, std::vector<UniqueFd> join_fds) {
   spare_ = {std::move(group), std::move(join_fds)};
+  groups_made_ = 1;
 }
 
 Result<void> LocalHand::ready() {
@@ -75,11 +77,19 @@ Result<std::unique_ptr<sys::Cgroup>> LocalHand::copy_of(const sys::Cgroup& group
   return sys::cgroup_from_parts(name, parts.version, parts.kinds, std::move(folders));
 }
 
+// Programs can see it: it must not tell of a sandbox that had the group before.
+std::string LocalHand::next_group_name() {
+  if (!is_first_) return concat("e-", make_id());
+  char number[24];
+  std::snprintf(number, sizeof number, "e-%020llu", static_cast<unsigned long long>(++groups_made_));
+  return number;
+}
+
 Result<ExecGroup> LocalHand::take_exec_group() {
   if (!has_groups()) return no_groups("an exec's group");
   if (parts_.spec.single_exec)
     return ExecGroup{{}, COVE_TRY(copy_of(*parts_.group, {})), COVE_TRY(parts_.group->open_join_fds())};
-  if (!spare_.group) spare_.group = COVE_TRY(parts_.group->create_child(concat("e-", make_id())));
+  if (!spare_.group) spare_.group = COVE_TRY(parts_.group->create_child(next_group_name()));
   if (spare_.join_fds.empty()) spare_.join_fds = COVE_TRY(spare_.group->open_join_fds());
   const std::string& name = spare_.group->name();
   ExecGroup taken{name, COVE_TRY(copy_of(*spare_.group, name)), {}};
@@ -97,7 +107,7 @@ void LocalHand::make_spare() {
   ::sched_yield();
   remove_retired();
   if (spare_.group) return;
-  Result<std::unique_ptr<sys::Cgroup>> group = parts_.group->create_child(concat("e-", make_id()));
+  Result<std::unique_ptr<sys::Cgroup>> group = parts_.group->create_child(next_group_name());
   if (!group) return;
   Result<std::vector<UniqueFd>> join_fds = (*group)->open_join_fds();
   if (join_fds) spare_ = {std::move(*group), std::move(*join_fds)};
@@ -184,9 +194,10 @@ void LocalHand::retire_all() {
   exec_groups_.clear();
 }
 
-// For the next sandbox, where there was but one exec.
+// For the next sandbox, where there was but one group.
 bool LocalHand::shelve_groups() {
   if (!parts_.shelf || !shelves_groups_ || !as_made_ || !parts_.group || retired_.size() != 1) return false;
+  if (groups_made_ != 1) return false;
   GroupShelf::Pair pair{std::move(parts_.group), std::move(retired_[0].group), std::move(retired_[0].join_fds)};
   const bool kept = parts_.shelf->put(parts_.spec.limits, pair);
   parts_.group = std::move(pair.group);

@@ -30,7 +30,7 @@ class LocalHand : public Hand {
     std::function<void()> idle_work;  // done while the sandbox comes down
     std::function<void()> after_end;  // when nothing of it runs any more
   };
-  explicit LocalHand(Parts parts) : parts_(std::move(parts)) {}
+  explicit LocalHand(Parts parts) : parts_(std::move(parts)), is_first_(parts_.builder.has_value()) {}
   // The group of the first exec is there already.
   void take_first_group(std::unique_ptr<sys::Cgroup> group, std::vector<UniqueFd> join_fds);
   ~LocalHand() override;
@@ -78,6 +78,7 @@ class LocalHand : public Hand {
 
  private:
   Result<std::unique_ptr<sys::Cgroup>> copy_of(const sys::Cgroup& group, const std::string& name) const;
+  std::string next_group_name();
   Result<void> remove_groups();
   void retire_all();
   bool shelve_groups();
@@ -96,6 +97,8 @@ class LocalHand : public Hand {
   bool as_made_ = true;        // nobody has changed the groups' limits, or frozen them
   bool shelves_groups_ = false;
   bool keeps_joins_ = false;
+  bool is_first_;  // no process before this one has made groups for its execs
+  uint64_t groups_made_ = 0;
   bool reaps_ = true;
   bool built_ = false;
   bool ended_ = false;

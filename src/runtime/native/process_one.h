@@ -28,10 +28,10 @@ struct Birth {
   cpu_set_t cpus;  // those that it may use, whatever this process may by now
   Parentage parentage;
 };
-// Starts cove-init in new user, pid, network, ipc, uts and cgroup namespaces and in the caller's mount namespace.
-// What fails in the child after this returns is reported to `status`.
 // Whether process 1 needs no program of its own.
 bool may_go_on_as_init(const SpawnPlan& plan);
+// Starts cove-init in new user, pid, network, ipc, uts and cgroup namespaces and in the caller's mount namespace.
+// What fails in the child after this returns is reported to `status`.
 Result<ProcessOne> start_process_one(const SpawnPlan& plan, const Birth& birth);
 
 // How process 1 is to be: the letters of protocol.h.

@@ -52,7 +52,7 @@ class Walls {
   // children.
   void begin_to_serve() {
     crew_.emplace();
-    group_shelf_ = std::make_unique<GroupShelf>();
+    if (groups_ && (*groups_)->version() == 1) group_shelf_ = std::make_unique<GroupShelf>();
   }
   void stop_serving() {
     crew_.reset();
