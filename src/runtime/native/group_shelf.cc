@@ -5,7 +5,6 @@ namespace {
 
 constexpr size_t kMost = 16;
 constexpr std::chrono::seconds kPatience(1);
-constexpr int kMostKeepersOfJoins = 64;
 
 }  // namespace
 
@@ -46,14 +45,7 @@ void GroupShelf::clear() {
   kept_.clear();
 }
 
-bool GroupShelf::begin_keeping_joins() {
-  if (keepers_of_joins_ >= kMostKeepersOfJoins) return false;
-  ++keepers_of_joins_;
-  return true;
-}
-
 void GroupShelf::remove(Pair& pair) {
-  pair.join_fds.clear();
   static_cast<void>(pair.exec->remove());
   static_cast<void>(pair.group->remove());
 }

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/unique_fd.h"
 #include "model/limits.h"
 #include "sys/cgroup.h"
 
@@ -22,7 +21,6 @@ class GroupShelf {
   struct Pair {
     std::unique_ptr<sys::Cgroup> group;
     std::unique_ptr<sys::Cgroup> exec;
-    std::vector<UniqueFd> join_fds;  // of the exec's
   };
 
   ~GroupShelf() { clear(); }
@@ -38,10 +36,6 @@ class GroupShelf {
   void tend();
   void clear();
   bool empty() const { return kept_.empty(); }
-
-  // Descriptors that join a group can be kept with it, but not those of many sandboxes: true where there is room.
-  bool begin_keeping_joins();
-  void end_keeping_joins() { --keepers_of_joins_; }
 
  private:
   // Of its limits, those that the kernel was told.
@@ -61,7 +55,6 @@ class GroupShelf {
   static void remove(Pair& pair);
 
   std::vector<Kept> kept_;  // the oldest first
-  int keepers_of_joins_ = 0;
 };
 
 }  // namespace cove::native

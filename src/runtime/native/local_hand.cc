@@ -31,12 +31,11 @@ std::unexpected<Error> no_groups(const char* what) {
 }  // namespace
 
 LocalHand::~LocalHand() {
-  if (keeps_joins_) parts_.shelf->end_keeping_joins();
   if (!ended_ && parts_.spec.lifetime == Lifetime::OneRun) static_cast<void>(destroy(Files::Remove));
 }
 
-void LocalHand::take_first_group(std::unique_ptr<sys::Cgroup> group, std::vector<UniqueFd> join_fds) {
-  spare_ = {std::move(group), std::move(join_fds)};
+void LocalHand::take_first_group(std::unique_ptr<sys::Cgroup> group) {
+  spare_.group = std::move(group);
   groups_made_ = 1;
 }
 
@@ -91,12 +90,9 @@ Result<ExecGroup> LocalHand::take_exec_group() {
     return ExecGroup{{}, COVE_TRY(copy_of(*parts_.group, {})), COVE_TRY(parts_.group->open_join_fds())};
   if (!spare_.group) spare_.group = COVE_TRY(parts_.group->create_child(next_group_name()));
   if (spare_.join_fds.empty()) spare_.join_fds = COVE_TRY(spare_.group->open_join_fds());
-  const std::string& name = spare_.group->name();
-  ExecGroup taken{name, COVE_TRY(copy_of(*spare_.group, name)), {}};
-  for (const UniqueFd& fd : spare_.join_fds) taken.join_fds.push_back(COVE_TRY(sys::dup(fd.get())));
-  if (!keeps_joins_ && parts_.shelf) keeps_joins_ = parts_.shelf->begin_keeping_joins();
-  if (!keeps_joins_) spare_.join_fds.clear();
-  exec_groups_.emplace(name, std::exchange(spare_, {}));
+  std::string name = spare_.group->name();
+  ExecGroup taken{name, COVE_TRY(copy_of(*spare_.group, name)), std::exchange(spare_.join_fds, {})};
+  exec_groups_.emplace(std::move(name), std::move(spare_.group));
   return taken;
 }
 
@@ -116,16 +112,15 @@ void LocalHand::make_spare() {
 Result<std::unique_ptr<sys::Cgroup>> LocalHand::adopt_exec_group(const std::string& name) {
   if (!parts_.group) return no_groups("an exec's group");
   auto found = exec_groups_.find(name);
-  if (found == exec_groups_.end())
-    found = exec_groups_.emplace(name, Held{COVE_TRY(parts_.group->adopt_child(name))}).first;
-  return copy_of(*found->second.group, name);
+  if (found == exec_groups_.end()) found = exec_groups_.emplace(name, COVE_TRY(parts_.group->adopt_child(name))).first;
+  return copy_of(*found->second, name);
 }
 
 Result<void> LocalHand::kill_exec_group(const std::string& name) {
   if (parts_.spec.single_exec && parts_.builder) return kill(), Result<void>();
   auto found = exec_groups_.find(name);
   if (found == exec_groups_.end()) return fail(Code::NotFound, concat("no control group ", name));
-  return found->second.group->kill();
+  return found->second->kill();
 }
 
 void LocalHand::retire_exec_group(const std::string& name) {
@@ -136,7 +131,7 @@ void LocalHand::retire_exec_group(const std::string& name) {
 }
 
 void LocalHand::remove_retired() {
-  std::erase_if(retired_, [](const Held& held) { return held.group->remove().has_value(); });
+  std::erase_if(retired_, [](const auto& group) { return group->remove().has_value(); });
 }
 
 Result<void> LocalHand::freeze() {
@@ -189,8 +184,9 @@ Result<void> LocalHand::wait_for_process_1() const {
 }
 
 void LocalHand::retire_all() {
-  if (spare_.group) retired_.push_back(std::exchange(spare_, {}));
-  for (auto& [name, held] : exec_groups_) retired_.push_back(std::move(held));
+  if (spare_.group) retired_.push_back(std::move(spare_.group));
+  spare_ = {};
+  for (auto& [name, group] : exec_groups_) retired_.push_back(std::move(group));
   exec_groups_.clear();
 }
 
@@ -198,17 +194,17 @@ void LocalHand::retire_all() {
 bool LocalHand::shelve_groups() {
   if (!parts_.shelf || !shelves_groups_ || !as_made_ || !parts_.group || retired_.size() != 1) return false;
   if (groups_made_ != 1) return false;
-  GroupShelf::Pair pair{std::move(parts_.group), std::move(retired_[0].group), std::move(retired_[0].join_fds)};
+  GroupShelf::Pair pair{std::move(parts_.group), std::move(retired_[0])};
   const bool kept = parts_.shelf->put(parts_.spec.limits, pair);
   parts_.group = std::move(pair.group);
-  retired_[0].group = std::move(pair.exec);
+  retired_[0] = std::move(pair.exec);
   if (kept) retired_.clear();
   return kept;
 }
 
 Result<void> LocalHand::remove_groups() {
   retire_all();
-  for (Held& held : retired_) static_cast<void>(sys::destroy(*held.group));
+  for (auto& group : retired_) static_cast<void>(sys::destroy(*group));
   retired_.clear();
   if (parts_.group) COVE_TRY_NOTE("remove the control group", sys::destroy(*parts_.group));
   parts_.group.reset();

@@ -32,7 +32,7 @@ class LocalHand : public Hand {
   };
   explicit LocalHand(Parts parts) : parts_(std::move(parts)), is_first_(parts_.builder.has_value()) {}
   // The group of the first exec is there already.
-  void take_first_group(std::unique_ptr<sys::Cgroup> group, std::vector<UniqueFd> join_fds);
+  void take_first_group(std::unique_ptr<sys::Cgroup> group);
   ~LocalHand() override;
 
   Result<void> ready() override;
@@ -87,16 +87,14 @@ class LocalHand : public Hand {
   void find_process_1();
 
   Parts parts_;
-  struct Held {
+  struct Spare {
     std::unique_ptr<sys::Cgroup> group;
     std::vector<UniqueFd> join_fds = {};
-  };
-  Held spare_;
-  std::map<std::string, Held> exec_groups_;
-  std::vector<Held> retired_;  // of execs that have ended
-  bool as_made_ = true;        // nobody has changed the groups' limits, or frozen them
+  } spare_;
+  std::map<std::string, std::unique_ptr<sys::Cgroup>> exec_groups_;
+  std::vector<std::unique_ptr<sys::Cgroup>> retired_;  // of execs that have ended
+  bool as_made_ = true;                                // nobody has changed the groups' limits, or frozen them
   bool shelves_groups_ = false;
-  bool keeps_joins_ = false;
   bool is_first_;  // no process before this one has made groups for its execs
   uint64_t groups_made_ = 0;
   bool reaps_ = true;

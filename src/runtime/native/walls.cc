@@ -430,7 +430,7 @@ Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan
   parts.spec = spec;
   Raised raised{std::move(spec), std::move(holding), nullptr, std::move(control.first)};
   raised.hand = std::make_unique<LocalHand>(std::move(parts));
-  if (kept) raised.hand->take_first_group(std::move(kept->exec), std::move(kept->join_fds));
+  if (kept) raised.hand->take_first_group(std::move(kept->exec));
   return raised;
 }
 
