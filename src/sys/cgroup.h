@@ -75,8 +75,8 @@ class Cgroup {
   virtual Result<void> remove() = 0;
   // Makes it and the only group below it as good as new, so that others may use them: nothing lives there, the counters
   // are at zero, the limits stay. False where that cannot be had: on v2; where something was counted that cannot be set
-  // back (more than one process, refused forks, processes killed for memory); where memory is still charged to them; where this
-  // handle or that of the other has killed what was in it.
+  // back (more than one process, refused forks, processes killed for memory); where memory is still charged to them;
+  // where this handle or that of the other has killed what was in it.
   virtual bool renew(Cgroup&) { return false; }
   // Within the same parent; Unsupported on v2.
   virtual Result<void> rename(const std::string& name);

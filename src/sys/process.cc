@@ -2,6 +2,7 @@
 
 #include <linux/capability.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <sys/fsuid.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -55,6 +56,11 @@ Result<void> setns(int fd, int flags) {
 Result<void> kill_by_pidfd(int pidfd, int signal) {
   if (::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0) < 0) return fail_errno("pidfd_send_signal");
   return {};
+}
+
+bool ends_within(int pidfd, std::chrono::milliseconds patience) {
+  pollfd polled = {pidfd, POLLIN, 0};
+  return ::poll(&polled, 1, static_cast<int>(patience.count())) > 0;
 }
 
 Result<int> wait_for(pid_t pid) {

@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -32,6 +33,8 @@ void begin_elsewhere(pid_t child, const cpu_set_t& allowed);
 Result<void> unshare(int flags);
 Result<void> setns(int fd, int flags);
 Result<void> kill_by_pidfd(int pidfd, int signal);
+// Whether the process has ended, or does within that time.
+bool ends_within(int pidfd, std::chrono::milliseconds patience);
 // Waits for the child's end; the status is as waitpid gives it.
 Result<int> wait_for(pid_t pid);
 

@@ -28,7 +28,6 @@
 namespace cove::native {
 namespace {
 
-constexpr int kEndPatience = 10'000;  // milliseconds for a killed process 1 to be gone
 constexpr std::string_view kMapMe = "map";
 constexpr std::string_view kMapped = "mapped";
 constexpr std::string_view kKill = "kill";
@@ -248,8 +247,7 @@ void abandon(Builder& builder) {
   }
   if (builder.process_1) {
     static_cast<void>(sys::kill_by_pidfd(builder.process_1.get(), SIGKILL));
-    pollfd polled = {builder.process_1.get(), POLLIN, 0};
-    static_cast<void>(::poll(&polled, 1, kEndPatience));
+    static_cast<void>(sys::ends_within(builder.process_1.get(), kEndPatience));
   }
   static_cast<void>(wait_for_end(builder));
 }

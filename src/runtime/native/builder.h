@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 
 #include "base/result.h"
@@ -10,6 +11,8 @@
 #include "sys/socket.h"
 
 namespace cove::native {
+
+inline constexpr std::chrono::seconds kEndPatience(10);  // for process 1 of a killed sandbox to be gone
 
 // A sandbox under construction, or built: the process that made its walls, and a socket to it.
 //

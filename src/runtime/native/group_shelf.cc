@@ -10,10 +10,7 @@ constexpr std::chrono::seconds kPatience(1);
 
 bool GroupShelf::put(const Limits& limits, Pair& pair) {
   if (!pair.group->renew(*pair.exec)) return false;
-  if (kept_.size() >= kMost) {
-    remove(kept_.front().pair);
-    kept_.erase(kept_.begin());
-  }
+  if (kept_.size() >= kMost) remove_oldest();
   kept_.push_back({Key(limits), std::move(pair), std::chrono::steady_clock::now()});
   return true;
 }
@@ -34,15 +31,16 @@ std::optional<GroupShelf::Pair> GroupShelf::take(const Limits& limits, const std
 
 void GroupShelf::tend() {
   const auto now = std::chrono::steady_clock::now();
-  while (!kept_.empty() && now - kept_.front().since > kPatience) {
-    remove(kept_.front().pair);
-    kept_.erase(kept_.begin());
-  }
+  while (!kept_.empty() && now - kept_.front().since > kPatience) remove_oldest();
 }
 
 void GroupShelf::clear() {
-  for (Kept& kept : kept_) remove(kept.pair);
-  kept_.clear();
+  while (!kept_.empty()) remove_oldest();
+}
+
+void GroupShelf::remove_oldest() {
+  remove(kept_.front().pair);
+  kept_.erase(kept_.begin());
 }
 
 void GroupShelf::remove(Pair& pair) {

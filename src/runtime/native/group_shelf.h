@@ -53,6 +53,7 @@ class GroupShelf {
   };
 
   static void remove(Pair& pair);
+  void remove_oldest();
 
   std::vector<Kept> kept_;  // the oldest first
 };

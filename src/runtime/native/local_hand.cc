@@ -1,6 +1,5 @@
 #include "runtime/native/local_hand.h"
 
-#include <poll.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -20,8 +19,6 @@
 
 namespace cove::native {
 namespace {
-
-constexpr int kEndPatience = 10'000;  // milliseconds for a killed sandbox to be gone
 
 std::unexpected<Error> no_groups(const char* what) {
   return fail(Error(Code::Unsupported, concat(what, " needs control groups, and this user may make none"))
@@ -178,8 +175,7 @@ void LocalHand::kill() {
 // With it every process of the sandbox ends.
 Result<void> LocalHand::wait_for_process_1() const {
   if (!parts_.process_1) return {};
-  pollfd polled = {parts_.process_1.get(), POLLIN, 0};
-  if (::poll(&polled, 1, kEndPatience) > 0) return {};
+  if (sys::ends_within(parts_.process_1.get(), kEndPatience)) return {};
   return fail(Code::Unavailable, concat("sandbox ", parts_.spec.id, " does not end"));
 }
 

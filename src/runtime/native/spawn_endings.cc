@@ -18,7 +18,6 @@ using spawn::Type;
 using wire::Reader;
 using wire::Writer;
 
-constexpr std::chrono::seconds kEndPatience(10);
 // So many sandboxes may be coming down with nobody waiting for them.
 constexpr size_t kMostEndings = 64;
 
