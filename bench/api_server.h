@@ -38,6 +38,7 @@ class Line {
 
   // The three steps of a sandbox's life.
   std::string create(const std::string& body = "{}");
+  void exec(const std::string& id, const std::string& body);
   void exec_true(const std::string& id);
   void remove(const std::string& id);
 

@@ -41,9 +41,7 @@ void run_true(Line& line) {
   line.remove(id);
 }
 
-void pass_in(Line& line, const std::string& id) {
-  line.ask("POST", "/v1/sandboxes/" + id + "/execs?wait=true", R"({"language":"python","code":"pass"})");
-}
+void pass_in(Line& line, const std::string& id) { line.exec(id, R"({"language":"python","code":"pass"})"); }
 
 void run_python(Line& line) {
   std::string id = line.create();

@@ -35,10 +35,7 @@ Result<std::unique_ptr<Images>> Images::open(const std::string& folder, std::uni
   BlobFolder blobs = COVE_TRY(BlobFolder::open(folder));
   std::unique_ptr<Images> images(new Images(std::move(blobs), folder, std::move(shelf), std::move(rules)));
   images->catalogue_ = COVE_TRY(read_catalogue(folder));
-  Result<void> swept = images->sweep();
-  // A run without a server may use one of them.
-  if (!swept && swept.error().code() != Code::Conflict)
-    return fail(std::move(swept.error()).note("remove what is left of images"));
+  COVE_TRY_NOTE("remove what is left of images", images->sweep_at_start());
   return images;
 }
 

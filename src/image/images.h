@@ -130,6 +130,8 @@ class Images {
   Result<ImageInfo> record(const NewImage& image, std::vector<StoredLayer> layers);
   Result<void> save(const Catalogue& catalogue);
   Result<void> sweep();
+  Result<void> sweep_waiting_for(Code hindrance);
+  Result<void> sweep_at_start();
   Result<void> sweep_patiently();
   ImageInfo info_of(const StoredImage& image) const;
   Result<Removed> drop(const std::vector<std::string>& digests, Catalogue changed);

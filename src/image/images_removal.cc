@@ -32,17 +32,24 @@ Result<void> Images::sweep() {
   return shelf_->sweep(digests, keys);
 }
 
-// A sandbox that was deleted a moment ago may still be coming down, or a run without a server may use the image: what
-// stays then goes with the next sweep.
-Result<void> Images::sweep_patiently() {
+// What could not be removed when the time is up goes with the next sweep.
+Result<void> Images::sweep_waiting_for(Code hindrance) {
   constexpr int kAttempts = 20;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    Result<void> swept = sweep();
-    if (swept || swept.error().code() != Code::Conflict) return swept;
+  Result<void> swept = sweep();
+  for (int attempt = 1; attempt < kAttempts && !swept && swept.error().code() == hindrance; ++attempt) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    swept = sweep();
   }
-  return {};
+  const bool left = !swept && (swept.error().code() == Code::Conflict || swept.error().code() == Code::Exists);
+  return left ? Result<void>() : swept;
 }
+
+// Those who worked for a server that was killed may not have died yet. A run without a server may use an image that is
+// not on record: that is not waited for.
+Result<void> Images::sweep_at_start() { return sweep_waiting_for(Code::Exists); }
+
+// A sandbox that was deleted a moment ago may still be coming down.
+Result<void> Images::sweep_patiently() { return sweep_waiting_for(Code::Conflict); }
 
 Result<Images::Removed> Images::drop(const std::vector<std::string>& digests, Catalogue changed) {
   Removed removed;

@@ -33,7 +33,8 @@ class LayerShelf {
   virtual Result<unpack::Report> examine(const std::string& key) = 0;
   // Makes the root of an image: of its digest's digits, and keys, the topmost first.
   virtual Result<void> assemble(const std::string& digest, const std::vector<std::string>& keys) = 0;
-  // Removes all roots and layers but these.
+  // Removes all roots and layers but these, and what was left half-made. Conflict where somebody uses one of them,
+  // Exists where somebody is at work on a new one; all the others are gone then.
   virtual Result<void> sweep(const std::vector<std::string>& digests, const std::vector<std::string>& keys) = 0;
 };
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Images against a real registry and real tools: images_test.py BUILD [NAME…]. The last line is the sum."""
 
+import fcntl
 import json
 import os
 import shutil
@@ -295,8 +296,34 @@ def test_what_fails_says_what_and_on_what(place):
 
 def test_images_are_listed_by_either_word(place):
     for word in ("ls", "list"):
-        equal(place.cove("image", word).stdout, place.cove("images").stdout)
+        equal(place.cove("image", word, "--json").stdout, place.cove("images", "--json").stdout)
+        equal(place.cove("image", word).stdout.splitlines()[0], place.cove("images").stdout.splitlines()[0])
     equal("check the registry's name and port" in place.cove("image", "pull", "127.0.0.1:1/x", ok=False).stderr.decode(), True)
+
+
+def start_with_somebody_at_work(place, seconds):
+    """Whether what is half-made is left, where whoever works on it dies so long after the server's start."""
+    server = servers.Server(place.programs)
+    half_made = f"{server.state}/images/tmp-0123456789"
+    os.makedirs(f"{half_made}/fs", mode=0o700)
+    held = os.open(half_made, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    dies = threading.Timer(seconds, os.close, [held])
+    dies.start()
+    server.start()
+    left = os.path.exists(half_made)
+    server.stop()
+    dies.join()
+    server.remove()
+    return left
+
+
+def test_what_dying_helpers_of_a_server_leave_goes_at_the_next_start(place):
+    equal(start_with_somebody_at_work(place, 0.5), False)
+
+
+def test_a_start_does_not_wait_forever_for_somebody_at_work(place):
+    equal(start_with_somebody_at_work(place, 6), True)
 
 
 def test_host_images_stay_as_long_as_they_are_shown(place):

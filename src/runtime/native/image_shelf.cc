@@ -218,9 +218,13 @@ Result<void> ImageShelf::sweep(const std::set<std::string>& roots, const std::se
   }
   for (const std::string& key : COVE_TRY(sys::list_folder(folder_ + "/layers")))
     if (!needed.contains(key)) COVE_TRY(remove_aside(layer_path(key), ids));
-  for (const std::string& name : COVE_TRY(sys::list_folder(folder_)))
-    if (name.starts_with(kHalfMade) && !is_somebodys(concat(folder_, "/", name)))
+  for (const std::string& name : COVE_TRY(sys::list_folder(folder_))) {
+    if (!name.starts_with(kHalfMade)) continue;
+    if (!is_somebodys(concat(folder_, "/", name)))
       COVE_TRY(remove_as_owner(concat(folder_, "/", name), ids));
+    else if (swept)
+      swept = fail(Code::Exists, concat("somebody is at work in ", folder_, "/", name));
+  }
   return swept;
 }
 

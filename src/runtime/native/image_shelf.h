@@ -40,7 +40,7 @@ class ImageShelf {
   Result<ImageRoot> find(const std::string& digest, UniqueFd& hold) const;
 
   // Removes all roots and layers that are not named, and what was left half-made. Conflict where somebody holds one of
-  // them; the others are gone then.
+  // them, Exists where somebody is at work on a new one; all the others are gone then.
   Result<void> sweep(const std::set<std::string>& roots, const std::set<std::string>& layers, const IdPlan& ids) const;
 
  private:
