@@ -31,6 +31,11 @@ Result<void> record() {
 
 }  // namespace
 
+#ifdef __SANITIZE_ADDRESS__
+// Behind its fence nobody can look for leaks at its end.
+extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
+#endif
+
 int main() {
   Result<void> recorded = record();
   if (recorded) return 0;

@@ -557,8 +557,9 @@ TEST_F(Server, LeavesTheOldFileWhenAnUploadBreaks) {
   call("PUT", file, "old");
   send_and_hang_up(socket(), {"PUT", file, {{"content-length", "1000000"}}, "half"});
   auto names = [&] {
+    const json listing = call("GET", sandbox + "/entries?path=.").json();
     std::string all;
-    for (const auto& entry : call("GET", sandbox + "/entries?path=.").json()["entries"]) all += entry["name"];
+    for (const json& entry : listing["entries"]) all += entry["name"];
     return all;
   };
   for (int i = 0; i < 500 && names().find(".cove-upload") != std::string::npos; ++i) ::usleep(10'000);
