@@ -8,12 +8,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 
 #include "api_server.h"
 #include "floor.h"
+#include "layer/make.h"
 #include "measure.h"
 #include "registry.h"
 
@@ -99,30 +101,6 @@ double rate(const std::function<std::function<void()>(int)>& begin, seconds dura
   return count / std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// The same by processes: what makes namespaces must have one thread.
-double rate_of_floor(seconds duration) {
-  int pipe[2];
-  if (::pipe(pipe) < 0) give_up("pipe");
-  Clock::time_point start = Clock::now();
-  for (int i = 0; i < kClients; ++i) {
-    if (::fork() != 0) continue;
-    int count = 0;
-    for (; Clock::now() - start < duration; ++count)
-      make_and_end_bare_sandbox("cove-bench-floor-" + std::to_string(::getpid()) + "-" + std::to_string(i) + "-" +
-                                std::to_string(count));
-    write_all(pipe[1], {reinterpret_cast<char*>(&count), sizeof count});
-    ::_exit(0);
-  }
-  int sum = 0;
-  for (int i = 0; i < kClients; ++i) {
-    int count = 0;
-    if (::read(pipe[0], &count, sizeof count) != sizeof count) give_up("the floor failed");
-    sum += count;
-    ::wait(nullptr);
-  }
-  return sum / std::chrono::duration<double>(Clock::now() - start).count();
-}
-
 std::function<std::function<void()>(int)> over_lines(const Server& server, void (*work)(Line&)) {
   return [&server, work](int) {
     auto line = std::make_shared<Line>(server.socket());
@@ -130,30 +108,47 @@ std::function<std::function<void()>(int)> over_lines(const Server& server, void 
   };
 }
 
-// Ours and the peer's take turns, because the machine's own speed changes within seconds.
-void print_rates(const std::string& ratio, const std::string& what, const std::function<double(seconds)>& ours,
-                 const std::string& peer_name, const std::function<double(seconds)>& peer) {
-  double our_sum = 0, peer_sum = 0;
+struct RatePeer {
+  std::string ratio;
+  std::string name;
+  std::function<double(seconds)> rate;
+};
+
+// Ours and the peers' take turns, because the machine's own speed changes within seconds.
+void print_rates(const std::string& what, const std::function<double(seconds)>& ours,
+                 const std::vector<RatePeer>& peers) {
+  double our_sum = 0;
+  std::vector<double> peer_sums(peers.size());
   for (int i = 0; i < kTurns; ++i) {
-    peer_sum += peer(kSaturated / kTurns);
+    for (size_t k = 0; k < peers.size(); ++k) peer_sums[k] += peers[k].rate(kSaturated / kTurns);
     our_sum += ours(kSaturated / kTurns);
   }
-  std::printf("2 clients: %.0f %s a second; %s %.0f\n", our_sum / kTurns, what.c_str(), peer_name.c_str(),
-              peer_sum / kTurns);
-  print_ratio(ratio, our_sum / peer_sum);
+  std::printf("2 clients: %.0f %s a second\n", our_sum / kTurns, what.c_str());
+  for (size_t k = 0; k < peers.size(); ++k) {
+    std::printf("2 clients: %.0f %s\n", peer_sums[k] / kTurns, peers[k].name.c_str());
+    print_ratio(peers[k].ratio, our_sum / peer_sums[k]);
+  }
+}
+
+// Where the server has no pool its layers are folders; memory is the least that they can cost.
+std::unique_ptr<Floor> floor_of(const Server& server) {
+  if (find_layer_facts(server.folder()).no_pool.empty()) return std::make_unique<Floor>(server.folder() + "/floor");
+  return std::make_unique<Floor>();
 }
 
 void measure_churn(const Server& server) {
-  print_rates(
-      "churn_vs_floor", "sandboxes", [&](seconds time) { return rate(over_lines(server, run_true), time); },
-      "the kernel alone", rate_of_floor);
+  auto same = floor_of(server);
+  const Floor in_memory;
+  auto peer = [](const Floor& floor) { return [&floor](seconds time) { return floor.rate(kClients, time); }; };
+  print_rates("sandboxes", [&](seconds time) { return rate(over_lines(server, run_true), time); },
+              {{"churn_vs_floor", "by the kernel alone, for the same mounts", peer(*same)},
+               {"churn_vs_floor_in_memory", "by the kernel alone, with layers in memory", peer(in_memory)}});
 }
 
 void measure_snippets(const Server& server) {
   auto bare = [](int) { return [] { spawn_and_wait(kPython); }; };
-  print_rates(
-      "python_throughput", "Python snippets", [&](seconds time) { return rate(over_lines(server, run_python), time); },
-      "python3 -c pass alone", [&](seconds time) { return rate(bare, time); });
+  print_rates("Python snippets", [&](seconds time) { return rate(over_lines(server, run_python), time); },
+              {{"python_throughput", "by python3 -c pass alone", [&](seconds time) { return rate(bare, time); }}});
 }
 
 void measure_burst(const Server& server) {
@@ -267,7 +262,7 @@ int main(int argc, char** argv) {
   if (wanted("saturated") || only == "churn") measure_churn(server);
   if (wanted("saturated") || only == "snippets") measure_snippets(server);
   if (only == "ours-alone") rate(over_lines(server, run_true), kSaturated);  // for a profiler
-  if (only == "floor-alone") rate_of_floor(kSaturated);
+  if (only == "floor-alone") floor_of(server)->rate(kClients, kSaturated);
   if (only == "python-alone") rate(over_lines(server, run_python), kSaturated);
   if (only == "bare-python-alone") rate([](int) { return [] { spawn_and_wait(kPython); }; }, kSaturated);
   if (wanted("burst")) measure_burst(server);

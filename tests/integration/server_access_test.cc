@@ -1,0 +1,104 @@
+// The server's API as its callers meet it: who may call it, for what.
+#include "integration/server_fixture.h"
+
+namespace cove::test {
+namespace {
+
+using ServerAccess = Server;
+
+TEST_F(ServerAccess, WantsAKeyOverTcp) {
+  HttpResponse refused = over_tcp("GET", "/v1/sandboxes", {});
+  expect_problem(refused, 401, "unauthorized");
+  EXPECT_THAT(refused.headers["www-authenticate"], StartsWith("Bearer"));
+  expect_problem(over_tcp("GET", "/v1/sandboxes", bearer("cove_" + std::string(64, '0'))), 401, "unauthorized");
+  expect_problem(over_tcp("GET", "/v1/sandboxes", {{"authorization", "Basic eDp5"}}), 401, "unauthorized");
+  EXPECT_EQ(over_tcp("GET", "/v1/health/live", {}).status, 200);
+
+  HttpResponse made = post("/v1/keys", {{"name", "reader"}, {"scopes", {"read"}}, {"expires", "1h"}});
+  ASSERT_EQ(made.status, 201) << made.body;
+  std::string key = made.json()["key"];
+  EXPECT_EQ(over_tcp("GET", "/v1/sandboxes", bearer(key)).status, 200);
+  EXPECT_EQ(over_tcp("GET", "/v1/sandboxes", {{"x-api-key", key}}).status, 200);
+  expect_problem(over_tcp("POST", "/v1/sandboxes", bearer(key), "{}"), 403, "denied");
+  expect_problem(over_tcp("GET", "/v1/keys", bearer(key)), 403, "denied");
+  std::string id = made.json()["id"];
+  EXPECT_THAT(call("GET", "/v1/keys").body, HasSubstr(id));
+  EXPECT_THAT(call("GET", "/v1/keys").body, testing::Not(HasSubstr(key)));
+  EXPECT_EQ(call("DELETE", "/v1/keys/" + id).status, 204);
+  expect_problem(over_tcp("GET", "/v1/sandboxes", bearer(key)), 401, "unauthorized");
+  expect_problem(call("DELETE", "/v1/keys/" + id), 404, "not_found");
+  expect_problem(post("/v1/keys", {{"name", "x"}, {"scopes", {"all"}}}), 400, "invalid");
+  expect_problem(post("/v1/keys", {{"name", "x"}, {"project", "none"}}), 404, "not_found");
+}
+
+TEST_F(ServerAccess, MindsHostsAndOrigins) {
+  HeaderMap key = bearer(make_key({"run"}));
+  HeaderMap host = key;
+  host["host"] = "evil.example";
+  expect_problem(over_tcp("GET", "/v1/sandboxes", host), 403, "denied");
+  HeaderMap origin = key;
+  origin["origin"] = "http://evil.example";
+  expect_problem(over_tcp("POST", "/v1/sandboxes", origin, "{}"), 403, "denied");
+  EXPECT_EQ(over_tcp("GET", "/v1/sandboxes", origin).status, 200);
+}
+
+TEST_F(ServerAccess, GivesTokensForOneSandbox) {
+  std::string sandbox = make();
+  std::string other = make({{"start", false}});
+  auto token = [&](const char* scope) {
+    return post(sandbox + "/tokens", {{"scopes", {scope}}, {"ttl", "10m"}}).json().value("token", "");
+  };
+  HeaderMap reader = bearer(token("read"));
+  EXPECT_EQ(over_tcp("GET", sandbox, reader).status, 200);
+  EXPECT_EQ(over_tcp("GET", sandbox + "/entries?path=/tmp&token=" + token("read"), {}).status, 200);
+  expect_problem(over_tcp("POST", sandbox + "/execs", reader, R"({"argv":["true"]})"), 403, "denied");
+  EXPECT_EQ(over_tcp("POST", sandbox + "/execs?wait=true", bearer(token("run")), R"({"argv":["true"]})").status, 200);
+  expect_problem(over_tcp("GET", other, reader), 404, "not_found");
+  expect_problem(over_tcp("GET", "/v1/sandboxes", reader), 403, "denied");
+  expect_problem(over_tcp("DELETE", sandbox, bearer(token("run"))), 403, "denied");
+  expect_problem(
+      over_tcp("POST", sandbox + "/execs?wait=true&remove=true", bearer(token("run")), R"({"argv":["true"]})"), 403,
+      "denied");
+  expect_problem(post(sandbox + "/tokens", {{"scopes", {"admin"}}}), 400, "invalid");
+  expect_problem(post(sandbox + "/tokens", json::object()), 400, "invalid");
+}
+
+TEST_F(ServerAccess, SignsUrlsOfFiles) {
+  std::string sandbox = make();
+  call("PUT", sandbox + "/files?path=a%20b", "signed");
+  std::string url = post(sandbox + "/tokens", {{"file", {{"path", "a b"}}}, {"ttl", 60}}).json()["url"];
+  EXPECT_EQ(over_tcp("GET", url, {}).body, "signed");
+  EXPECT_EQ(over_tcp("PUT", url, {}, "x").status, 403);
+  std::string upload = post(sandbox + "/tokens", {{"file", {{"path", "up"}, {"method", "PUT"}}}}).json()["url"];
+  EXPECT_EQ(over_tcp("PUT", upload, {}, "up").status, 201);
+  EXPECT_EQ(call("GET", sandbox + "/files?path=up").body, "up");
+}
+
+TEST_F(ServerAccess, KeepsProjectsApart) {
+  HttpResponse made = post("/v1/projects", {{"id", "web"}, {"quotas", {{"sandboxes", 1}, {"memory", "4g"}}}});
+  ASSERT_EQ(made.status, 201) << made.body;
+  EXPECT_EQ(made.headers["location"], "/v1/projects/web");
+  expect_problem(post("/v1/projects", {{"id", "web"}}), 409, "exists");
+  HeaderMap inside = {{"cove-project", "web"}};
+  HttpResponse sandbox = call("POST", "/v1/sandboxes", R"({"start":false})", inside);
+  EXPECT_EQ(sandbox.status, 201) << sandbox.body;
+  std::string path = "/v1/sandboxes/" + sandbox.json()["id"].get<std::string>();
+  HttpResponse full = call("POST", "/v1/sandboxes", "{}", inside);
+  expect_problem(full, 429, "exhausted");
+  EXPECT_NE(full.headers["retry-after"], "");
+  expect_problem(call("GET", path), 404, "not_found");
+  EXPECT_EQ(call("GET", "/v1/projects/web").json()["usage"]["sandboxes"], 1);
+  EXPECT_EQ(call("PATCH", "/v1/projects/web", R"({"quotas":{"sandboxes":2}})").json()["quotas"]["memory"], 4ull << 30);
+  expect_problem(call("DELETE", "/v1/projects/web"), 409, "conflict");
+  expect_problem(call("DELETE", "/v1/projects/default"), 409, "conflict");
+  HeaderMap key = bearer(make_key({"admin"}));
+  EXPECT_EQ(over_tcp("GET", "/v1/projects", key).json()["projects"].size(), 1u);
+  expect_problem(over_tcp("GET", "/v1/projects/web", key), 404, "not_found");
+  expect_problem(over_tcp("POST", "/v1/projects", key, R"({"id":"x"})"), 403, "denied");
+  EXPECT_EQ(call("DELETE", path, "", inside).status, 204);
+  EXPECT_EQ(call("DELETE", "/v1/projects/web").status, 204);
+  expect_problem(call("GET", "/v1/sandboxes", "", inside), 404, "not_found");
+}
+
+}  // namespace
+}  // namespace cove::test
