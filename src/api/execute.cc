@@ -70,6 +70,8 @@ class Execution {
             .input = spec.input,
             .terminal = false,
             .user = false,
+            .image = live::names_image(session_ ? session_->order.sandbox : request_.place.sandbox,
+                                       call_.engine().config().runtime),
             .files = !request_.files.empty() || (request_.outputs && !request_.outputs->empty())};
   }
 

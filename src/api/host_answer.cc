@@ -49,7 +49,11 @@ HostRunOrder run_order(const HostWish& wish) {
   order.shell = wish.order.shell;
   if (order.shell.empty()) order.argv = wish.order.spec.argv;
   order.cwd = wish.order.spec.cwd;
-  if (wish.workspace.access != Access::None) order.workspace = wish.workspace.path;
+  if (wish.workspace.access != Access::None) {
+    order.workspace = wish.workspace.path;
+    order.device = wish.workspace.device;
+    order.inode = wish.workspace.inode;
+  }
   if (order.fence == HostFence::None) order.env = wish.order.spec.env;
   return order;
 }

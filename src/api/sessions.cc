@@ -72,6 +72,7 @@ live::Circumstances circumstances_of(Call& call, const live::SessionInfo& sessio
           .input = wish.order.spec.input,
           .terminal = wish.order.spec.pty.has_value(),
           .user = !wish.order.spec.user.empty(),
+          .image = live::names_image(session.order.sandbox, call.engine().config().runtime),
           .files = false};
 }
 

@@ -74,6 +74,7 @@ Result<void> judge_into(const HostCommand& command, HarmlessVerdict& verdict) {
   std::vector<PathOperand> paths = COVE_TRY(read_arguments(*rule, {words.begin() + 1, words.end()}));
   UniqueFd opened;
   Place place = COVE_TRY(open_place(command, opened));
+  COVE_TRY(check_mounts(place.workspace));
   COVE_TRY(check_paths(place, paths, rule->most_bytes));
   verdict.argv = COVE_TRY(full_argv(*rule, words));
   verdict.folder = place.below;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 #include "base/text.h"
 #include "sys/file.h"
@@ -47,6 +48,21 @@ bool is_of_kind(mode_t mode, PathKind kind) {
   return false;
 }
 
+// Blanks and the like are written as \040.
+std::string as_in_mountinfo(const std::string& path) {
+  std::string text;
+  for (char c : path) {
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\\' || c == '#') {
+      char octal[8];
+      std::snprintf(octal, sizeof octal, "\\%03o", static_cast<unsigned>(c));
+      text += octal;
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
 Result<struct stat> check_path(const Place& place, const PathOperand& operand) {
   std::string path = operand.path;
   if (path.starts_with('/'))
@@ -81,6 +97,19 @@ Result<std::string> find_below(int folder, const std::string& workspace, const s
   Result<UniqueFd> opened = sys::openat2(folder, *below, O_PATH | O_DIRECTORY | O_NOFOLLOW, kStayInside);
   if (!opened) return cannot_look_at(cwd, opened.error());
   return below;
+}
+
+Result<void> check_mounts(const std::string& workspace) {
+  const std::string mounts = COVE_TRY(sys::read_file("/proc/self/mountinfo"));
+  const std::string below = concat(" ", as_in_mountinfo(workspace), "/");
+  for (const std::string& line : split(mounts, '\n')) {
+    // id, parent, device, root, and where it is mounted
+    size_t point = 0;
+    for (int field = 0; field < 4 && point != line.npos; ++field) point = line.find(' ', point + 1);
+    if (point != line.npos && line.compare(point, below.size(), below) == 0)
+      return fail(Code::Invalid, "something is mounted below the workspace");
+  }
+  return {};
 }
 
 Result<void> check_paths(const Place& place, const std::vector<PathOperand>& paths, uint64_t most_bytes) {

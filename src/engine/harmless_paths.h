@@ -21,6 +21,10 @@ struct Place {
 Result<std::string> find_below(int folder, const std::string& workspace, const std::string& seen_at,
                                const std::string& cwd);
 
+// Nothing is mounted below the workspace: a program that walks through folders would go into it, where the sandbox has
+// an empty folder.
+Result<void> check_mounts(const std::string& workspace);
+
 // Each path is of its kind and lies in the workspace: no link on the way, no way out, nothing mounted in between.
 Result<void> check_paths(const Place& place, const std::vector<PathOperand>& paths, uint64_t most_bytes);
 

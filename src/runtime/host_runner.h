@@ -24,7 +24,10 @@ struct HostRunOrder {
   std::string shell;
   std::string cwd;        // absolute; empty: the workspace, or the caller's home
   std::string workspace;  // absolute, on the host; or empty
-  Environment env;        // without a fence: beside a few of the caller's own
+  // The folder that must be there, where it was seen before (see Workspace).
+  uint64_t device = 0;
+  uint64_t inode = 0;
+  Environment env;  // without a fence: beside a few of the caller's own
 };
 
 struct HostRunEnd {

@@ -36,6 +36,8 @@ Result<std::unique_ptr<HostProcess>> RuntimeSet::record_base(const Workspace& wo
   return runtimes_.front()->record_base(workspace);
 }
 
+Result<void> RuntimeSet::pin_workspace(Workspace& workspace) { return runtimes_.front()->pin_workspace(workspace); }
+
 Result<ImageConfig> RuntimeSet::image(const std::string& runtime, const std::string& name) {
   return COVE_TRY(of(runtime))->image(runtime, name);
 }

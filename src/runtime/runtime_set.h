@@ -21,6 +21,7 @@ class RuntimeSet : public Runtime {
   Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override;
   Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) override;
   Result<std::unique_ptr<HostProcess>> record_base(const Workspace& workspace) override;
+  Result<void> pin_workspace(Workspace& workspace) override;
   Result<ImageConfig> image(const std::string& runtime, const std::string& name) override;
   Result<RuntimeFact> examine(const std::string& runtime) override;
   Result<void> remove_files(const SandboxSpec& spec) override;

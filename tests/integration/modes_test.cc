@@ -466,6 +466,13 @@ TEST_F(Selective, HoldsInSessionsToo) {
 }
 
 // What the sandbox has changed is not on the host: there it would be read as it was.
+TEST_F(Selective, RunsInTheImageOrByTheRuntimeThatIsNamed) {
+  HttpResponse other = post("/v1/execute", body("selective", {{"argv", {"cat", "note"}}, {"runtime", "runc"}}));
+  EXPECT_THAT(other.body, testing::Not(HasSubstr(R"("where":"host")")));
+  EXPECT_EQ(post("/v1/execute", body("selective", {{"argv", {"cat", "note"}}, {"image", "there/is-none"}})).status,
+            404);
+}
+
 TEST_F(Selective, ReadsAWorkspaceUnderReviewInTheSandbox) {
   std::string id = start({{"mode", "selective"}, {"workspace", {{"path", folder_}, {"access", "review"}}}});
   run_in(id, {{"shell", "echo changed > note"}});

@@ -37,6 +37,9 @@ class PooledServer {
     EXPECT_EQ(response.status, 200) << response.body;
     return response.json();
   }
+  HttpResponse put(const std::string& id, const std::string& path, const std::string& content) const {
+    return fetch(server_.socket(), {"PUT", "/v1/sandboxes/" + id + "/files?parents=true&path=" + path, {}, content});
+  }
   // In a fresh sandbox that is gone afterwards.
   json run_once(const json& body) const {
     std::string id = make();
@@ -183,6 +186,30 @@ TEST(Pool, RunsWhatAWaitingInterpreterCannot) {
   EXPECT_EQ(python("x = '" + std::string(100'000, 'x') + "'\nprint(len(x))"), "100000\n");
   EXPECT_EQ(text_of(server.run_once({{"language", "javascript"}, {"code", "console.log(__filename.slice(-3))"}})),
             ".js\n");
+}
+
+// An interpreter that waits has looked at these already.
+TEST(Pool, SeesFilesThatWereThereBeforeTheFirstSnippet) {
+  PooledServer server(4);
+  ASSERT_TRUE(server.wait_for_ready(2));
+  server.teach("python");
+  ASSERT_TRUE(server.wait_for_ready(4));
+  std::string where =
+      text_of(server.run_once({{"language", "python"}, {"code", "import site; print(site.getusersitepackages())"}}));
+  where.pop_back();
+  std::string fresh = server.make();
+  long waited = server.metric("cove_pool_interpreters_total");
+  HttpResponse put = server.put(fresh, where + "/foo.py", "x = 5");
+  ASSERT_LT(put.status, 300) << put.body;
+  EXPECT_EQ(text_of(server.run(fresh, {{"language", "python"}, {"code", "import foo; print(foo.x)"}})), "5\n");
+  EXPECT_EQ(server.metric("cove_pool_interpreters_total"), waited);
+  // Others change nothing for it.
+  ASSERT_TRUE(server.wait_for_ready(4));
+  std::string other = server.make();
+  ASSERT_LT(server.put(other, "/home/user/data/table.csv", "1,2").status, 300);
+  EXPECT_EQ(text_of(server.run(other, {{"language", "python"}, {"code", "print(open('data/table.csv').read())"}})),
+            "1,2\n");
+  EXPECT_EQ(server.metric("cove_pool_interpreters_total"), waited + 1);
 }
 
 TEST(Pool, IsGoneWithTheServer) {

@@ -300,6 +300,14 @@ TEST_F(Sessions, EndWhenNobodyUsesThem) {
   EXPECT_TRUE(session(start({{"lifecycle", {{"idle", nullptr}}}}))["expires_at"].is_null());
 }
 
+TEST_F(Sessions, AreInUseWhileTheirSandboxIs) {
+  std::string id = start({{"lifecycle", {{"idle", "1s"}}}});
+  std::string sandbox = run_in(id, {{"argv", {"true"}}})["sandbox_id"];
+  json result = post("/v1/sandboxes/" + sandbox + "/execs?wait=true", {{"shell", "sleep 3; echo through"}}).json();
+  EXPECT_EQ(result["stdout"]["text"], "through\n") << result.dump();
+  EXPECT_TRUE(comes_true([&] { return session(id)["state"] == "ended"; }));
+}
+
 TEST_F(Sessions, AnAgentsSandboxStaysWhenTheyExpire) {
   std::string id = start({{"agent", "bot"}, {"scope", "agent"}, {"lifecycle", {{"idle", "500ms"}}}});
   std::string sandbox = run_in(id, {{"argv", {"true"}}})["sandbox_id"];

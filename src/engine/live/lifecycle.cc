@@ -11,6 +11,7 @@
 #include "engine/live/live_engine.h"
 #include "engine/live/record_codec.h"
 #include "engine/live/review_base.h"
+#include "engine/live/start_view.h"
 #include "engine/working_folder.h"
 #include "image/catalogue.h"
 #include "runtime/oci/programs.h"
@@ -225,12 +226,25 @@ Result<std::vector<std::string>> LiveEngine::record_base_of(const Caller& caller
       concat("paths of the workspace that are not, or not wholly, on record: ", head.uncovered)};
 }
 
+Result<void> LiveEngine::pin(const Caller& caller, Workspace& workspace) {
+  if (workspace.access == Access::None) return {};
+  Workspace asked = workspace;
+  asked.caller = caller.connection;
+  COVE_TRY(runtime_->pin_workspace(asked));
+  workspace.device = asked.device;
+  workspace.inode = asked.inode;
+  return {};
+}
+
 // Builds it, then records it: what is not on record when the server dies was never acknowledged, and is swept away.
 Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo info, const CreateOrder& order,
                                              std::optional<Blank> blank) {
   std::unique_ptr<Sandbox> handle;
   std::vector<std::string> gaps;
-  if (info.spec.workspace.access == Access::Review) gaps = COVE_TRY(record_base_of(caller, info));
+  if (info.spec.workspace.access == Access::Review)
+    gaps = COVE_TRY(record_base_of(caller, info));
+  else
+    COVE_TRY(pin(caller, info.spec.workspace));
   if (order.start) {
     handle = blank ? std::move(blank->handle) : COVE_TRY(runtime_->create(runtime_spec(info, caller)));
     Result<void> ready = handle->ready();
@@ -540,6 +554,7 @@ Result<Engine::FileLease> LiveEngine::files(const Caller& caller, const std::str
   std::shared_ptr<void> use = COVE_TRY(begin_use(caller, sandbox));
   std::string as = user.empty() ? sandbox->info().spec.user : user;
   std::unique_ptr<View> view = COVE_TRY(sandbox->open_view(as));
+  if (sandbox->has_waiting()) view = watch_start(std::move(view), [sandbox] { sandbox->give_up_waiting(); });
   return FileLease{sandbox->id(), sandbox->project(), std::move(view), std::move(use)};
 }
 

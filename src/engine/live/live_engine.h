@@ -41,6 +41,7 @@ class LiveEngine : public Engine {
                             std::optional<std::chrono::milliseconds> max) override;
   Result<void> remove(const Caller& caller, const std::string& sandbox) override;
   Result<Stats> stats(const Caller& caller, const std::string& sandbox) override;
+  Result<void> pin(const Caller& caller, Workspace& workspace) override;
 
   Result<std::shared_ptr<Exec>> exec(const Caller& caller, const std::string& sandbox, ExecOrder order) override;
   Result<std::shared_ptr<Exec>> find_exec(const Caller& caller, const std::string& sandbox, const std::string& exec,

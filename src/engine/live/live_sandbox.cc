@@ -54,7 +54,7 @@ LiveSandbox::~LiveSandbox() {
 SandboxInfo LiveSandbox::info() const {
   std::lock_guard lock(mutex_);
   SandboxInfo info = info_;
-  info.last_used_ms = last_used_ms();
+  info.last_used_ms = in_use() ? now_ms() : last_used_ms();
   return info;
 }
 
@@ -155,9 +155,29 @@ std::optional<LiveSandbox::Waiting> LiveSandbox::take_waiting(const ExecOrder& o
     waiting = std::exchange(waiting_, std::nullopt);
     if (fits(order, *waiting, info_.spec)) return waiting;
   }
-  HandleLock lock(*this);
-  if (handle_) static_cast<void>(handle_->signal(waiting->exec_id, SIGKILL, SignalReach::Process));
+  end_waiting(*waiting);
   return std::nullopt;
+}
+
+bool LiveSandbox::has_waiting() const {
+  std::lock_guard lock(mutex_);
+  return waiting_.has_value();
+}
+
+void LiveSandbox::give_up_waiting() {
+  std::optional<Waiting> waiting;
+  {
+    std::lock_guard lock(mutex_);
+    // A program that is yet to be executed has looked at nothing.
+    if (!waiting_ || waiting_->language.empty()) return;
+    waiting = std::exchange(waiting_, std::nullopt);
+  }
+  end_waiting(*waiting);
+}
+
+void LiveSandbox::end_waiting(const Waiting& waiting) {
+  HandleLock lock(*this);
+  if (handle_) static_cast<void>(handle_->signal(waiting.exec_id, SIGKILL, SignalReach::Process));
 }
 
 void LiveSandbox::join(const std::shared_ptr<LiveExec>& exec, const std::string& id, bool attended) {

@@ -55,6 +55,9 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   void keep_waiting(Waiting waiting);
   // It, where the order is for what it waits for; one that is not taken by the first order is dismissed.
   std::optional<Waiting> take_waiting(const ExecOrder& order);
+  bool has_waiting() const;
+  // Something has changed that an interpreter looks at when it starts: the next one is to see it.
+  void give_up_waiting();
   // True once: nothing was run in it before.
   bool is_first_use() { return fresh_.exchange(false); }
 
@@ -97,6 +100,7 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   void take_events();
   void take_event(const Event& event);
   static Result<void> hand_over(Sandbox& sandbox, Waiting& waiting, const Lot& lot);
+  void end_waiting(const Waiting& waiting);
   void join(const std::shared_ptr<LiveExec>& exec, const std::string& id, bool attended);
   void part(const std::string& id, bool attended);
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "image/catalogue.h"
+
 namespace cove::live {
 namespace {
 
@@ -15,6 +17,7 @@ std::string reason_for_sandbox(const Circumstances& circumstances) {
   if (circumstances.terminal) return "it has a terminal";
   if (circumstances.input) return "it has input";
   if (circumstances.user) return "it is to run as a user of the sandbox";
+  if (circumstances.image) return "another image or runtime is named";
   if (circumstances.files) return "files are to be brought in or out";
   if (!circumstances.waited_for) return "its caller does not wait for it";
   return "";
@@ -36,6 +39,10 @@ Result<Placement> place_off(const Circumstances& circumstances) {
 }
 
 }  // namespace
+
+bool names_image(const SandboxSpec& sandbox, const std::string& usual_runtime) {
+  return sandbox.runtime != usual_runtime || (!sandbox.image.empty() && !is_host_image(sandbox.image));
+}
 
 Result<void> check_off(bool local, bool off_allowed) {
   if (!local)

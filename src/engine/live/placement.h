@@ -20,6 +20,7 @@ struct Circumstances {
   bool input = false;        // it has input, or may get some
   bool terminal = false;
   bool user = false;   // as a certain user of the sandbox
+  bool image = false;  // with the programs of an image, or by a runtime, that the caller has named
   bool files = false;  // files are to be brought in or out
 };
 
@@ -33,6 +34,9 @@ struct Placement {
   Where where = Where::Sandbox;
   std::string why;
 };
+
+// Whether the sandbox is to have other programs than the host's, or another runtime than the usual one.
+bool names_image(const SandboxSpec& sandbox, const std::string& usual_runtime);
 
 // Denied where mode `off` was asked for and may not be had; Invalid where it cannot do what was asked for. Nothing that
 // cannot be had in a sandbox is ever placed on the host for that reason.

@@ -88,6 +88,7 @@ Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
   session.id = make_id();
   session.project = caller.project;
   session.order = std::move(order);
+  COVE_TRY(engine_.pin(caller, session.order.sandbox.workspace));
   session.created_ms = session.last_used_ms = now_ms();
   EventDraft event = event_of(caller, session, "session.started",
                               {{"scope", scope_name(session.order.scope)},
@@ -212,7 +213,9 @@ Result<SandboxInfo> Sessions::find_or_make(const Caller& caller, const SessionOr
     }
     if (!there) return make(caller, order, session_id);
   }
-  std::string other = difference(order.sandbox, there->spec);
+  SandboxSpec wanted = order.sandbox;
+  if (wanted.workspace.inode == 0) COVE_TRY(engine_.pin(caller, wanted.workspace));
+  std::string other = difference(wanted, there->spec);
   if (other.empty()) return std::move(*there);
   return fail(Error(Code::Conflict, concat("sandbox ", there->spec.id, ", which serves ", binding, ", has ", other))
                   .hint("ask for what it has, or delete it first"));

@@ -14,6 +14,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "runtime/native/same_folder.h"
 #include "sys/cgroup_mounts.h"
 #include "sys/file.h"
 
@@ -28,6 +29,7 @@ constexpr int kNotRun = 125;
 constexpr uid_t kNobody = static_cast<uid_t>(-1);
 // Where cove-host finds things.
 constexpr int kWorkspaceFd = 3;
+constexpr const char* kOtherFolder = " is another folder than the one that was recorded";
 constexpr int kVerdictFd = 4;
 
 struct Account {
@@ -88,6 +90,10 @@ void arrange(std::vector<int> wanted, int errors) {
   int workspace = ::open(order.workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (workspace < 0 || null < 0) give_up(errors, concat("open ", order.workspace), kNotRun);
+  if (!is_same_folder(workspace, order.device, order.inode)) {
+    ::dprintf(verdict, "no %s%s", order.workspace.c_str(), kOtherFolder);
+    ::_exit(kNotRun);
+  }
   std::vector<std::string> words = {"cove-host", "--judge", "--report", std::to_string(kVerdictFd)};
   if (!order.cwd.empty()) words.insert(words.end(), {"--cwd", order.cwd});
   words.insert(words.end(), {"--seen-at", kWorkspacePath});
@@ -116,6 +122,14 @@ void arrange(std::vector<int> wanted, int errors) {
 
 [[noreturn]] void run_plain(const HostRunOrder& order, const Person& person, int input, int output, int errors) {
   Account account = account_of(person.uid);
+  if (order.inode != 0) {
+    int workspace = ::open(order.workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (workspace < 0) give_up(errors, concat("open ", order.workspace), kCannotExecute);
+    if (!is_same_folder(workspace, order.device, order.inode)) {
+      ::dprintf(errors, "%s%s\n", order.workspace.c_str(), kOtherFolder);
+      ::_exit(kCannotExecute);
+    }
+  }
   const std::string& folder = !order.cwd.empty()         ? order.cwd
                               : !order.workspace.empty() ? order.workspace
                                                          : account.home;

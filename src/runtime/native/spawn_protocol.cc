@@ -142,7 +142,7 @@ sys::CgroupUsage decode_usage(Reader& in) {
 
 void encode(Writer& out, const HostRunOrder& order) {
   out.number(static_cast<uint64_t>(order.fence)).texts(order.argv).text(order.shell).text(order.cwd);
-  out.text(order.workspace).number(order.env.size());
+  out.text(order.workspace).number(order.device).number(order.inode).number(order.env.size());
   for (const auto& [name, value] : order.env) out.text(name).text(value);
 }
 
@@ -153,6 +153,8 @@ Result<HostRunOrder> decode_host_order(Reader& in) {
   order.shell = in.text();
   order.cwd = in.text();
   order.workspace = in.text();
+  order.device = in.number();
+  order.inode = in.number();
   uint64_t variables = in.number();
   for (uint64_t i = 0; i < variables && in.ok(); ++i) {
     std::string name = in.text();

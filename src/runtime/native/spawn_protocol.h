@@ -52,11 +52,14 @@ enum class Type : uint32_t {
   AssembleImage = 21,  // digest, keys
   ExamineLayer = 22,   // key → report
   SweepImages = 23,    // last (0: more follow), digests, keys: all others go
-  RecordBase = 24,  // id, path of a workspace; fds: output, errors, and the caller's own connection, where there is one
-                    // → how it ended
-  EngineImage = 25,     // runtime, name of an image of its engine → how its programs are run
+  RecordBase = 24,   // id, path, device and inode of a workspace; fds: output, errors, and the caller's own connection,
+                     // where there is one
+                     // → how it ended
+  EngineImage = 25,  // runtime, name of an image of its engine → how its programs are run
   ExamineRuntime = 26,  // any but native → title, whether it can be used, version, program or socket, problem, remedy
   Diagnose = 27,        // → what `cove doctor --json` says, run with cove-spawn's rights
+  PinWorkspace = 28,  // path of a workspace, access, device, inode; fd: the caller's own connection, where there is one
+                      // → device and inode of the folder that is there
 
   // cove-spawn → coved
   Done = 32,         // token, what the operation returns; fds

@@ -168,6 +168,8 @@ Result<void> SpawnServer::answer(Type type, uint64_t token, Reader& in, std::vec
       return run_on_host(token, in, std::move(fds));
     case Type::RecordBase:
       return record_base(token, in, std::move(fds));
+    case Type::PinWorkspace:
+      return pin_workspace(token, in, fds);
     case Type::KillOnHost:
       host_runs_.kill(in.text());
       return {};

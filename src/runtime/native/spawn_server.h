@@ -86,6 +86,7 @@ class SpawnServer {
   // `connection`: of the caller; -1 where he is not on this machine.
   Result<UniqueFd> open_workspace(const Workspace& workspace, int connection) const;
   Result<void> record_base(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
+  Result<void> pin_workspace(uint64_t token, wire::Reader& in, const std::vector<UniqueFd>& fds);
   void take_word(const std::string& id);
   Result<void> end_aside(Ending& ending);
   bool finish(Ending& ending);

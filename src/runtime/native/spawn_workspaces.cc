@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "base/text.h"
+#include "runtime/native/same_folder.h"
 #include "runtime/native/spawn_server.h"
 #include "sys/file.h"
 
@@ -32,6 +33,8 @@ class ActingAs {
  private:
   bool ok_;
 };
+
+bool is_absolute(const std::string& path) { return path.starts_with('/') && path.find('\0') == path.npos; }
 
 Result<UniqueFd> open_folder_as_myself(const std::string& path, Access access) {
   UniqueFd folder = COVE_TRY(sys::open(path, O_PATH | O_DIRECTORY));
@@ -68,18 +71,33 @@ Result<UniqueFd> SpawnServer::open_workspace(const Workspace& workspace, int con
   UniqueFd folder = COVE_TRY(connection < 0     ? open_folder_below(workspace_roots_, workspace.path)
                              : ::geteuid() != 0 ? open_folder_as_myself(workspace.path, workspace.access)
                                                 : open_folder_as_caller(workspace.path, workspace.access, connection));
-  struct stat info = COVE_TRY(sys::fstat(folder.get()));
-  if (workspace.inode != 0 && (info.st_ino != workspace.inode || info.st_dev != workspace.device))
+  if (!is_same_folder(folder.get(), workspace.device, workspace.inode))
     return fail(Error(Code::Unavailable, concat(workspace.path, " is another folder than the one that was recorded"))
-                    .hint("put the folder back, or begin a new session"));
+                    .hint("put the folder back, or begin a new session or sandbox"));
   return folder;
+}
+
+Result<void> SpawnServer::pin_workspace(uint64_t token, Reader& in, const std::vector<UniqueFd>& fds) {
+  Workspace workspace{.path = in.text()};
+  uint64_t access = in.number();
+  workspace.device = in.number();
+  workspace.inode = in.number();
+  bool shown = access > static_cast<uint64_t>(Access::None) && access <= static_cast<uint64_t>(Access::Review);
+  if (!in.done() || !shown || fds.size() > 1 || !is_absolute(workspace.path))
+    return fail(Code::Invalid, "the request makes no sense");
+  workspace.access = static_cast<Access>(access);
+  UniqueFd folder = COVE_TRY_NOTE("look at the workspace", open_workspace(workspace, fds.empty() ? -1 : fds[0].get()));
+  struct stat info = COVE_TRY(sys::fstat(folder.get()));
+  return done(token, wire::Writer().number(info.st_dev).number(info.st_ino));
 }
 
 // Whoever may have it shown has it read; but root's own rights are not used on what others have made.
 Result<void> SpawnServer::record_base(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
   std::string id = in.text();
   Workspace workspace{.path = in.text(), .access = Access::Review};
-  if (!in.done() || !spawn::is_sandbox_id(id) || fds.size() < 2 || fds.size() > 3)
+  workspace.device = in.number();
+  workspace.inode = in.number();
+  if (!in.done() || !is_absolute(workspace.path) || !spawn::is_sandbox_id(id) || fds.size() < 2 || fds.size() > 3)
     return fail(Code::Invalid, "the request makes no sense");
   int connection = fds.size() == 3 ? fds[2].get() : -1;
   UniqueFd folder = COVE_TRY_NOTE("record the workspace", open_workspace(workspace, connection));

@@ -65,7 +65,8 @@ class SpawnedHostProcess : public HostProcess {
     sys::Pipe errors = COVE_TRY(sys::pipe());
     std::vector<int> fds = {output.write.get(), errors.write.get()};
     if (workspace.caller >= 0) fds.push_back(workspace.caller);
-    ask(Type::RecordBase, Writer().text(id_).text(workspace.path), fds);
+    ask(Type::RecordBase, Writer().text(id_).text(workspace.path).number(workspace.device).number(workspace.inode),
+        fds);
     out = std::move(output.read);
     err = std::move(errors.read);
     return {};

@@ -41,6 +41,21 @@ class SpawnedRuntime : public Runtime {
     return spawned_record(spawn_, workspace);
   }
 
+  Result<void> pin_workspace(Workspace& workspace) override {
+    std::vector<int> fds;
+    if (workspace.caller >= 0) fds.push_back(workspace.caller);
+    Writer request;
+    request.text(workspace.path).number(static_cast<uint64_t>(workspace.access));
+    request.number(workspace.device).number(workspace.inode);
+    Result<SpawnClient::Answer> answer = spawn_->ask(Type::PinWorkspace, request, fds);
+    if (!answer) return std::unexpected(answer.error());
+    Reader in(answer->body);
+    workspace.device = in.number();
+    workspace.inode = in.number();
+    if (!in.done()) return fail(Code::Internal, "cove-spawn sent nonsense");
+    return {};
+  }
+
   Result<void> remove_files(const SandboxSpec& spec) override {
     COVE_TRY(spawn_->ask(Type::RemoveFiles, Writer().text(spec.id).text(spec.runtime)));
     return {};
