@@ -185,6 +185,31 @@ TEST(Pool, RunsWhatAWaitingInterpreterCannot) {
             ".js\n");
 }
 
+TEST(Pool, RunsCommandsOfAnyLengthAsAnOldSandboxDoes) {
+  PooledServer server(4);
+  ASSERT_TRUE(server.wait_for_ready(2));
+  const std::string old = server.make();
+  server.run(old, {{"argv", {"true"}}});
+  auto run_both = [&](const json& body) {
+    json warm = server.run_once(body), cold = server.run(old, body);
+    EXPECT_EQ(warm["exit_code"], cold["exit_code"]) << warm << cold;
+    EXPECT_EQ(text_of(warm), text_of(cold));
+    return warm;
+  };
+  for (size_t length : {40'000, 44'900, 48'000, 49'000, 60'000, 120'000}) {
+    const std::string longs(length, 'x');
+    const std::string told = std::to_string(length) + "\n";
+    EXPECT_EQ(text_of(run_both({{"shell", "echo ${#A}"}, {"env", {{"A", longs}}}})), told);
+    EXPECT_EQ(text_of(run_both({{"shell", "echo " + std::to_string(length) + " # " + longs}})), told);
+  }
+  json words = {"sh", "-c", "echo $#", "sh"};
+  for (int i = 0; i < 20'000; ++i) words.push_back("word");
+  EXPECT_EQ(text_of(run_both({{"argv", words}})), "20000\n");
+  EXPECT_EQ(run_both({{"argv", {"echo", std::string(200'000, 'x')}}})["exit_code"], 126);
+  json once = {{"shell", "echo ${#A}"}, {"env", {{"A", std::string(60'000, 'x')}}}};
+  EXPECT_EQ(text_of(server.call("POST", "/v1/execute", once).json()), "60000\n");
+}
+
 TEST(Pool, IsGoneWithTheServer) {
   std::string folder;
   {

@@ -4,6 +4,7 @@
 
 #include "base/crash_point.h"
 #include "base/text.h"
+#include "engine/environment.h"
 #include "engine/live/clock.h"
 #include "engine/live/warm_pool.h"
 #include "model/language.h"
@@ -134,12 +135,25 @@ bool names_encoding(std::string_view script) {
   return false;
 }
 
+// Its words and variables, at most: some of these replace others. Where its language chooses the words, there are few.
+size_t length_of_command(const ExecOrder& order, const SandboxSpec& sandbox) {
+  constexpr size_t kOfEach = sizeof(uint64_t) + 1;  // its length goes with it, and a variable has a =
+  constexpr size_t kOfLanguage = 4096;
+  size_t length = kOfLanguage;
+  for (const std::vector<std::string>* words : {&order.spec.argv, &order.arguments})
+    for (const std::string& word : *words) length += word.size() + kOfEach;
+  const Environment base = base_environment(sandbox);
+  for (const Environment* variables : {&base, &sandbox.env, &order.spec.env})
+    for (const auto& [name, value] : *variables) length += name.size() + value.size() + kOfEach;
+  return length;
+}
+
 // Whatever else an exec is to have, a program that waits would have to have had when it was started.
 bool fits(const ExecOrder& order, const LiveSandbox::Waiting& waiting, const SandboxSpec& sandbox) {
   const ExecSpec& spec = order.spec;
   const bool same_place = spec.cwd.empty() && !spec.pty && (spec.user.empty() || spec.user == sandbox.user);
   if (!same_place || !spec.compile.empty() || (order.input && order.input->size() > kLongestScript)) return false;
-  if (waiting.language.empty()) return true;
+  if (waiting.language.empty()) return length_of_command(order, sandbox) <= kLongestScript;
   return waiting_key(order) == waiting.language && order.code.size() <= kLongestScript && order.arguments.empty() &&
          spec.env.empty() && sandbox.env.empty() && !spec.input &&
          !(order.language == kPython && names_encoding(order.code));
