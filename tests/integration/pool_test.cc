@@ -21,6 +21,7 @@ using testing::HasSubstr;
 class PooledServer {
  public:
   explicit PooledServer(int size) : server_({"--pool-size", std::to_string(size)}) {}
+  explicit PooledServer(std::vector<std::string> args) : server_(std::move(args)) {}
 
   bool running() const { return server_.running(); }
   HttpResponse call(const std::string& method, const std::string& target, const json& body = nullptr) const {
@@ -208,6 +209,22 @@ TEST(Pool, RunsCommandsOfAnyLengthAsAnOldSandboxDoes) {
   EXPECT_EQ(run_both({{"argv", {"echo", std::string(200'000, 'x')}}})["exit_code"], 126);
   json once = {{"shell", "echo ${#A}"}, {"env", {{"A", std::string(60'000, 'x')}}}};
   EXPECT_EQ(text_of(server.call("POST", "/v1/execute", once).json()), "60000\n");
+}
+
+// So small a share is refused when the walls rise already.
+TEST(Pool, WhatCannotBeMadeKeepsNobodyWaiting) {
+  PooledServer server({"--pool-size", "4", "--limits-cpus", "0.0001"});
+  ASSERT_TRUE(server.running());
+  auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 3; ++i) {
+    HttpResponse refused = server.call("POST", "/v1/sandboxes", json::object());
+    EXPECT_EQ(refused.status, 400) << refused.body;
+    EXPECT_THAT(refused.body, HasSubstr("make the control group"));
+    std::string id = server.make({{"limits", {{"cpus", 1}}}});
+    EXPECT_EQ(text_of(server.run(id, {{"argv", {"echo", "hi"}}})), "hi\n");
+  }
+  // What waits for an answer that cannot come waits 5 s.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
 }
 
 TEST(Pool, IsGoneWithTheServer) {
