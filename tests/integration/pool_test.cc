@@ -106,6 +106,15 @@ TEST(Pool, ForgetsWhatWaitedWhenASandboxStops) {
   EXPECT_EQ(text_of(server.run(id, {{"argv", {"echo", "hi"}}})), "hi\n");
 }
 
+TEST(Pool, GivesTheFirstExecTheLimitsOfNow) {
+  PooledServer server(4);
+  ASSERT_TRUE(server.wait_for_ready(2));
+  std::string id = server.make();
+  EXPECT_EQ(server.metric("cove_pool_taken_total"), 1);
+  EXPECT_EQ(server.call("PATCH", "/v1/sandboxes/" + id, {{"limits", {{"open_files", 64}}}}).status, 200);
+  EXPECT_EQ(text_of(server.run(id, {{"shell", "ulimit -n"}})), "64\n");
+}
+
 TEST(Pool, GivesEachToOneOnly) {
   PooledServer server(8);
   ASSERT_TRUE(server.wait_for_ready(2));

@@ -170,8 +170,12 @@ std::optional<LiveSandbox::Waiting> LiveSandbox::take_waiting(const ExecOrder& o
     if (fits(order, *waiting, info_.spec)) return waiting;
   }
   HandleLock lock(*this);
-  if (handle_) static_cast<void>(handle_->signal(waiting->exec_id, SIGKILL, SignalReach::Process));
+  dismiss(*waiting, lock);
   return std::nullopt;
+}
+
+void LiveSandbox::dismiss(const Waiting& waiting, const HandleLock&) {
+  if (handle_) static_cast<void>(handle_->signal(waiting.exec_id, SIGKILL, SignalReach::Process));
 }
 
 void LiveSandbox::join(const std::shared_ptr<LiveExec>& exec, const std::string& id, bool attended) {
@@ -304,7 +308,16 @@ Result<void> LiveSandbox::thaw() {
 
 Result<void> LiveSandbox::update_limits(const Limits& limits) {
   HandleLock lock(*this);
-  return COVE_TRY(handle(lock))->update_limits(limits);
+  COVE_TRY(COVE_TRY(handle(lock))->update_limits(limits));
+  if (!limits.open_files.named && !limits.file_size.named) return {};
+  // What waits has the old ones already.
+  std::optional<Waiting> waiting;
+  {
+    std::lock_guard values(mutex_);
+    waiting.swap(waiting_);
+  }
+  if (waiting) dismiss(*waiting, lock);
+  return {};
 }
 
 Result<Stats> LiveSandbox::stats() {
