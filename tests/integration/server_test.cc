@@ -166,6 +166,18 @@ TEST_F(Server, RefusesImpossibleLimitsAtOnce) {
   }
 }
 
+// Flags are of the command line: whoever calls the API has none.
+TEST_F(Server, SaysWhatToDoInWordsThatAreNotFlags) {
+  std::string sandbox = make();
+  const json no_folder = {{"argv", {"true"}}, {"cwd", "/no/such"}};
+  const json too_long = {{"argv", {"echo", std::string(200'000, 'x')}}};
+  for (const json& body : {no_folder, too_long}) {
+    std::string said = call("POST", sandbox + "/execs?wait=true", body.dump()).body;
+    EXPECT_THAT(said, testing::AnyOf(testing::HasSubstr("absolute path that exists"), testing::HasSubstr("as a file")));
+    EXPECT_THAT(said, testing::Not(testing::HasSubstr("--")));
+  }
+}
+
 TEST_F(Server, LeadsSandboxesThroughTheirStates) {
   std::string sandbox = make();
   auto becomes = [&](const char* verb, const char* state) {

@@ -252,7 +252,7 @@ Result<std::optional<OciPlan>> Walls::plan_oci(const SandboxSpec& spec, const Id
   const RuntimeKind& kind = *find_runtime_kind(spec.runtime);
   if (spec.nesting)
     return fail(Error(Code::Unsupported, concat("namespaces cannot be made inside with the runtime ", spec.runtime))
-                    .hint("--nesting works with the runtime native"));
+                    .hint("nesting works with the runtime native"));
   OciPlan plan{spec.runtime, COVE_TRY(oci::find_program(kind)), oci_group_name(spec)};
   COVE_TRY(oci::check_rights(kind, {::geteuid() == 0, has_all_limits(), !ids.single_id}));
   plan.own_kernel = has_own_kernel(spec.runtime);
