@@ -41,6 +41,13 @@ TEST(ParseSession, TakesWhatIsAskedFor) {
   EXPECT_EQ(session_of(R"({"lifecycle":{"idle":null}})")->idle, milliseconds(0));
 }
 
+TEST(ParseExecute, RefusesLimitsThatThisMachineCannotGive) {
+  auto refused = execute_of(R"({"shell":"true","limits":{"processes":1000000000000}})");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::Invalid);
+  EXPECT_THAT(refused.error().message(), HasSubstr("'limits.processes' is 1000000000000, more than"));
+}
+
 TEST(ParseSession, SaysWhatIsWrong) {
   struct Case {
     const char* body;
@@ -57,6 +64,7 @@ TEST(ParseSession, SaysWhatIsWrong) {
                          {R"({"workspace":{"path":"w"}})", Code::Invalid, "absolute"},
                          {R"({"workspace":{"path":"/w","access":"write"}})", Code::Invalid, "workspace.access"},
                          {R"({"lifecycle":{"max":"1h"}})", Code::Invalid, "lifecycle.max"},
+                         {R"({"limits":{"memory":1}})", Code::Invalid, "'limits.memory' is 1 B, less than the least"},
                          {R"({"agnet":"a"})", Code::Invalid, "agnet"}};
   for (const Case& each : kCases) {
     Result<live::SessionOrder> order = session_of(each.body);

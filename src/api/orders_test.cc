@@ -74,6 +74,39 @@ TEST(ParseCreate, RefusesWhatMakesNoSense) {
   }
 }
 
+TEST(ParseCreate, RefusesLimitsThatCannotBeHeldWithTheirBounds) {
+  const std::pair<const char*, const char*> kImpossible[] = {
+      {R"({"limits":{"memory":1}})", "'limits.memory' is 1 B, less than the least (4 MiB)"},
+      {R"({"limits":{"memory":"100000t"}})", "'limits.memory' is 97.7 PiB, more than this machine has ("},
+      {R"({"limits":{"cpus":0.001}})", "'limits.cpus' is 0.001, less than the least (0.01)"},
+      {R"({"limits":{"cpus":1000000}})", "'limits.cpus' is 1000000, more than this machine has ("},
+      {R"({"limits":{"disk":1}})", "'limits.disk' is 1 B, less than the least (64 KiB)"},
+      {R"({"limits":{"open_files":1}})", "'limits.open_files' is 1, less than the least (16)"},
+      {R"({"limits":{"open_files":0}})", "'limits.open_files' is 0, less than the least (16)"},
+      {R"({"limits":{"processes":1000000000000}})",
+       "'limits.processes' is 1000000000000, more than this machine has ("},
+  };
+  for (const auto& [text, said] : kImpossible) {
+    auto order = create_of(text);
+    ASSERT_FALSE(order) << text;
+    EXPECT_EQ(order.error().status, 400) << text;
+    EXPECT_THAT(order.error().detail, HasSubstr(said));
+    auto update = parse_update(json_of(text), {});
+    ASSERT_FALSE(update) << text;
+    EXPECT_THAT(update.error().message(), HasSubstr(said));
+  }
+}
+
+TEST(ParseCreate, TakesZeroForNoneAndLeavesTheConfigurationAlone) {
+  auto none = create_of(R"({"limits":{"cpus":0,"memory":0,"disk":0,"processes":0}})");
+  ASSERT_TRUE(none) << none.error().detail;
+  EXPECT_EQ(none->spec.limits.memory.value, 0u);
+  Config config;
+  config.limits.memory = 1;
+  config.limits.processes.name(1'000'000'000'000);
+  EXPECT_TRUE(create_of(R"({"limits":{"cpus":0.5}})", config));
+}
+
 TEST(ParseCreate, KnowsWhatComesLaterAndWhatIsNotThere) {
   for (const char* text : {R"({"snapshot":"x"})", R"({"setup":"x"})", R"({"volumes":[]})"})
     EXPECT_EQ(create_of(text).error().status, 501) << text;

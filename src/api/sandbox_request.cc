@@ -2,6 +2,7 @@
 
 #include "api/values.h"
 #include "base/text.h"
+#include "engine/maxima.h"
 #include "model/runtime_kind.h"
 
 namespace cove::api {
@@ -21,6 +22,20 @@ Result<void> take_count(Fields& fields, const std::string& name, Limit<uint64_t>
 Result<void> take_size(Fields& fields, const std::string& name, Limit<uint64_t>& limit) {
   name_if(limit, COVE_TRY(fields.size(name)));
   return {};
+}
+
+// Those of the request, not the defaults beside them. 0 is none of its kind, but for open files, which all have.
+Result<void> check_possible(Fields& fields, const Limits& limits) {
+  Limits asked = limits;
+  asked.cpus.named = fields.raw("cpus") && limits.cpus.value > 0;
+  asked.memory.named = fields.raw("memory") && limits.memory.value > 0;
+  asked.disk.named = fields.raw("disk") && limits.disk.value > 0;
+  asked.processes.named = fields.raw("processes") && limits.processes.value > 0;
+  asked.open_files.named = fields.raw("open_files") != nullptr;
+  if (!names_capped_limit(asked)) return {};
+  std::optional<ImpossibleLimit> impossible = find_impossible(asked, machine_maxima());
+  if (!impossible) return {};
+  return fail(fields.wrong(impossible->name, concat("is ", impossible->value, ", ", impossible->bound)));
 }
 
 Result<void> take_named_limits(Fields& fields, Limits& limits) {
@@ -146,7 +161,7 @@ Result<void> take_limits(Fields& fields, Limits& limits) {
   limits.grace = COVE_TRY(fields.duration("grace")).value_or(limits.grace);
   COVE_TRY(take_size(fields, "output", limits.output));
   limits.retained = COVE_TRY(fields.size("retained")).value_or(limits.retained);
-  return {};
+  return check_possible(fields, limits);
 }
 
 Result<Environment> take_environment(Fields& fields, const std::string& name) {

@@ -7,7 +7,8 @@
 // Bodies of requests about sandboxes, as orders to the engine.
 namespace cove::api {
 
-// Takes every field of `fields`, but does not finish it. Limits that are there count as named.
+// Takes every field of `fields`, but does not finish it. Limits that are there count as named, and
+// are refused where this machine cannot give them, or nothing could run with them.
 Result<void> take_limits(Fields& fields, Limits& limits);
 
 // {"path": …, "access": …}; nothing where there is none. Unsupported for an access that no runtime has.

@@ -21,6 +21,7 @@ using testing::HasSubstr;
 class PooledServer {
  public:
   explicit PooledServer(int size) : server_({"--pool-size", std::to_string(size)}) {}
+  explicit PooledServer(std::vector<std::string> args) : server_(std::move(args)) {}
 
   bool running() const { return server_.running(); }
   HttpResponse call(const std::string& method, const std::string& target, const json& body = nullptr) const {
@@ -106,6 +107,15 @@ TEST(Pool, ForgetsWhatWaitedWhenASandboxStops) {
   EXPECT_EQ(server.call("POST", "/v1/sandboxes/" + id + "/stop", json::object()).status, 200);
   EXPECT_EQ(server.call("POST", "/v1/sandboxes/" + id + "/start").status, 200);
   EXPECT_EQ(text_of(server.run(id, {{"argv", {"echo", "hi"}}})), "hi\n");
+}
+
+TEST(Pool, GivesTheFirstExecTheLimitsOfNow) {
+  PooledServer server(4);
+  ASSERT_TRUE(server.wait_for_ready(2));
+  std::string id = server.make();
+  EXPECT_EQ(server.metric("cove_pool_taken_total"), 1);
+  EXPECT_EQ(server.call("PATCH", "/v1/sandboxes/" + id, {{"limits", {{"open_files", 64}}}}).status, 200);
+  EXPECT_EQ(text_of(server.run(id, {{"shell", "ulimit -n"}})), "64\n");
 }
 
 TEST(Pool, GivesEachToOneOnly) {
@@ -210,6 +220,47 @@ TEST(Pool, SeesFilesThatWereThereBeforeTheFirstSnippet) {
   EXPECT_EQ(text_of(server.run(other, {{"language", "python"}, {"code", "print(open('data/table.csv').read())"}})),
             "1,2\n");
   EXPECT_EQ(server.metric("cove_pool_interpreters_total"), waited + 1);
+}
+
+TEST(Pool, RunsCommandsOfAnyLengthAsAnOldSandboxDoes) {
+  PooledServer server(4);
+  ASSERT_TRUE(server.wait_for_ready(2));
+  const std::string old = server.make();
+  server.run(old, {{"argv", {"true"}}});
+  auto run_both = [&](const json& body) {
+    json warm = server.run_once(body), cold = server.run(old, body);
+    EXPECT_EQ(warm["exit_code"], cold["exit_code"]) << warm << cold;
+    EXPECT_EQ(text_of(warm), text_of(cold));
+    return warm;
+  };
+  for (size_t length : {40'000, 44'900, 48'000, 49'000, 60'000, 120'000}) {
+    const std::string longs(length, 'x');
+    const std::string told = std::to_string(length) + "\n";
+    EXPECT_EQ(text_of(run_both({{"shell", "echo ${#A}"}, {"env", {{"A", longs}}}})), told);
+    EXPECT_EQ(text_of(run_both({{"shell", "echo " + std::to_string(length) + " # " + longs}})), told);
+  }
+  json words = {"sh", "-c", "echo $#", "sh"};
+  for (int i = 0; i < 20'000; ++i) words.push_back("word");
+  EXPECT_EQ(text_of(run_both({{"argv", words}})), "20000\n");
+  EXPECT_EQ(run_both({{"argv", {"echo", std::string(200'000, 'x')}}})["exit_code"], 126);
+  json once = {{"shell", "echo ${#A}"}, {"env", {{"A", std::string(60'000, 'x')}}}};
+  EXPECT_EQ(text_of(server.call("POST", "/v1/execute", once).json()), "60000\n");
+}
+
+// So small a share is refused when the walls rise already.
+TEST(Pool, WhatCannotBeMadeKeepsNobodyWaiting) {
+  PooledServer server({"--pool-size", "4", "--limits-cpus", "0.0001"});
+  ASSERT_TRUE(server.running());
+  auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < 3; ++i) {
+    HttpResponse refused = server.call("POST", "/v1/sandboxes", json::object());
+    EXPECT_EQ(refused.status, 400) << refused.body;
+    EXPECT_THAT(refused.body, HasSubstr("make the control group"));
+    std::string id = server.make({{"limits", {{"cpus", 1}}}});
+    EXPECT_EQ(text_of(server.run(id, {{"argv", {"echo", "hi"}}})), "hi\n");
+  }
+  // Each that waited for an answer that cannot come would have waited 5 s, and all the others behind it.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(15));
 }
 
 TEST(Pool, IsGoneWithTheServer) {

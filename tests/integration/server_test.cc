@@ -129,6 +129,55 @@ TEST_F(Server, ChangesSandboxes) {
   expect_problem(call("PATCH", sandbox, R"({"image":"host"})"), 400, "invalid");
 }
 
+TEST_F(Server, ChangesTheRlimitsOfWhatIsStartedFromThenOn) {
+  constexpr const char* kShow = "ulimit -n; ulimit -f";  // in blocks of 512 bytes
+  std::string fresh = make(), used = make();
+  EXPECT_EQ(run(used, {{"shell", kShow}})["stdout"]["text"], "1024\nunlimited\n");
+  for (const std::string& sandbox : {fresh, used}) {
+    json changed = call("PATCH", sandbox, R"({"limits":{"open_files":64,"file_size":"1m"}})").json();
+    EXPECT_EQ(changed["limits"]["open_files"], 64) << changed;
+    EXPECT_EQ(changed["enforced"]["open_files"]["value"], "64");
+    EXPECT_EQ(changed["enforced"]["file_size"]["value"], "1 MiB");
+    EXPECT_EQ(run(sandbox, {{"shell", kShow}})["stdout"]["text"], "64\n2048\n");
+    EXPECT_EQ(call("PATCH", sandbox, R"({"limits":{"open_files":2000,"file_size":0}})").status, 200);
+    EXPECT_EQ(run(sandbox, {{"shell", kShow}})["stdout"]["text"], "2000\nunlimited\n");
+  }
+}
+
+TEST_F(Server, RefusesToTakeLimitsOfARunningSandboxAway) {
+  std::string sandbox = make();
+  for (const char* limit : {"cpus", "memory", "processes"})
+    expect_problem(call("PATCH", sandbox, json({{"limits", {{limit, 0}}}}).dump()), 409, "conflict");
+  EXPECT_EQ(run(sandbox, {{"shell", "echo hi"}})["stdout"]["text"], "hi\n");
+}
+
+TEST_F(Server, RefusesImpossibleLimitsAtOnce) {
+  std::string sandbox = make();
+  for (const json& each : {json{{"memory", 1}}, json{{"memory", "100000t"}}, json{{"cpus", 1'000'000}},
+                           json{{"disk", 1}}, json{{"open_files", 1}}, json{{"processes", 1'000'000'000'000}}}) {
+    const std::string limits = json({{"limits", each}}).dump();
+    const std::string name = "'limits." + each.begin().key() + "' is ";
+    std::string command = json({{"shell", "true"}, {"limits", each}}).dump();
+    for (const HttpResponse& refused : {call("POST", "/v1/sandboxes", limits), call("POST", "/v1/sessions", limits),
+                                        call("POST", "/v1/execute", command), call("PATCH", sandbox, limits)}) {
+      expect_problem(refused, 400, "invalid");
+      EXPECT_THAT(refused.body, testing::HasSubstr(name));
+    }
+  }
+}
+
+// Flags are of the command line: whoever calls the API has none.
+TEST_F(Server, SaysWhatToDoInWordsThatAreNotFlags) {
+  std::string sandbox = make();
+  const json no_folder = {{"argv", {"true"}}, {"cwd", "/no/such"}};
+  const json too_long = {{"argv", {"echo", std::string(200'000, 'x')}}};
+  for (const json& body : {no_folder, too_long}) {
+    std::string said = call("POST", sandbox + "/execs?wait=true", body.dump()).body;
+    EXPECT_THAT(said, testing::AnyOf(testing::HasSubstr("absolute path that exists"), testing::HasSubstr("as a file")));
+    EXPECT_THAT(said, testing::Not(testing::HasSubstr("--")));
+  }
+}
+
 TEST_F(Server, LeadsSandboxesThroughTheirStates) {
   std::string sandbox = make();
   auto becomes = [&](const char* verb, const char* state) {

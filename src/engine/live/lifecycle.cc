@@ -81,6 +81,19 @@ SandboxSpec runtime_spec(const SandboxInfo& info, const Caller& caller) {
   return spec;
 }
 
+// To a control group that exists, 0 is not none, but nothing at all.
+Result<void> refuse_lifting(const Limits& limits) {
+  auto lifts = [](const auto& limit) { return limit.named && limit.value == 0; };
+  const char* lifted = lifts(limits.cpus)        ? "cpus"
+                       : lifts(limits.memory)    ? "memory"
+                       : lifts(limits.processes) ? "processes"
+                                                 : nullptr;
+  if (!lifted) return {};
+  return fail(Error(Code::Conflict, concat("the limit '", std::string_view(lifted),
+                                           "' of a running sandbox can be changed, but not taken away (0)"))
+                  .hint("stop it first"));
+}
+
 }  // namespace
 
 void LiveEngine::count_expiry(SandboxInfo& info, int64_t from_ms) {
@@ -428,6 +441,7 @@ Result<SandboxInfo> LiveEngine::update(const Caller& caller, const std::string& 
               .hint("stop it first"));
     if (order.limits->disk.named || order.limits->inodes.named)
       return fail(Error(Code::Conflict, "the disk limit of a running sandbox cannot be changed").hint("stop it first"));
+    COVE_TRY(refuse_lifting(*order.limits));
     COVE_TRY_NOTE(concat("change the limits of sandbox ", sandbox->id()), sandbox->update_limits(*order.limits));
   }
   if (order.limits) {
@@ -450,6 +464,11 @@ Result<SandboxInfo> LiveEngine::update(const Caller& caller, const std::string& 
     if (changed.memory.named) say("memory", format_bytes(now.memory.value));
     if (changed.processes.named) say("processes", std::to_string(now.processes.value));
     if (changed.cpus.named) say("cpus", concat(now.cpus.value));
+    if (changed.open_files.named) say("open_files", std::to_string(now.open_files.value));
+    if (changed.file_size.named) {
+      info.enforced.erase("file_size");
+      if (now.file_size.value > 0) info.enforced["file_size"] = {format_bytes(now.file_size.value), "rlimit"};
+    }
   }
   if (order.labels) info.spec.labels = *order.labels;
   if (order.env) info.spec.env = *order.env;

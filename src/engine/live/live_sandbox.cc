@@ -4,6 +4,7 @@
 
 #include "base/crash_point.h"
 #include "base/text.h"
+#include "engine/environment.h"
 #include "engine/live/clock.h"
 #include "engine/live/warm_pool.h"
 #include "model/language.h"
@@ -134,12 +135,25 @@ bool names_encoding(std::string_view script) {
   return false;
 }
 
+// Its words and variables, at most: some of these replace others. Where its language chooses the words, there are few.
+size_t length_of_command(const ExecOrder& order, const SandboxSpec& sandbox) {
+  constexpr size_t kOfEach = sizeof(uint64_t) + 1;  // its length goes with it, and a variable has a =
+  constexpr size_t kOfLanguage = 4096;
+  size_t length = kOfLanguage;
+  for (const std::vector<std::string>* words : {&order.spec.argv, &order.arguments})
+    for (const std::string& word : *words) length += word.size() + kOfEach;
+  const Environment base = base_environment(sandbox);
+  for (const Environment* variables : {&base, &sandbox.env, &order.spec.env})
+    for (const auto& [name, value] : *variables) length += name.size() + value.size() + kOfEach;
+  return length;
+}
+
 // Whatever else an exec is to have, a program that waits would have to have had when it was started.
 bool fits(const ExecOrder& order, const LiveSandbox::Waiting& waiting, const SandboxSpec& sandbox) {
   const ExecSpec& spec = order.spec;
   const bool same_place = spec.cwd.empty() && !spec.pty && (spec.user.empty() || spec.user == sandbox.user);
   if (!same_place || !spec.compile.empty() || (order.input && order.input->size() > kLongestScript)) return false;
-  if (waiting.language.empty()) return true;
+  if (waiting.language.empty()) return length_of_command(order, sandbox) <= kLongestScript;
   return waiting_key(order) == waiting.language && order.code.size() <= kLongestScript && order.arguments.empty() &&
          spec.env.empty() && sandbox.env.empty() && !spec.input &&
          !(order.language == kPython && names_encoding(order.code));
@@ -155,7 +169,8 @@ std::optional<LiveSandbox::Waiting> LiveSandbox::take_waiting(const ExecOrder& o
     waiting = std::exchange(waiting_, std::nullopt);
     if (fits(order, *waiting, info_.spec)) return waiting;
   }
-  end_waiting(*waiting);
+  HandleLock lock(*this);
+  dismiss(*waiting, lock);
   return std::nullopt;
 }
 
@@ -172,11 +187,11 @@ void LiveSandbox::give_up_waiting() {
     if (!waiting_ || waiting_->language.empty()) return;
     waiting = std::exchange(waiting_, std::nullopt);
   }
-  end_waiting(*waiting);
+  HandleLock lock(*this);
+  dismiss(*waiting, lock);
 }
 
-void LiveSandbox::end_waiting(const Waiting& waiting) {
-  HandleLock lock(*this);
+void LiveSandbox::dismiss(const Waiting& waiting, const HandleLock&) {
   if (handle_) static_cast<void>(handle_->signal(waiting.exec_id, SIGKILL, SignalReach::Process));
 }
 
@@ -310,7 +325,16 @@ Result<void> LiveSandbox::thaw() {
 
 Result<void> LiveSandbox::update_limits(const Limits& limits) {
   HandleLock lock(*this);
-  return COVE_TRY(handle(lock))->update_limits(limits);
+  COVE_TRY(COVE_TRY(handle(lock))->update_limits(limits));
+  if (!limits.open_files.named && !limits.file_size.named) return {};
+  // What waits has the old ones already.
+  std::optional<Waiting> waiting;
+  {
+    std::lock_guard values(mutex_);
+    waiting.swap(waiting_);
+  }
+  if (waiting) dismiss(*waiting, lock);
+  return {};
 }
 
 Result<Stats> LiveSandbox::stats() {

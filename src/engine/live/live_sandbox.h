@@ -99,8 +99,8 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   Result<void> adopt_exec(LiveExec::Parts parts);
   void take_events();
   void take_event(const Event& event);
+  void dismiss(const Waiting& waiting, const HandleLock& lock);
   static Result<void> hand_over(Sandbox& sandbox, Waiting& waiting, const Lot& lot);
-  void end_waiting(const Waiting& waiting);
   void join(const std::shared_ptr<LiveExec>& exec, const std::string& id, bool attended);
   void part(const std::string& id, bool attended);
 

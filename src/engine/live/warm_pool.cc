@@ -29,6 +29,8 @@ constexpr minutes kQuiet(5);       // after which the pool shrinks
 constexpr milliseconds kTurn(250);
 constexpr milliseconds kLeaveAlone(20);  // after somebody took one: his first exec comes now, and perhaps the end
 constexpr milliseconds kStartPatience(10'000);
+constexpr seconds kShortestRest(1);  // of a class that cannot be made: the machine has no room, perhaps
+constexpr seconds kLongestRest(60);
 constexpr double kFading = 0.98;       // of the demand, with each request
 constexpr double kLearning = 0.2;      // how much one use says about the next
 constexpr double kWorthwhile = 0.05;   // a wish below that is not worth a sandbox
@@ -264,8 +266,9 @@ size_t WarmPool::size_now(Clock::time_point now) const {
 
 size_t WarmPool::share_of(const std::string& name, const Class& each, size_t size) const {
   double all = 0;
-  for (const auto& [other, one] : classes_) all += one.demand + (other == usual_ ? 1 : 0);
-  double part = (each.demand + (name == usual_ ? 1 : 0)) / all;
+  for (const auto& [other, one] : classes_)
+    if (one.failures == 0 || &one == &each) all += one.demand + (other == usual_ ? 1 : 0);
+  double part = all > 0 ? (each.demand + (name == usual_ ? 1 : 0)) / all : 0;
   return std::min(size, std::max<size_t>(1, static_cast<size_t>(std::floor(static_cast<double>(size) * part))));
 }
 
@@ -309,6 +312,7 @@ std::optional<WarmPool::Wish> WarmPool::next_wish() {
   std::optional<Wish> wish;
   double emptiest = 1;
   for (const auto& [name, each] : classes_) {
+    if (now < each.rest_until) continue;
     for (const auto& [language, target] : targets(each, share_of(name, each, size))) {
       if (target == 0) continue;
       double filled = static_cast<double>(each.count(language)) / static_cast<double>(target);
@@ -370,14 +374,23 @@ void WarmPool::refill() {
     Result<Blank> blank = make(*wish);
     static_cast<void>(room_.measure());  // for whoever takes the next one
     lock.lock();
-    Class& made_for = classes_[wish->class_name];
-    --made_for.making[wish->language];
-    if (blank)
-      made_for.ready[wish->language].push_back(std::move(*blank));
-    else if (!wish->language.empty())
-      cannot_wait_.insert({wish->class_name, wish->language});
-    else
-      changed_.wait_for(lock, seconds(1));  // the machine has no room, perhaps: later again
+    keep(*wish, std::move(blank));
+  }
+}
+
+// It, or that there is none.
+void WarmPool::keep(const Wish& wish, Result<Blank> blank) {
+  Class& made_for = classes_[wish.class_name];
+  --made_for.making[wish.language];
+  if (blank) {
+    made_for.failures = 0;
+    made_for.ready[wish.language].push_back(std::move(*blank));
+  } else if (!wish.language.empty()) {
+    cannot_wait_.insert({wish.class_name, wish.language});
+  } else if (Clock::time_point now = Clock::now(); now >= made_for.rest_until) {
+    // Those that were under way when it was found out count as one with it.
+    made_for.rest_until = now + std::min(kLongestRest, kShortestRest * (1U << std::min(made_for.failures, 6U)));
+    ++made_for.failures;
   }
 }
 

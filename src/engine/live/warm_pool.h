@@ -39,7 +39,8 @@ struct Blank {
 
 // Sandboxes kept ready: made by threads of its own, handed out once, never taken back. Sandboxes that are made alike
 // form a class; the classes that are asked for share the pool's size by demand, and in each class the interpreters that
-// its sandboxes were used for first. Thread-safe.
+// its sandboxes were used for first. A class whose sandboxes cannot be made is left alone, longer each time, and has no
+// share meanwhile. Thread-safe.
 //
 // Nothing of it is on record: what a killed server leaves, the next one sweeps away.
 class WarmPool {
@@ -81,6 +82,8 @@ class WarmPool {
     std::map<std::string, double> wishes;            // by language: how often it was wanted of late, 0 to 1
     double demand = 0;                               // sandboxes asked for of late, fading
     Clock::time_point asked;
+    unsigned failures = 0;         // since the last one that could be made
+    Clock::time_point rest_until;  // none is made before: the last could not be
 
     size_t count(const std::string& language) const;
     size_t count() const;
@@ -100,6 +103,7 @@ class WarmPool {
   std::map<std::string, size_t> targets(const Class& each, size_t share) const;
   bool can_wait(const std::string& class_name, const std::string& language) const;
   Result<Blank> make(const Wish& wish);
+  void keep(const Wish& wish, Result<Blank> blank);
   Result<void> start_waiting(Blank& blank, const std::string& language);
   Result<ExecSpec> interpreter(const SandboxSpec& sandbox, const std::string& language);
   bool may_wait(const std::string& language) const;

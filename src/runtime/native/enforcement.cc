@@ -17,6 +17,18 @@ std::string format_cpus(double cpus) {
   return text;
 }
 
+void hold_open_files(Holding& holding, const Limit<uint64_t>& limit) {
+  const uint64_t hard = limit.named ? limit.value : std::max(limit.value, kOpenFilesHard);
+  holding.rlimits.push_back({RLIMIT_NOFILE, limit.value, hard});
+  holding.limits["open_files"] = {std::to_string(limit.value), "rlimit"};
+}
+
+void hold_file_size(Holding& holding, const Limit<uint64_t>& limit) {
+  if (limit.value == 0) return;
+  holding.rlimits.push_back({RLIMIT_FSIZE, limit.value, limit.value});
+  holding.limits["file_size"] = {format_bytes(limit.value), "rlimit"};
+}
+
 class Planner {
  public:
   Planner(const Limits& limits, const Means& means, Strictness strictness)
@@ -103,13 +115,9 @@ class Planner {
   }
 
   void plan_rlimits() {
-    uint64_t soft = limits_.open_files.value;
-    holding_.rlimits.push_back({RLIMIT_NOFILE, soft, std::max(soft, limits_.open_files.named ? soft : kOpenFilesHard)});
+    hold_open_files(holding_, limits_.open_files);
     holding_.rlimits.push_back({RLIMIT_CORE, 0, 0});
-    hold("open_files", std::to_string(soft), "rlimit");
-    if (limits_.file_size.value == 0) return;
-    holding_.rlimits.push_back({RLIMIT_FSIZE, limits_.file_size.value, limits_.file_size.value});
-    hold("file_size", format_bytes(limits_.file_size.value), "rlimit");
+    hold_file_size(holding_, limits_.file_size);
   }
 
   void plan_clock_and_output() {
@@ -125,6 +133,17 @@ class Planner {
 };
 
 }  // namespace
+
+void change_rlimits(Holding& holding, const Limits& limits) {
+  auto drop = [&](uint64_t resource) {
+    std::erase_if(holding.rlimits, [&](const wire::Rlimit& each) { return each.resource == resource; });
+  };
+  if (limits.open_files.named) drop(RLIMIT_NOFILE), hold_open_files(holding, limits.open_files);
+  if (!limits.file_size.named) return;
+  drop(RLIMIT_FSIZE);
+  holding.limits.erase("file_size");
+  hold_file_size(holding, limits.file_size);
+}
 
 Result<Holding> plan_enforcement(const Limits& limits, const Means& means, Strictness strictness) {
   return Planner(limits, means, strictness).plan();

@@ -36,4 +36,7 @@ struct Holding {
 // Named limits are held by the kernel or refused; defaults fall back, with a warning, unless strict.
 Result<Holding> plan_enforcement(const Limits& limits, const Means& means, Strictness strictness);
 
+// Of the limits that are held by rlimits, those that are named: for every exec from now on.
+void change_rlimits(Holding& holding, const Limits& limits);
+
 }  // namespace cove::native

@@ -75,6 +75,18 @@ TEST(PlanEnforcement, SetsRlimits) {
   EXPECT_EQ(find(RLIMIT_NOFILE).soft, 1024u);
   EXPECT_EQ(find(RLIMIT_NOFILE).hard, 65536u);
   EXPECT_EQ(find(RLIMIT_FSIZE).hard, kMiB);
+  Limits changed;
+  changed.open_files.name(64);
+  changed.file_size.name(2 * kMiB);
+  change_rlimits(*holding, changed);
+  EXPECT_EQ(holding->rlimits.size(), 3u);
+  EXPECT_EQ(find(RLIMIT_NOFILE).hard, 64u);
+  EXPECT_EQ(find(RLIMIT_FSIZE).soft, 2 * kMiB);
+  EXPECT_EQ(holding->limits["open_files"].value, "64");
+  changed.file_size.name(0);
+  change_rlimits(*holding, changed);
+  EXPECT_EQ(holding->rlimits.size(), 2u);
+  EXPECT_FALSE(holding->limits.contains("file_size"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ ExecFailed execute_failure(const wire::ExecRequest& request, int errnum) {
             kNotFound};
   if (errnum == E2BIG)
     return {request.id,
-            Error::from_errno(errnum, what).hint("pass long input through stdin or --copy-in").as(Code::Invalid),
+            Error::from_errno(errnum, what).hint("pass long input through stdin, or as a file").as(Code::Invalid),
             kCannotExecute};
   return {request.id, Error::from_errno(errnum, what), kCannotExecute};
 }
@@ -39,7 +39,7 @@ ExecFailed explain_failure(const wire::ExecRequest& request, wire::Stage stage, 
     case wire::Stage::Folder:
       return {request.id,
               Error::from_errno(errnum, concat("enter working folder '", request.cwd, "' in the sandbox"))
-                  .hint("--workdir takes an absolute path that exists inside"),
+                  .hint("the working folder is an absolute path that exists inside"),
               kOurs};
     case wire::Stage::JoinGroup:
       return {request.id, Error::from_errno(errnum, "move the program into its control group"), kOurs};

@@ -315,6 +315,12 @@ Result<void> NativeSandbox::kill(const std::string& exec_id) {
       Writer(Type::Signal).text(exec_id).number(SIGKILL).number(static_cast<uint64_t>(wire::Target::Everything)));
 }
 
+Result<void> NativeSandbox::update_limits(const Limits& limits) {
+  COVE_TRY(parts_.hand->set_limits(limits));
+  change_rlimits(parts_.holding, limits);
+  return {};
+}
+
 Result<Stats> NativeSandbox::stats() {
   sys::CgroupUsage counted = COVE_TRY(parts_.hand->usage());
   return Stats{usage_of(counted), counted.memory_bytes, counted.pids, parts_.hand->layer_usage().value_or(0)};

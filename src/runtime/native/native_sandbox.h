@@ -39,7 +39,7 @@ class NativeSandbox : public Sandbox {
   Result<void> kill(const std::string& exec_id) override;
   Result<void> pause() override { return parts_.hand->freeze(); }
   Result<void> resume() override { return parts_.hand->thaw(); }
-  Result<void> update_limits(const Limits& limits) override { return parts_.hand->set_limits(limits); }
+  Result<void> update_limits(const Limits& limits) override;
   Result<Stats> stats() override;
   Result<std::unique_ptr<View>> open_view(const std::string& user) override;
   Result<UniqueFd> dial(uint16_t port) override;

@@ -252,7 +252,7 @@ Result<std::optional<OciPlan>> Walls::plan_oci(const SandboxSpec& spec, const Id
   const RuntimeKind& kind = *find_runtime_kind(spec.runtime);
   if (spec.nesting)
     return fail(Error(Code::Unsupported, concat("namespaces cannot be made inside with the runtime ", spec.runtime))
-                    .hint("--nesting works with the runtime native"));
+                    .hint("nesting works with the runtime native"));
   OciPlan plan{spec.runtime, COVE_TRY(oci::find_program(kind)), oci_group_name(spec)};
   COVE_TRY(oci::check_rights(kind, {::geteuid() == 0, has_all_limits(), !ids.single_id}));
   plan.own_kernel = has_own_kernel(spec.runtime);
@@ -411,8 +411,13 @@ Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan
   if (!group) {
     control.first.reset();
     abandon(*parts.builder);
-    // A builder that died may have let process 1 go.
-    if (spec.lifetime == Lifetime::Long) static_cast<void>(remove_remains(spec.id, Files::Keep));
+    if (spec.lifetime == Lifetime::Long) {
+      // Who asks at the socket gets no answer of ours; nor of process 1, where it is known: it has just been killed.
+      listener.reset();
+      if (parts.builder->process_1) ::unlink(parts.socket_path.c_str());
+      // A builder that died may have let process 1 go.
+      static_cast<void>(remove_remains(spec.id, Files::Keep));
+    }
     return fail(std::move(group.error()).note("make the control group"));
   }
   parts.layer = std::move(layer);
