@@ -1,5 +1,6 @@
 """Contexts over the API: what cases cannot say. Each test gets the house and a painter."""
 
+import threading
 
 import painter as painting
 import remote
@@ -47,6 +48,19 @@ def the_default_context_is_made_once(house, painter):
         expect(first["context_id"] == second["context_id"] and second["results"][0]["formats"]["text"] == "5", second)
         third = sandbox.run(context="default", language="javascript", code="typeof x")
         expect(third["context_id"] != first["context_id"] and third["results"][0]["formats"]["text"] == "'undefined'", third)
+
+
+def an_interpreter_that_does_not_start_holds_up_nobody_else(house, painter):
+    with house.make_sandbox() as hung, house.make_sandbox() as other:
+        path = hung.shell("python3 -c 'import site; print(site.getusersitepackages(), end=\"\")'")
+        hung.shell(f"mkdir -p {path}")
+        hung.write(f"{path}/usercustomize.py", b"import time\nopen('/tmp/hangs', 'w')\ntime.sleep(8)\n")
+        waiting = threading.Thread(target=hung.run, kwargs={"context": "default", "code": "1"})
+        waiting.start()
+        hung.shell("while ! test -e /tmp/hangs; do sleep 0.05; done")
+        expect(other.run(context="default", code="1")["status"] == "success")
+        expect(waiting.is_alive(), "the other one waited, too")
+        waiting.join()
 
 
 def output_is_streamed_while_the_code_runs(house, painter):
@@ -192,6 +206,7 @@ def lies_on_the_channel_harm_nobody(house, painter):
 TESTS = [
     several_contexts_of_a_sandbox,
     the_default_context_is_made_once,
+    an_interpreter_that_does_not_start_holds_up_nobody_else,
     output_is_streamed_while_the_code_runs,
     an_interrupt_keeps_the_variables,
     a_restart_begins_anew,

@@ -386,7 +386,8 @@ Result<std::unique_ptr<Execution>> Contexts::execute(const Caller& caller, const
 
 Result<ContextInfo> Contexts::find_or_create(const Caller& caller, const std::string& sandbox,
                                              const ContextOrder& order) {
-  std::lock_guard lock(making_);
+  std::string id = COVE_TRY(engine_.find(caller, sandbox)).spec.id;
+  Turns::Turn turn = making_.take(concat(id, "/", order.name));
   Result<ContextInfo> there = find(caller, sandbox, order.name);
   if (there || there.error().code() != Code::NotFound) return there;
   return create(caller, sandbox, order);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/live/engine.h"
+#include "engine/live/turns.h"
 
 namespace cove::live {
 
@@ -78,7 +79,7 @@ class Contexts {
   Engine& engine_;
   std::mutex mutex_;                                      // of the channels
   std::map<std::string, std::shared_ptr<Channel>> held_;  // by context
-  std::mutex making_;                                     // of named ones: one after the other
+  Turns making_;                                          // by sandbox and name: each is made once
 };
 
 }  // namespace cove::live
