@@ -62,6 +62,13 @@ Result<uint64_t> Store::update_exec(const ExecRecord& exec, std::span<const Even
   });
 }
 
+Result<void> Store::retag_exec(const std::string& sandbox_id, const std::string& id, const std::string& tag) {
+  COVE_TRY(change({"retag_exec"}, {}, [&] {
+    return database_->run("UPDATE execs SET tag = ? WHERE id = ? AND sandbox_id = ?", tag, id, sandbox_id);
+  }));
+  return {};
+}
+
 Result<ExecRecord> Store::find_exec(const std::string& sandbox_id, const std::string& id) {
   std::lock_guard turn(mutex_);
   Query row = COVE_TRY(database_->query("SELECT " COLUMNS " FROM execs WHERE id = ?", id));
