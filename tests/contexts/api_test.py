@@ -154,6 +154,24 @@ def a_pause_keeps_contexts(house, painter):
         expect(context.value("x") == "1")
 
 
+def code_that_runs_is_a_use_of_the_sandbox(house, painter):
+    sandbox = house.make_sandbox(lifecycle={"idle": 2, "on_expire": "delete"})
+    result = sandbox.run(context="default", code="import time\ntime.sleep(4)\n9")
+    expect(result["status"] == "success" and result["results"][0]["formats"]["text"] == "9", result)
+    sandbox.call(204, "DELETE", "")
+
+
+def code_resumes_a_sandbox_that_may_be_resumed(house, painter):
+    with house.make_sandbox(lifecycle={"auto_resume": True}) as sandbox:
+        sandbox.run(context="default", code="x = 1")
+        sandbox.call(200, "POST", "/pause")
+        expect(sandbox.run(context="default", code="x")["results"][0]["formats"]["text"] == "1")
+    with house.make_sandbox() as sandbox:
+        sandbox.run(context="default", code="x = 1")
+        sandbox.call(200, "POST", "/pause")
+        sandbox.call(409, "POST", "/execs?wait=true", {"context": "default", "code": "x"})
+
+
 def contexts_outlive_the_server(house, painter):
     """Killed while one is idle and another runs; a third is used by the next server first."""
     other = remote.House.__new__(remote.House)
@@ -216,6 +234,8 @@ TESTS = [
     errors_have_name_value_and_traceback,
     the_end_of_the_interpreter_is_told,
     a_pause_keeps_contexts,
+    code_that_runs_is_a_use_of_the_sandbox,
+    code_resumes_a_sandbox_that_may_be_resumed,
     contexts_outlive_the_server,
     an_image_without_ipython,
     lies_on_the_channel_harm_nobody,

@@ -235,8 +235,8 @@ namespace {
 
 class LiveExecution : public Execution {
  public:
-  LiveExecution(std::shared_ptr<Contexts::Channel> channel, std::string context)
-      : channel_(std::move(channel)), context_(std::move(context)), id_(make_id()) {}
+  LiveExecution(std::shared_ptr<Contexts::Channel> channel, std::string context, std::shared_ptr<void> use)
+      : channel_(std::move(channel)), context_(std::move(context)), use_(std::move(use)), id_(make_id()) {}
   ~LiveExecution() override {
     // Code that nobody waits for any more is stopped: the next one in this context is not to wait for it.
     if (!done_) static_cast<void>(channel_->exec().signal(SIGINT, false));
@@ -271,6 +271,7 @@ class LiveExecution : public Execution {
  private:
   std::shared_ptr<Contexts::Channel> channel_;
   std::string context_;
+  std::shared_ptr<void> use_;  // of the sandbox
   std::string id_;
   bool done_ = false;
 };
@@ -375,11 +376,12 @@ Result<std::shared_ptr<Contexts::Channel>> Contexts::channel(const Caller& calle
 
 Result<std::unique_ptr<Execution>> Contexts::execute(const Caller& caller, const std::string& sandbox,
                                                      const std::string& context, const std::string& code) {
+  std::shared_ptr<void> use = COVE_TRY(engine_.use(caller, sandbox));
   ContextInfo info = COVE_TRY(find(caller, sandbox, context));
   std::shared_ptr<Channel> used = COVE_TRY(channel(caller, sandbox, info.id));
   if (!used->take_turn(kTurnPatience))
     return fail(Error(Code::Conflict, concat("context ", info.id, " is busy")).hint("interrupt what runs in it"));
-  auto execution = std::make_unique<LiveExecution>(used, info.id);
+  auto execution = std::make_unique<LiveExecution>(used, info.id, std::move(use));
   COVE_TRY(execution->begin(code));
   return execution;
 }

@@ -63,7 +63,8 @@ class Contexts {
   // A new interpreter in place of this one: another id, with the same name, language and folder.
   Result<ContextInfo> restart(const Caller& caller, const std::string& sandbox, const std::string& context);
   Result<void> interrupt(const Caller& caller, const std::string& sandbox, const std::string& context);
-  // Waits while something else runs in the context.
+  // Waits while something else runs in the context. The sandbox is in use until the execution is gone; it is resumed
+  // where it may be.
   Result<std::unique_ptr<Execution>> execute(const Caller& caller, const std::string& sandbox,
                                              const std::string& context, const std::string& code);
   // The context of this name in the sandbox; made where there is none.
