@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "api/call.h"
+#include "api/exec_request.h"
 #include "api/query.h"
 #include "api/response_json.h"
 #include "api/sandbox_request.h"
@@ -22,9 +23,11 @@ using live::ContextInfo;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
+constexpr const char* kUsualLanguage = "python";
 constexpr size_t kMostResults = 256;
 constexpr size_t kMostResultBytes = 32 << 20;
 constexpr milliseconds kTurn(1000);
+constexpr milliseconds kShortestTurn(100);
 
 Document context_json(const ContextInfo& context) {
   return {{"id", context.id},
@@ -41,8 +44,9 @@ Document context_json(const ContextInfo& context) {
 Result<live::ContextOrder> parse_order(const Json& body) {
   Fields fields(body);
   live::ContextOrder order;
-  order.language = COVE_TRY(fields.text("language")).value_or("python");
+  order.language = COVE_TRY(fields.text("language")).value_or(kUsualLanguage);
   order.name = COVE_TRY(fields.text("name")).value_or("");
+  if (order.name.contains('/')) return fail(fields.wrong("name", "has no slash"));
   order.cwd = COVE_TRY(fields.text("cwd")).value_or("");
   if (!order.cwd.empty() && !order.cwd.starts_with('/')) return fail(fields.wrong("cwd", "must be an absolute path"));
   order.env = COVE_TRY(take_environment(fields, "env"));
@@ -108,8 +112,8 @@ class Outcomes {
   bool lost = false;  // the interpreter ended meanwhile
 
   // The ExecResult, with what only contexts have beside it.
-  Document result(const live::Execution& execution, const std::string& sandbox, int64_t started_ms, double took_ms,
-                  const Usage& usage) {
+  Document result(const live::Execution& execution, const CodePlace& place, const std::string& sandbox,
+                  int64_t started_ms, double took_ms, const Usage& usage) {
     ExecResult result;
     result.exec_id = execution.id();
     result.sandbox_id = sandbox;
@@ -124,7 +128,7 @@ class Outcomes {
     result.started_at = std::chrono::system_clock::time_point(milliseconds(started_ms));
     result.duration_ms = took_ms;
     result.usage = usage;
-    result.why = why(result.status);
+    result.why = concat(place.why, place.why.empty() ? "" : "; ", why(result.status));
     Document document = Document::parse(to_json(result, JsonLayout::Line));
     document["results"] = std::move(results_);
     document["context_id"] = execution.context();
@@ -163,37 +167,6 @@ class Outcomes {
   std::string status_;
 };
 
-struct CodeRequest {
-  std::string context;
-  std::string language;
-  std::string code;
-  milliseconds timeout{0};
-  milliseconds grace{2000};
-  uint64_t retained = 1 * kMiB;
-};
-
-Result<CodeRequest> parse_code(const Json& body, const Limits& defaults) {
-  Fields fields(body);
-  CodeRequest request;
-  request.context = COVE_TRY(required(fields, "context", fields.text("context")));
-  request.code = COVE_TRY(required(fields, "code", fields.data("code")));
-  request.language = COVE_TRY(fields.text("language")).value_or("python");
-  request.timeout = defaults.timeout.value;
-  request.grace = defaults.grace;
-  request.retained = defaults.retained;
-  if (auto nested = COVE_TRY(fields.object("limits"))) {
-    Limits limits;
-    COVE_TRY(take_limits(*nested, limits));
-    if (limits.timeout.named) request.timeout = limits.timeout.value;
-    if (nested->raw("grace")) request.grace = limits.grace;
-    if (nested->raw("retained")) request.retained = limits.retained;
-    COVE_TRY(nested->finish());
-  }
-  if (auto timeout = COVE_TRY(fields.duration("timeout"))) request.timeout = *timeout;
-  COVE_TRY(fields.finish());
-  return request;
-}
-
 std::string event_of(uint64_t seq, const Json& message) {
   Document data = {{"seq", seq}};
   std::string type = message.value("type", "");
@@ -206,12 +179,44 @@ std::string event_of(uint64_t seq, const Json& message) {
   return sse_event(seq, type, dump(data));
 }
 
+// Whose code it is has work here: his session is in use as long.
+class Presence {
+ public:
+  Presence(Call& call, const live::SessionInfo* session) : call_(call), session_(session) {
+    if (session && session->order.idle.count() > 0) beat_ = std::clamp(session->order.idle / 4, kShortestTurn, kTurn);
+  }
+  ~Presence() { tell_now(); }
+  Presence(const Presence&) = delete;
+
+  // How often it is to be told.
+  milliseconds beat() const { return beat_; }
+  void tell() {
+    if (Clock::now() - told_ >= beat_) tell_now();
+  }
+
+ private:
+  void tell_now() {
+    if (session_) static_cast<void>(call_.api.sessions->use(call_.caller, session_->id));
+    told_ = Clock::now();
+  }
+
+  Call& call_;
+  const live::SessionInfo* session_;
+  milliseconds beat_ = kTurn;
+  Clock::time_point told_ = Clock::now();
+};
+
 // Runs one execution to its end, or to that of its caller.
 class Runner {
  public:
-  Runner(Call& call, live::Execution& execution, const CodeRequest& request, EventStream* stream)
-      : call_(call), execution_(execution), request_(request), stream_(stream), outcomes(request.retained) {
-    if (request.timeout.count() > 0) deadline_ = Clock::now() + request.timeout;
+  Runner(Call& call, live::Execution& execution, const Limits& limits, Presence& presence, EventStream* stream)
+      : call_(call),
+        execution_(execution),
+        limits_(limits),
+        presence_(presence),
+        stream_(stream),
+        outcomes(limits.retained) {
+    if (limits.timeout.value.count() > 0) deadline_ = Clock::now() + limits.timeout.value;
   }
 
   // False where nobody is left to be told.
@@ -219,6 +224,7 @@ class Runner {
     while (!outcomes.done() && !outcomes.lost) {
       if (!take()) return false;
       if (outcomes.done() || outcomes.lost) break;
+      presence_.tell();
       if (!hold_time()) continue;
       if (wait() == http::Exchange::Wake::Gone) return false;
     }
@@ -245,21 +251,22 @@ class Runner {
       return false;
     }
     outcomes.timed_out = true;
-    deadline_ = Clock::now() + request_.grace;
+    deadline_ = Clock::now() + limits_.grace;
     (void)execution_.interrupt();
     return true;
   }
 
   http::Exchange::Wake wait() {
-    milliseconds patience = kTurn;
+    milliseconds patience = presence_.beat();
     if (deadline_)
-      patience = std::clamp(std::chrono::ceil<milliseconds>(*deadline_ - Clock::now()), milliseconds(1), kTurn);
+      patience = std::clamp(std::chrono::ceil<milliseconds>(*deadline_ - Clock::now()), milliseconds(1), patience);
     return call_.exchange.wait(execution_.fd(), patience);
   }
 
   Call& call_;
   live::Execution& execution_;
-  const CodeRequest& request_;
+  const Limits& limits_;
+  Presence& presence_;
   EventStream* stream_;
   std::optional<Clock::time_point> deadline_;
 
@@ -277,9 +284,22 @@ Usage minus(Usage now, const Usage& before) {
   return now;
 }
 
-Usage usage_now(Call& call) {
-  Result<Stats> stats = call.engine().stats(call.caller, call.sandbox());
+Usage usage_now(Call& call, const std::string& sandbox) {
+  Result<Stats> stats = call.engine().stats(call.caller, sandbox);
   return stats ? stats->total : Usage();
+}
+
+// One for each language; in a sandbox that serves others, too, one for each session, which brings its variables.
+live::ContextOrder default_order(const CodeRequest& request, const CodePlace& place) {
+  live::ContextOrder order;
+  order.language = request.language ? to_text(*request.language) : kUsualLanguage;
+  order.name = concat("default-", order.language);
+  if (!place.session) return order;
+  live::ExecOrder in_session = live::order_in_session(*place.session, live::ExecOrder());
+  order.env = in_session.spec.env;
+  order.session = in_session.session;
+  if (place.session->order.scope != live::SessionScope::Session) order.name += concat("/", order.session);
+  return order;
 }
 
 }  // namespace
@@ -288,33 +308,52 @@ bool names_context(const Json& body) {
   return body.is_object() && body.contains("context") && !body["context"].is_null();
 }
 
-Outcome run_in_context(Call& call, const Json& body) {
+Checked<CodeRequest> read_code(Call& call, const Json& body) {
   bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
-  bool streamed = accepts(call.request(), kEventStream);
-  if (!wait && !streamed)
+  CodeRequest request;
+  request.streamed = accepts(call.request(), kEventStream);
+  if (!wait && !request.streamed)
     return invalid("code in a context is waited for (?wait=true) or streamed (Accept: text/event-stream)");
-  live::SandboxInfo sandbox = COVE_TRY(call.engine().find(call.caller, call.sandbox()));
-  CodeRequest request = COVE_TRY(parse_code(body, sandbox.spec.limits));
-  if (request.context == "default") {
-    std::string language = to_text(COVE_TRY(parse_language(call.engine().config().languages, request.language)));
-    live::ContextOrder order{language, concat("default-", language), "", {}, ""};
-    request.context = COVE_TRY(call.api.contexts.find_or_create(call.caller, call.sandbox(), order)).id;
+  Fields fields(body);
+  request.context = COVE_TRY(required(fields, "context", fields.text("context")));
+  request.order.code = COVE_TRY(required(fields, "code", fields.data("code")));
+  if (auto language = COVE_TRY(fields.text("language")))
+    request.language = COVE_TRY(parse_language(call.engine().config().languages, *language));
+  request.order.language = request.language ? request.language->name : kUsualLanguage;
+  if (auto nested = COVE_TRY(fields.object("limits"))) {
+    Limits limits;
+    COVE_TRY(take_limits(*nested, limits));
+    name_exec_limits(*nested, limits, request.order);
+    COVE_TRY(nested->finish());
   }
-  Usage before = usage_now(call);
-  auto execution = COVE_TRY(call.api.contexts.execute(call.caller, call.sandbox(), request.context, request.code));
+  if (auto timeout = COVE_TRY(fields.duration("timeout"))) request.order.limits.timeout.name(*timeout);
+  COVE_TRY(fields.finish());
+  return request;
+}
+
+Outcome run_in_context(Call& call, CodeRequest request, const CodePlace& place) {
+  live::SandboxInfo sandbox = COVE_TRY(call.engine().find(call.caller, place.sandbox));
+  const std::string& id = sandbox.spec.id;
+  if (place.session) request.order = live::order_in_session(*place.session, std::move(request.order));
+  const Limits limits = live::limits_in_force(sandbox.spec.limits, request.order);
+  Presence presence(call, place.session);
+  if (request.context == "default")
+    request.context = COVE_TRY(call.api.contexts.find_or_create(call.caller, id, default_order(request, place))).id;
+  Usage before = usage_now(call, id);
+  auto execution = COVE_TRY(call.api.contexts.execute(call.caller, id, request.context, request.order.code));
   int64_t started_ms = live::now_ms();
   Clock::time_point started = Clock::now();
   std::optional<EventStream> stream;
-  if (streamed) {
+  if (request.streamed) {
     stream.emplace(call.exchange);
     if (!stream->begin()) return {};
   }
-  Runner runner(call, *execution, request, stream ? &*stream : nullptr);
+  Runner runner(call, *execution, limits, presence, stream ? &*stream : nullptr);
   if (!runner.run()) return {};
   double took = std::chrono::duration<double, std::milli>(Clock::now() - started).count();
   std::string result =
-      dump(runner.outcomes.result(*execution, sandbox.spec.id, started_ms, took, minus(usage_now(call), before)));
-  call.engine().note(call.caller, "context.executed", sandbox.spec.id, execution->context(), "{}");
+      dump(runner.outcomes.result(*execution, place, id, started_ms, took, minus(usage_now(call, id), before)));
+  call.engine().note(call.caller, "context.executed", id, execution->context(), "{}");
   if (!stream) return call.respond(200, result);
   uint64_t seq = runner.seq + 1;
   if (stream->send(sse_event(seq, "exit", dump_with({{"seq", seq}}, "result", result)))) (void)stream->end();

@@ -1,6 +1,7 @@
 """Contexts over the API: what cases cannot say. Each test gets the house and a painter."""
 
 import threading
+import time
 
 import painter as painting
 import remote
@@ -172,6 +173,35 @@ def code_resumes_a_sandbox_that_may_be_resumed(house, painter):
         sandbox.call(409, "POST", "/execs?wait=true", {"context": "default", "code": "x"})
 
 
+def run_in_session(house, session, **order):
+    return house.call(200, "POST", f"/v1/sessions/{session}/execs?wait=true", {"context": "default", **order})
+
+
+def a_session_has_contexts(house, painter):
+    session = house.call(201, "POST", "/v1/sessions", {"env": {"GREETING": "hello"}, "lifecycle": {"idle": 2}})["id"]
+    first = run_in_session(house, session, code="import os, time\nx = os.environ['GREETING']")
+    expect(first["status"] == "success" and first["why"].startswith("mode all"), first)
+    expect(house.call(200, "GET", f"/v1/sessions/{session}")["sandbox_id"] == first["sandbox_id"])
+    second = run_in_session(house, session, code="time.sleep(4)\nx")
+    expect(second["status"] == "success" and second["results"][0]["formats"]["text"] == "'hello'", second)
+    house.call(204, "DELETE", f"/v1/sessions/{session}")
+    house.call(409, "POST", f"/v1/sessions/{session}/execs?wait=true", {"context": "default", "code": "1"})
+    house.call(404, "GET", f"/v1/sandboxes/{first['sandbox_id']}")
+
+
+def sessions_in_one_sandbox_have_default_contexts_of_their_own(house, painter):
+    place = {"scope": "agent", "agent": f"notes-{time.monotonic_ns()}"}
+    one, two = (house.call(201, "POST", "/v1/sessions", {**place, "env": {"WHO": who}})["id"] for who in ("one", "two"))
+    results = [run_in_session(house, each, code="import os\nos.environ['WHO']") for each in (one, two)]
+    expect([each["results"][0]["formats"]["text"] for each in results] == ["'one'", "'two'"], results)
+    sandbox = remote.Sandbox(house, results[0]["sandbox_id"])
+    expect(results[1]["sandbox_id"] == sandbox.id)
+    house.call(204, "DELETE", f"/v1/sessions/{one}")
+    expect([each["id"] for each in sandbox.call(200, "GET", "/contexts")["contexts"]] == [results[1]["context_id"]])
+    house.call(204, "DELETE", f"/v1/sessions/{two}")
+    sandbox.call(204, "DELETE", "")
+
+
 def contexts_outlive_the_server(house, painter):
     """Killed while one is idle and another runs; a third is used by the next server first."""
     other = remote.House.__new__(remote.House)
@@ -236,6 +266,8 @@ TESTS = [
     a_pause_keeps_contexts,
     code_that_runs_is_a_use_of_the_sandbox,
     code_resumes_a_sandbox_that_may_be_resumed,
+    a_session_has_contexts,
+    sessions_in_one_sandbox_have_default_contexts_of_their_own,
     contexts_outlive_the_server,
     an_image_without_ipython,
     lies_on_the_channel_harm_nobody,

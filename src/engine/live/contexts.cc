@@ -57,7 +57,7 @@ std::string tag_of(const LanguageWish& language, const std::string& name) {
 
 std::optional<ContextInfo> info_of(const ExecInfo& exec) {
   const std::string& tag = exec.order.tag;
-  if (!tag.starts_with(concat(kTag, "/"))) return std::nullopt;
+  if (!is_context(exec.order)) return std::nullopt;
   size_t language = tag.find('/') + 1;
   size_t name = tag.find('/', language);
   if (name == std::string::npos) return std::nullopt;
@@ -134,6 +134,8 @@ Result<void> write_kernel(View& view, const std::string& path, std::string_view 
 }
 
 }  // namespace
+
+bool is_context(const ExecOrder& order) { return order.tag.starts_with(concat(kTag, "/")); }
 
 class Contexts::Channel {
  public:
@@ -281,7 +283,6 @@ class LiveExecution : public Execution {
 Result<ContextInfo> Contexts::create(const Caller& caller, const std::string& sandbox, const ContextOrder& order) {
   LanguageWish wish = COVE_TRY(parse_language(engine_.languages().table(), order.language));
   const Kernel* kernel = COVE_TRY(find_kernel(wish.name));
-  if (order.name.find('/') != std::string::npos) return fail(Code::Invalid, "the name of a context has no slash");
   if (COVE_TRY(list(caller, sandbox)).size() >= kMostContexts)
     return fail(Code::Exhausted, concat("a sandbox has at most ", kMostContexts, " contexts"));
   std::string path = concat("/tmp/.cove-context-", make_id(), kernel->extension);
@@ -297,6 +298,7 @@ Result<ContextInfo> Contexts::create(const Caller& caller, const std::string& sa
   exec.limits.timeout.name(milliseconds(0));  // each execution has one of its own
   exec.detached = true;
   exec.tag = tag_of(wish, order.name);
+  exec.session = order.session;
   Result<std::shared_ptr<Exec>> started = engine_.exec(caller, sandbox, std::move(exec));
   Result<std::shared_ptr<Channel>> channel =
       started ? Channel::open(*started, 1) : Result<std::shared_ptr<Channel>>(std::unexpected(started.error()));
@@ -350,9 +352,9 @@ Result<void> Contexts::remove(const Caller& caller, const std::string& sandbox, 
 Result<ContextInfo> Contexts::restart(const Caller& caller, const std::string& sandbox, const std::string& context) {
   ContextInfo info = COVE_TRY(find(caller, sandbox, context));
   std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, info.id, Scope::Run));
-  const ExecSpec old = exec->info().order.spec;
+  const ExecOrder old = exec->info().order;
   COVE_TRY(remove(caller, sandbox, info.id));
-  return create(caller, sandbox, {info.language, info.name, old.cwd, old.env, old.user});
+  return create(caller, sandbox, {info.language, info.name, old.spec.cwd, old.spec.env, old.spec.user, old.session});
 }
 
 Result<void> Contexts::interrupt(const Caller& caller, const std::string& sandbox, const std::string& context) {

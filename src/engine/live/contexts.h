@@ -31,7 +31,11 @@ struct ContextOrder {
   std::string cwd;
   Environment env;
   std::string user;
+  std::string session = {};  // whose it is alone, or empty
 };
+
+// Whether an exec is the interpreter of a context.
+bool is_context(const ExecOrder& order);
 
 // Code that runs in a context. Whoever holds it has the context for himself. One thread.
 class Execution {
