@@ -91,6 +91,10 @@ Outcome interrupt_context(Call& call) {
 
 // --- code in a context -----------------------------------------------------------------------------------------------
 
+std::string with_place(const CodePlace& place, const std::string& why) {
+  return place.why.empty() ? why : concat(place.why, "; ", why);
+}
+
 // What one execution comes to, gathered from what its interpreter says.
 class Outcomes {
  public:
@@ -108,6 +112,8 @@ class Outcomes {
     if (type == "done") status_ = message.value("status", "ok");
   }
   bool done() const { return !status_.empty(); }
+  // Nothing more will come.
+  bool over() const { return done() || lost; }
   bool timed_out = false;
   bool lost = false;  // the interpreter ended meanwhile
 
@@ -117,19 +123,16 @@ class Outcomes {
     ExecResult result;
     result.exec_id = execution.id();
     result.sandbox_id = sandbox;
-    result.status = timed_out         ? ExecStatus::Timeout
-                    : lost            ? ExecStatus::Killed
-                    : status_ == "ok" ? ExecStatus::Success
-                                      : ExecStatus::Error;
-    if (result.status == ExecStatus::Success || result.status == ExecStatus::Error)
-      result.exit_code = result.status == ExecStatus::Success ? 0 : 1;
+    result.status = timed_out ? ExecStatus::Timeout : status_ == "ok" ? ExecStatus::Success : ExecStatus::Error;
+    if (!timed_out) result.exit_code = result.status == ExecStatus::Success ? 0 : 1;
     result.out = out_.take();
     result.err = err_.take();
     result.started_at = std::chrono::system_clock::time_point(milliseconds(started_ms));
     result.duration_ms = took_ms;
     result.usage = usage;
-    result.why = concat(place.why, place.why.empty() ? "" : "; ", why(result.status));
+    result.why = with_place(place, why(result.status));
     Document document = Document::parse(to_json(result, JsonLayout::Line));
+    if (lost) tell_end(document, execution.interpreter(), place);
     document["results"] = std::move(results_);
     document["context_id"] = execution.context();
     document["error"] = error_;
@@ -145,12 +148,20 @@ class Outcomes {
                         {"formats", Document::parse(message.value("formats", Json::object()).dump())}});
   }
 
+  // Where the interpreter has gone with the code, its end is the code's.
+  void tell_end(Document& document, const live::ExecInfo& interpreter, const CodePlace& place) const {
+    Document end = Document::parse(interpreter.result, nullptr, false);
+    if (!end.is_object()) return;
+    for (const char* name : {"exit_code", "signal"}) document[name] = end[name];
+    if (timed_out) return;
+    document["status"] = end["status"];
+    document["why"] = with_place(place, concat(end.value("why", ""), ", and the context's interpreter with it"));
+  }
+
   std::string why(ExecStatus status) const {
     switch (status) {
       case ExecStatus::Timeout:
         return lost ? "it took too long, and the context was lost with it" : "it took too long, and was interrupted";
-      case ExecStatus::Killed:
-        return "the context's interpreter ended";
       case ExecStatus::Success:
         return "it ended";
       default:
@@ -221,9 +232,9 @@ class Runner {
 
   // False where nobody is left to be told.
   bool run() {
-    while (!outcomes.done() && !outcomes.lost) {
+    while (!outcomes.over()) {
       if (!take()) return false;
-      if (outcomes.done() || outcomes.lost) break;
+      if (outcomes.over()) break;
       presence_.tell();
       if (!hold_time()) continue;
       if (wait() == http::Exchange::Wake::Gone) return false;
@@ -234,12 +245,18 @@ class Runner {
  private:
   bool take() {
     Result<std::vector<Json>> messages = execution_.next();
-    if (!messages) return outcomes.lost = true;
+    if (!messages) return lose();
     for (const Json& message : *messages) {
       outcomes.take(message);
       if (stream_ && message.value("type", "") != "done" && !stream_->send(event_of(++seq, message))) return false;
     }
     return true;
+  }
+
+  // Where the interpreter has not ended, what it says cannot be understood any more.
+  bool lose() {
+    if (execution_.interpreter().state == live::ExecState::Running) (void)execution_.kill();
+    return outcomes.lost = true;
   }
 
   // First an interrupt, which the code may survive; then the context goes. False where it just did.

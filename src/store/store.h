@@ -98,6 +98,7 @@ class Store {
     std::string state;
     std::string tag;
     std::string session = {};
+    std::string tag_begins = {};
   };
   // In the order of (started_ms, id), as with sandboxes.
   Result<std::vector<ExecRecord>> list_execs(const std::string& sandbox_id, const ExecFilter& filter,

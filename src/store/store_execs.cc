@@ -83,9 +83,10 @@ Result<std::vector<ExecRecord>> Store::list_execs(const std::string& sandbox_id,
   Query rows = COVE_TRY(database_->query("SELECT " COLUMNS " FROM execs WHERE sandbox_id = ?1 "
                                          "AND (started_ms, id) > (?2, ?3) AND (?4 = '' OR state = ?4) "
                                          "AND (?5 = '' OR tag = ?5) AND (?7 = '' OR session = ?7) "
+                                         "AND substr(tag, 1, length(?8)) = ?8 "
                                          "ORDER BY started_ms, id LIMIT ?6",
                                          sandbox_id, place.time_ms, place.id, filter.state, filter.tag,
-                                         static_cast<uint64_t>(limit), filter.session));
+                                         static_cast<uint64_t>(limit), filter.session, filter.tag_begins));
   return read_all(rows);
 }
 

@@ -141,9 +141,32 @@ def the_end_of_the_interpreter_is_told(house, painter):
     sandbox = house.sandbox()
     context = sandbox.context()
     result = context.run("print('last', flush=True)\nimport os, time\ntime.sleep(0.1)\nos._exit(3)")
-    expect(result["status"] == "killed" and result["why"] == "the context's interpreter ended", result)
+    expect((result["status"], result["exit_code"], result["signal"]) == ("error", 3, None), result)
+    expect(result["why"] == "it ended with exit code 3, and the context's interpreter with it", result)
     expect(result["stdout"]["text"] == "last\n", result["stdout"])
-    sandbox.call(404, "POST", "/execs?wait=true", {"context": context.id, "code": "1"})
+    problem = sandbox.call(409, "POST", "/execs?wait=true", {"context": context.id, "code": "1"})
+    expect("ended with exit code 3" in problem["detail"] and "restart" in problem["hint"], problem)
+    anew = remote.Context(sandbox, sandbox.call(200, "POST", f"/contexts/{context.id}/restart"))
+    result = anew.run("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\nimport time\ntime.sleep(9)")
+    expect((result["status"], result["exit_code"], result["signal"]) == ("killed", None, 11), result)
+    sandbox.call(404, "POST", f"/contexts/{context.id}/restart")
+    sandbox.call(204, "DELETE", f"/contexts/{anew.id}")
+    sandbox.call(404, "POST", f"/contexts/{anew.id}/restart")
+
+
+def out_of_memory_is_told_and_a_name_comes_back(house, painter):
+    with house.make_sandbox(limits={"memory": "128m"}) as sandbox:
+        context = sandbox.context(name="book", env={"GREETING": "hello"}, cwd="/tmp")
+        result = context.run("x = bytearray(1 << 30)")
+        expect((result["status"], result["signal"], result["exit_code"]) == ("oom_killed", 9, None), result)
+        expect(result["why"].startswith("it used more than 128"), result)
+        result = sandbox.run(context="book", code="import os\nos.environ['GREETING'], os.getcwd(), 'x' in globals()")
+        expect(result["results"][0]["formats"]["text"] == "('hello', '/tmp', False)" and result["context_id"] != context.id, result)
+        sandbox.run(context="book", code="import os\nos._exit(0)")
+        expect(sandbox.call(200, "POST", "/contexts/book/restart")["name"] == "book")
+        sandbox.call(204, "DELETE", "/contexts/book")
+        sandbox.call(404, "POST", "/execs?wait=true", {"context": "book", "code": "1"})
+        sandbox.call(404, "POST", "/contexts/book/restart")
 
 
 def a_pause_keeps_contexts(house, painter):
@@ -263,6 +286,7 @@ TESTS = [
     code_of_a_caller_that_leaves_is_interrupted,
     errors_have_name_value_and_traceback,
     the_end_of_the_interpreter_is_told,
+    out_of_memory_is_told_and_a_name_comes_back,
     a_pause_keeps_contexts,
     code_that_runs_is_a_use_of_the_sandbox,
     code_resumes_a_sandbox_that_may_be_resumed,

@@ -19,6 +19,7 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kTag = "context";
+constexpr const char* kFormerTag = "former-context";  // of one that was removed, or has a successor
 constexpr milliseconds kStartPatience(30'000);
 constexpr milliseconds kWritePatience(30'000);
 constexpr milliseconds kTurnPatience(10 * 60'000);  // for others who use the same context
@@ -72,13 +73,21 @@ std::optional<ContextInfo> info_of(const ExecInfo& exec) {
 }
 
 std::unexpected<Error> no_context(const std::string& context) {
-  return fail(Error(Code::NotFound, concat("there is no context '", context, "' in this sandbox"))
-                  .hint("its interpreter may have ended; GET …/contexts has those there are"));
+  return fail(
+      Error(Code::NotFound, concat("there is no context '", context, "' in this sandbox"))
+          .hint("its interpreter may have ended, then POST …/restart begins anew; GET …/contexts has those there are"));
 }
 
 std::unexpected<Error> ended() {
   return fail(
       Error(Code::Conflict, "the context's interpreter has ended").hint("restart the context, or make another"));
+}
+
+std::unexpected<Error> ended(const ExecInfo& interpreter) {
+  Json result = Json::parse(interpreter.result, nullptr, false);
+  std::string why = result.is_object() ? result.value("why", "") : "";
+  return fail(Error(Code::Conflict, concat("the interpreter of context ", interpreter.id, " has ended: ", why))
+                  .hint(concat("POST …/contexts/", interpreter.id, "/restart begins anew")));
 }
 
 constexpr int kDeepest = 100;  // that a message may be nested
@@ -121,6 +130,10 @@ std::optional<Json> parse_message(std::string_view line) {
   Json message = Json::parse(line, nullptr, false);
   if (!well_formed(message)) return std::nullopt;
   return message;
+}
+
+bool is_meant(const ContextInfo& info, const std::string& context) {
+  return info.id == context || (!info.name.empty() && info.name == context);
 }
 
 Result<void> write_kernel(View& view, const std::string& path, std::string_view program) {
@@ -257,6 +270,7 @@ class LiveExecution : public Execution {
   int fd() const override { return channel_->fd(); }
   Result<void> interrupt() override { return channel_->exec().signal(SIGINT, false); }
   Result<void> kill() override { return channel_->exec().kill(); }
+  ExecInfo interpreter() const override { return channel_->exec().info(); }
 
   Result<std::vector<Json>> next() override {
     Result<std::vector<Json>> messages = channel_->hear();
@@ -306,25 +320,36 @@ Result<ContextInfo> Contexts::create(const Caller& caller, const std::string& sa
   static_cast<void>(lease.view->remove(path, Depth::One));
   if (!ready) {
     if (started && !(*started)->ended()) static_cast<void>((*started)->kill());
+    if (started) static_cast<void>(forget(caller, sandbox, (*started)->info().id));
     return fail(std::move(ready.error()).note(concat("start a context in ", order.language)));
   }
   ContextInfo info = *info_of((*started)->info());
+  // Those that had the name before are not to come back.
+  if (!info.name.empty())
+    for (const ContextInfo& former : COVE_TRY(list(caller, sandbox, Life::Ended)))
+      if (former.name == info.name) COVE_TRY(forget(caller, sandbox, former.id));
   std::lock_guard lock(mutex_);
   held_[info.id] = *channel;
   return info;
 }
 
-Result<std::vector<ContextInfo>> Contexts::list(const Caller& caller, const std::string& sandbox) {
-  Engine::ExecFilter running;
-  running.state = ExecState::Running;
+Result<std::vector<ContextInfo>> Contexts::list(const Caller& caller, const std::string& sandbox, Life life) {
+  Engine::ExecFilter filter;
+  filter.state = life == Life::Living ? ExecState::Running : ExecState::Ended;
+  filter.tag_begins = concat(kTag, "/");
   std::vector<ContextInfo> contexts;
   std::string after;
   do {
-    Page<ExecInfo> page = COVE_TRY(engine_.list_execs(caller, sandbox, running, after, 1000));
+    Page<ExecInfo> page = COVE_TRY(engine_.list_execs(caller, sandbox, filter, after, 1000));
     for (const ExecInfo& exec : page.items)
       if (std::optional<ContextInfo> info = info_of(exec)) contexts.push_back(std::move(*info));
     after = page.next;
   } while (!after.empty());
+  return contexts;
+}
+
+Result<std::vector<ContextInfo>> Contexts::list(const Caller& caller, const std::string& sandbox) {
+  std::vector<ContextInfo> contexts = COVE_TRY(list(caller, sandbox, Life::Living));
   std::lock_guard lock(mutex_);
   for (ContextInfo& info : contexts) {
     auto held = held_.find(info.id);
@@ -335,26 +360,76 @@ Result<std::vector<ContextInfo>> Contexts::list(const Caller& caller, const std:
 
 Result<ContextInfo> Contexts::find(const Caller& caller, const std::string& sandbox, const std::string& context) {
   for (ContextInfo& info : COVE_TRY(list(caller, sandbox)))
-    if (info.id == context || (!info.name.empty() && info.name == context)) return std::move(info);
+    if (is_meant(info, context)) return std::move(info);
   return no_context(context);
 }
 
-Result<void> Contexts::remove(const Caller& caller, const std::string& sandbox, const std::string& context) {
-  ContextInfo info = COVE_TRY(find(caller, sandbox, context));
-  std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, info.id, Scope::Run));
+// The last one, where several had the name.
+Result<std::optional<ContextInfo>> Contexts::find_ended(const Caller& caller, const std::string& sandbox,
+                                                        const std::string& context) {
+  std::optional<ContextInfo> found;
+  for (ContextInfo& info : COVE_TRY(list(caller, sandbox, Life::Ended)))
+    if (is_meant(info, context)) found = std::move(info);
+  return found;
+}
+
+Result<Turns::Turn> Contexts::turn_of(const Caller& caller, const std::string& sandbox, const std::string& name) {
+  return making_.take(concat(COVE_TRY(engine_.find(caller, sandbox)).spec.id, "/", name));
+}
+
+// It is no context any more, only an exec.
+Result<void> Contexts::forget(const Caller& caller, const std::string& sandbox, const std::string& id) {
   {
     std::lock_guard lock(mutex_);
-    held_.erase(info.id);
+    held_.erase(id);
   }
+  return engine_.retag_exec(caller, sandbox, id, kFormerTag);
+}
+
+Result<void> Contexts::remove(const Caller& caller, const std::string& sandbox, const std::string& context) {
+  Result<ContextInfo> info = find(caller, sandbox, context);
+  if (!info) {
+    std::optional<ContextInfo> old = COVE_TRY(find_ended(caller, sandbox, context));
+    return old ? forget(caller, sandbox, old->id) : std::unexpected(info.error());
+  }
+  std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, info->id, Scope::Run));
+  COVE_TRY(forget(caller, sandbox, info->id));
   return exec->ended() ? Result<void>() : exec->kill();
 }
 
+// The old one is forgotten last: until then it can be tried again.
+Result<ContextInfo> Contexts::start_anew(const Caller& caller, const std::string& sandbox, const ContextInfo& old) {
+  std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, old.id, Scope::Run));
+  const ExecOrder order = exec->info().order;
+  if (!exec->ended()) COVE_TRY(exec->kill());
+  ContextInfo made = COVE_TRY(create(
+      caller, sandbox, {old.language, old.name, order.spec.cwd, order.spec.env, order.spec.user, order.session}));
+  COVE_TRY(forget(caller, sandbox, old.id));
+  return made;
+}
+
 Result<ContextInfo> Contexts::restart(const Caller& caller, const std::string& sandbox, const std::string& context) {
-  ContextInfo info = COVE_TRY(find(caller, sandbox, context));
-  std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, info.id, Scope::Run));
-  const ExecOrder old = exec->info().order;
-  COVE_TRY(remove(caller, sandbox, info.id));
-  return create(caller, sandbox, {info.language, info.name, old.spec.cwd, old.spec.env, old.spec.user, old.session});
+  std::shared_ptr<void> use = COVE_TRY(engine_.use(caller, sandbox));
+  Result<ContextInfo> living = find(caller, sandbox, context);
+  if (living) return start_anew(caller, sandbox, *living);
+  std::optional<ContextInfo> old = COVE_TRY(find_ended(caller, sandbox, context));
+  if (!old) return living;
+  Turns::Turn turn = COVE_TRY(turn_of(caller, sandbox, old->name));
+  return start_anew(caller, sandbox, *old);
+}
+
+// One that has ended by itself begins anew where it is known by its name: whoever has its id has it of an interpreter
+// that is gone.
+Result<ContextInfo> Contexts::find_or_revive(const Caller& caller, const std::string& sandbox,
+                                             const std::string& context) {
+  Result<ContextInfo> living = find(caller, sandbox, context);
+  if (living || living.error().code() != Code::NotFound) return living;
+  std::optional<ContextInfo> old = COVE_TRY(find_ended(caller, sandbox, context));
+  if (!old) return living;
+  if (old->name != context) return ended(COVE_TRY(engine_.find_exec(caller, sandbox, old->id, Scope::Read))->info());
+  Turns::Turn turn = COVE_TRY(turn_of(caller, sandbox, old->name));
+  living = find(caller, sandbox, context);
+  return living ? living : start_anew(caller, sandbox, *old);
 }
 
 Result<void> Contexts::interrupt(const Caller& caller, const std::string& sandbox, const std::string& context) {
@@ -379,7 +454,7 @@ Result<std::shared_ptr<Contexts::Channel>> Contexts::channel(const Caller& calle
 Result<std::unique_ptr<Execution>> Contexts::execute(const Caller& caller, const std::string& sandbox,
                                                      const std::string& context, const std::string& code) {
   std::shared_ptr<void> use = COVE_TRY(engine_.use(caller, sandbox));
-  ContextInfo info = COVE_TRY(find(caller, sandbox, context));
+  ContextInfo info = COVE_TRY(find_or_revive(caller, sandbox, context));
   std::shared_ptr<Channel> used = COVE_TRY(channel(caller, sandbox, info.id));
   if (!used->take_turn(kTurnPatience))
     return fail(Error(Code::Conflict, concat("context ", info.id, " is busy")).hint("interrupt what runs in it"));
@@ -390,8 +465,7 @@ Result<std::unique_ptr<Execution>> Contexts::execute(const Caller& caller, const
 
 Result<ContextInfo> Contexts::find_or_create(const Caller& caller, const std::string& sandbox,
                                              const ContextOrder& order) {
-  std::string id = COVE_TRY(engine_.find(caller, sandbox)).spec.id;
-  Turns::Turn turn = making_.take(concat(id, "/", order.name));
+  Turns::Turn turn = COVE_TRY(turn_of(caller, sandbox, order.name));
   Result<ContextInfo> there = find(caller, sandbox, order.name);
   if (there || there.error().code() != Code::NotFound) return there;
   return create(caller, sandbox, order);

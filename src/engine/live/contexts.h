@@ -52,10 +52,13 @@ class Execution {
   virtual Result<void> interrupt() = 0;
   // Ends the context with it.
   virtual Result<void> kill() = 0;
+  // The exec that is the context's interpreter, as it is now.
+  virtual ExecInfo interpreter() const = 0;
 };
 
 // The contexts of all sandboxes. A context is an exec whose program is an interpreter's kernel (src/context/): it has
-// the exec's id, lives as long, and is found again by a later server. Thread-safe.
+// the exec's id, lives as long, and is found again by a later server. One whose interpreter has ended by itself is
+// known as long as that exec is on record: it can be restarted, and by its name it is, when it is used. Thread-safe.
 class Contexts {
  public:
   explicit Contexts(Engine& engine) : engine_(engine) {}
@@ -64,7 +67,7 @@ class Contexts {
   Result<std::vector<ContextInfo>> list(const Caller& caller, const std::string& sandbox);
   Result<ContextInfo> find(const Caller& caller, const std::string& sandbox, const std::string& context);
   Result<void> remove(const Caller& caller, const std::string& sandbox, const std::string& context);
-  // A new interpreter in place of this one: another id, with the same name, language and folder.
+  // A new interpreter in place of this one, which may have ended: another id, the rest as it was ordered.
   Result<ContextInfo> restart(const Caller& caller, const std::string& sandbox, const std::string& context);
   Result<void> interrupt(const Caller& caller, const std::string& sandbox, const std::string& context);
   // Waits while something else runs in the context. The sandbox is in use until the execution is gone; it is resumed
@@ -78,6 +81,14 @@ class Contexts {
   class Channel;
 
  private:
+  enum class Life { Living, Ended };
+  Result<std::vector<ContextInfo>> list(const Caller& caller, const std::string& sandbox, Life life);
+  Result<std::optional<ContextInfo>> find_ended(const Caller& caller, const std::string& sandbox,
+                                                const std::string& context);
+  Result<Turns::Turn> turn_of(const Caller& caller, const std::string& sandbox, const std::string& name);
+  Result<ContextInfo> find_or_revive(const Caller& caller, const std::string& sandbox, const std::string& context);
+  Result<ContextInfo> start_anew(const Caller& caller, const std::string& sandbox, const ContextInfo& old);
+  Result<void> forget(const Caller& caller, const std::string& sandbox, const std::string& id);
   Result<std::shared_ptr<Channel>> channel(const Caller& caller, const std::string& sandbox,
                                            const std::string& context);
 

@@ -60,6 +60,7 @@ class Engine {
     std::optional<ExecState> state;
     std::string tag;
     std::string session = {};
+    std::string tag_begins = {};
   };
   virtual Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& sandbox, const ExecFilter& filter,
                                             const std::string& after, size_t limit) = 0;

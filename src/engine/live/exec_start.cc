@@ -231,6 +231,7 @@ Result<Page<ExecInfo>> LiveEngine::list_execs(const Caller& caller, const std::s
   if (filter.state) wanted.state = *filter.state == ExecState::Running ? kExecRunning : kExecEnded;
   wanted.tag = filter.tag;
   wanted.session = filter.session;
+  wanted.tag_begins = filter.tag_begins;
   std::vector<ExecRecord> records = COVE_TRY(store_->list_execs(sandbox->id(), wanted, after, limit + 1));
   Page<ExecInfo> page;
   for (const ExecRecord& record : records) {
