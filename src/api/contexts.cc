@@ -98,12 +98,12 @@ std::string with_place(const CodePlace& place, const std::string& why) {
 // What one execution comes to, gathered from what its interpreter says.
 class Outcomes {
  public:
-  explicit Outcomes(uint64_t retained) : out_(retained), err_(retained) {}
+  explicit Outcomes(const Limits& limits) : limits_(limits), out_(limits.retained), err_(limits.retained) {}
 
   void take(const Json& message) {
     std::string type = message.value("type", "");
-    if (type == "stdout") out_.add(message.value("text", ""));
-    if (type == "stderr") err_.add(message.value("text", ""));
+    if (type == "stdout") take_text(out_, message.value("text", ""));
+    if (type == "stderr") take_text(err_, message.value("text", ""));
     if (type == "result") take_result(message);
     if (type == "error")
       error_ = {{"name", message.value("name", "")},
@@ -115,21 +115,24 @@ class Outcomes {
   // Nothing more will come.
   bool over() const { return done() || lost; }
   bool timed_out = false;
+  bool wrote_too_much() const { return limits_.output.value > 0 && written_ > limits_.output.value; }
   bool lost = false;  // the interpreter ended meanwhile
 
   // The ExecResult, with what only contexts have beside it.
-  Document result(const live::Execution& execution, const CodePlace& place, const std::string& sandbox,
+  Document result(const live::Execution& execution, const CodePlace& place, const live::SandboxInfo& sandbox,
                   int64_t started_ms, double took_ms, const Usage& usage) {
     ExecResult result;
     result.exec_id = execution.id();
-    result.sandbox_id = sandbox;
-    result.status = timed_out ? ExecStatus::Timeout : status_ == "ok" ? ExecStatus::Success : ExecStatus::Error;
-    if (!timed_out) result.exit_code = result.status == ExecStatus::Success ? 0 : 1;
+    result.sandbox_id = sandbox.spec.id;
+    result.status = status();
+    if (!was_stopped()) result.exit_code = result.status == ExecStatus::Success ? 0 : 1;
     result.out = out_.take();
     result.err = err_.take();
     result.started_at = std::chrono::system_clock::time_point(milliseconds(started_ms));
     result.duration_ms = took_ms;
     result.usage = usage;
+    result.limits = live::enforced_for(sandbox, limits_);
+    result.language = execution.interpreter().order.used;
     result.why = with_place(place, why(result.status));
     Document document = Document::parse(to_json(result, JsonLayout::Line));
     if (lost) tell_end(document, execution.interpreter(), place);
@@ -140,6 +143,23 @@ class Outcomes {
   }
 
  private:
+  // By us, and not by itself.
+  bool was_stopped() const { return timed_out || wrote_too_much(); }
+  ExecStatus status() const {
+    if (wrote_too_much()) return ExecStatus::LimitExceeded;
+    if (timed_out) return ExecStatus::Timeout;
+    return status_ == "ok" ? ExecStatus::Success : ExecStatus::Error;
+  }
+
+  // What comes after too much is only counted.
+  void take_text(Retained& stream, const std::string& text) {
+    if (wrote_too_much())
+      stream.skip(text.size());
+    else
+      stream.add(text);
+    written_ += text.size();
+  }
+
   void take_result(const Json& message) {
     size_t size = message.dump().size();
     if (results_.size() >= kMostResults || result_bytes_ + size > kMostResultBytes) return;
@@ -153,15 +173,18 @@ class Outcomes {
     Document end = Document::parse(interpreter.result, nullptr, false);
     if (!end.is_object()) return;
     for (const char* name : {"exit_code", "signal"}) document[name] = end[name];
-    if (timed_out) return;
+    if (was_stopped()) return;
     document["status"] = end["status"];
     document["why"] = with_place(place, concat(end.value("why", ""), ", and the context's interpreter with it"));
   }
 
   std::string why(ExecStatus status) const {
+    const char* stopped = lost ? ", and the context was lost with it" : ", and was interrupted";
     switch (status) {
       case ExecStatus::Timeout:
-        return lost ? "it took too long, and the context was lost with it" : "it took too long, and was interrupted";
+        return concat("it took too long", stopped);
+      case ExecStatus::LimitExceeded:
+        return concat("it wrote more than ", format_bytes(limits_.output.value), stopped);
       case ExecStatus::Success:
         return "it ended";
       default:
@@ -170,8 +193,10 @@ class Outcomes {
     }
   }
 
+  const Limits& limits_;
   Retained out_;
   Retained err_;
+  uint64_t written_ = 0;
   Document results_ = Document::array();
   size_t result_bytes_ = 0;
   Document error_;
@@ -221,12 +246,7 @@ class Presence {
 class Runner {
  public:
   Runner(Call& call, live::Execution& execution, const Limits& limits, Presence& presence, EventStream* stream)
-      : call_(call),
-        execution_(execution),
-        limits_(limits),
-        presence_(presence),
-        stream_(stream),
-        outcomes(limits.retained) {
+      : call_(call), execution_(execution), limits_(limits), presence_(presence), stream_(stream), outcomes(limits) {
     if (limits.timeout.value.count() > 0) deadline_ = Clock::now() + limits.timeout.value;
   }
 
@@ -236,7 +256,7 @@ class Runner {
       if (!take()) return false;
       if (outcomes.over()) break;
       presence_.tell();
-      if (!hold_time()) continue;
+      if (!hold_limits()) continue;
       if (wait() == http::Exchange::Wake::Gone) return false;
     }
     return true;
@@ -247,10 +267,16 @@ class Runner {
     Result<std::vector<Json>> messages = execution_.next();
     if (!messages) return lose();
     for (const Json& message : *messages) {
+      const bool told = !outcomes.wrote_too_much() || !is_text(message);
       outcomes.take(message);
-      if (stream_ && message.value("type", "") != "done" && !stream_->send(event_of(++seq, message))) return false;
+      if (stream_ && told && message.value("type", "") != "done" && !stream_->send(event_of(++seq, message)))
+        return false;
     }
     return true;
+  }
+
+  static bool is_text(const Json& message) {
+    return message.value("type", "") == "stdout" || message.value("type", "") == "stderr";
   }
 
   // Where the interpreter has not ended, what it says cannot be understood any more.
@@ -260,14 +286,16 @@ class Runner {
   }
 
   // First an interrupt, which the code may survive; then the context goes. False where it just did.
-  bool hold_time() {
-    if (!deadline_ || Clock::now() < *deadline_) return true;
-    if (outcomes.timed_out) {
+  bool hold_limits() {
+    const bool late = deadline_ && Clock::now() >= *deadline_;
+    if (stopping_ && late) {
       (void)execution_.kill();
       outcomes.lost = true;
       return false;
     }
-    outcomes.timed_out = true;
+    if (stopping_ || (!late && !outcomes.wrote_too_much())) return true;
+    stopping_ = true;
+    outcomes.timed_out = late;
     deadline_ = Clock::now() + limits_.grace;
     (void)execution_.interrupt();
     return true;
@@ -286,6 +314,7 @@ class Runner {
   Presence& presence_;
   EventStream* stream_;
   std::optional<Clock::time_point> deadline_;
+  bool stopping_ = false;
 
  public:
   Outcomes outcomes;
@@ -326,24 +355,22 @@ bool names_context(const Json& body) {
 }
 
 Checked<CodeRequest> read_code(Call& call, const Json& body) {
-  bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
   CodeRequest request;
   request.streamed = accepts(call.request(), kEventStream);
-  if (!wait && !request.streamed)
-    return invalid("code in a context is waited for (?wait=true) or streamed (Accept: text/event-stream)");
+  Result<bool> wait = flag_parameter(call.request(), "wait");
+  if (!request.streamed && !wait.value_or(false))
+    return invalid(
+        "code in a context is waited for to its end (?wait=true) or streamed (Accept: text/event-stream): 'wait' can "
+        "be "
+        "no time, because code that nobody waits for any more is interrupted");
+  COVE_TRY(std::move(wait));
   Fields fields(body);
   request.context = COVE_TRY(required(fields, "context", fields.text("context")));
   request.order.code = COVE_TRY(required(fields, "code", fields.data("code")));
   if (auto language = COVE_TRY(fields.text("language")))
     request.language = COVE_TRY(parse_language(call.engine().config().languages, *language));
   request.order.language = request.language ? request.language->name : kUsualLanguage;
-  if (auto nested = COVE_TRY(fields.object("limits"))) {
-    Limits limits;
-    COVE_TRY(take_limits(*nested, limits));
-    name_exec_limits(*nested, limits, request.order);
-    COVE_TRY(nested->finish());
-  }
-  if (auto timeout = COVE_TRY(fields.duration("timeout"))) request.order.limits.timeout.name(*timeout);
+  COVE_TRY(take_exec_limits(fields, request.order));
   COVE_TRY(fields.finish());
   return request;
 }
@@ -369,7 +396,7 @@ Outcome run_in_context(Call& call, CodeRequest request, const CodePlace& place) 
   if (!runner.run()) return {};
   double took = std::chrono::duration<double, std::milli>(Clock::now() - started).count();
   std::string result =
-      dump(runner.outcomes.result(*execution, place, id, started_ms, took, minus(usage_now(call, id), before)));
+      dump(runner.outcomes.result(*execution, place, sandbox, started_ms, took, minus(usage_now(call, id), before)));
   call.engine().note(call.caller, "context.executed", id, execution->context(), "{}");
   if (!stream) return call.respond(200, result);
   uint64_t seq = runner.seq + 1;

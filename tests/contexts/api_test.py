@@ -56,7 +56,7 @@ def an_interpreter_that_does_not_start_holds_up_nobody_else(house, painter):
         path = hung.shell("python3 -c 'import site; print(site.getusersitepackages(), end=\"\")'")
         hung.shell(f"mkdir -p {path}")
         hung.write(f"{path}/usercustomize.py", b"import time\nopen('/tmp/hangs', 'w')\ntime.sleep(8)\n")
-        waiting = threading.Thread(target=hung.run, kwargs={"context": "default", "code": "1"})
+        waiting = threading.Thread(target=remote.Events, args=(house, hung.path + "/execs", {"context": "default", "code": "1"}))
         waiting.start()
         hung.shell("while ! test -e /tmp/hangs; do sleep 0.05; done")
         expect(other.run(context="default", code="1")["status"] == "success")
@@ -108,6 +108,31 @@ def a_time_out_keeps_the_context(house, painter):
     expect(result["why"] == "it took too long, and was interrupted" and result["error"]["name"] == "KeyboardInterrupt", result)
     expect(context.value("x") == "1")
     context.close()
+
+
+def the_output_of_code_is_limited(house, painter):
+    sandbox = house.sandbox()
+    context = sandbox.context()
+    result = context.run("x = 1\nwhile True: print('y' * 1000)", limits={"output": "64k"})
+    expect(result["status"] == "limit_exceeded" and result["why"].startswith("it wrote more than 64 KiB, and was"), result)
+    expect(result["stdout"]["bytes"] > 65536 and result["limits"]["output"]["enforced_by"] == "counter", result)
+    expect(context.value("x") == "1")
+    problem = sandbox.call(422, "POST", "/execs?wait=true", {"context": context.id, "code": "1", "limits": {"memory": "1g"}})
+    expect("cannot be set for one exec" in problem["detail"], problem)
+    context.close()
+    with house.make_sandbox(limits={"output": "64k"}) as small:  # it is no limit for all the code of a context together
+        for _ in range(3):
+            expect(small.run(context="default", code="print('y' * 50_000)")["status"] == "success")
+        expect(small.run(context="default", code="print('y' * 70_000)")["status"] == "limit_exceeded")
+
+
+def a_result_has_its_language_and_limits(house, painter):
+    sandbox = house.sandbox()
+    result = sandbox.run(context="default", code="1", timeout="20s")
+    expect(result["language"]["name"] == "python" and result["language"]["image"] == "host", result)
+    expect(result["limits"]["timeout"] == {"value": "20000 ms", "enforced_by": "timer"} and "memory" in result["limits"], result)
+    problem = sandbox.call(400, "POST", "/execs?wait=20ms", {"context": "default", "code": "1"})
+    expect("no time" in problem["detail"], problem)
 
 
 def stubborn_code_loses_it(house, painter):
@@ -282,6 +307,8 @@ TESTS = [
     an_interrupt_keeps_the_variables,
     a_restart_begins_anew,
     a_time_out_keeps_the_context,
+    the_output_of_code_is_limited,
+    a_result_has_its_language_and_limits,
     stubborn_code_loses_it,
     code_of_a_caller_that_leaves_is_interrupted,
     errors_have_name_value_and_traceback,

@@ -309,7 +309,8 @@ Result<ContextInfo> Contexts::create(const Caller& caller, const std::string& sa
   exec.spec.env = order.env;
   exec.spec.cwd = order.cwd;
   exec.spec.user = order.user;
-  exec.limits.timeout.name(milliseconds(0));  // each execution has one of its own
+  exec.limits.timeout.name(milliseconds(0));  // each execution has limits of its own
+  exec.limits.output.name(0);
   exec.detached = true;
   exec.tag = tag_of(wish, order.name);
   exec.session = order.session;
