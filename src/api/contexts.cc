@@ -132,11 +132,15 @@ class Outcomes {
     result.duration_ms = took_ms;
     result.usage = usage;
     result.limits = live::enforced_for(sandbox, limits_);
+    if (left_out_ > 0)
+      result.denials.push_back(
+          {concat("give back ", left_out_, " of the results"),
+           concat("at most ", kMostResults, " are given back, and ", format_bytes(kMostResultBytes), " together")});
     result.language = execution.interpreter().order.used;
     result.why = with_place(place, why(result.status));
     Document document = Document::parse(to_json(result, JsonLayout::Line));
     if (lost) tell_end(document, execution.interpreter(), place);
-    document["results"] = std::move(results_);
+    document["results"] = results_json();
     document["context_id"] = execution.context();
     document["error"] = error_;
     return document;
@@ -160,12 +164,32 @@ class Outcomes {
     written_ += text.size();
   }
 
+  // The main value goes before what was displayed: where there is no room for it, the last of those make it.
   void take_result(const Json& message) {
-    size_t size = message.dump().size();
-    if (results_.size() >= kMostResults || result_bytes_ + size > kMostResultBytes) return;
+    const bool main = message.value("main", false);
+    const size_t size = message.dump().size();
+    while (main && !fits(size) && leave_out_displayed()) {
+    }
+    if (!fits(size)) {
+      ++left_out_;
+      return;
+    }
     result_bytes_ += size;
-    results_.push_back({{"main", message.value("main", false)},
-                        {"formats", Document::parse(message.value("formats", Json::object()).dump())}});
+    results_.push_back({size, main, Document::parse(message.value("formats", Json::object()).dump())});
+  }
+  bool fits(size_t size) const { return results_.size() < kMostResults && result_bytes_ + size <= kMostResultBytes; }
+  bool leave_out_displayed() {
+    auto last = std::ranges::find_if(results_.rbegin(), results_.rend(), [](const Given& each) { return !each.main; });
+    if (last == results_.rend()) return false;
+    result_bytes_ -= last->size;
+    results_.erase(std::next(last).base());
+    ++left_out_;
+    return true;
+  }
+  Document results_json() {
+    Document list = Document::array();
+    for (Given& each : results_) list.push_back({{"main", each.main}, {"formats", std::move(each.formats)}});
+    return list;
   }
 
   // Where the interpreter has gone with the code, its end is the code's.
@@ -197,8 +221,14 @@ class Outcomes {
   Retained out_;
   Retained err_;
   uint64_t written_ = 0;
-  Document results_ = Document::array();
+  struct Given {
+    size_t size = 0;
+    bool main = false;
+    Document formats;
+  };
+  std::vector<Given> results_;
   size_t result_bytes_ = 0;
+  size_t left_out_ = 0;
   Document error_;
   std::string status_;
 };

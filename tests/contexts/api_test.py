@@ -135,6 +135,18 @@ def a_result_has_its_language_and_limits(house, painter):
     expect("no time" in problem["detail"], problem)
 
 
+def results_without_room_are_told_of(house, painter):
+    context = house.sandbox().context()
+    result = context.run("for i in range(300): display(i)\n'main'")
+    expect(len(result["results"]) == 256 and [each["formats"]["text"] for each in result["results"] if each["main"]] == ["'main'"])
+    expect(result["results"][0]["formats"]["text"] == "0" and result["denials"][0]["what"] == "give back 45 of the results", result["denials"])
+    result = context.run("for i in range(4): display('x' * (9 << 20))\n'main'")
+    expect(len(result["results"]) == 4 and result["results"][-1]["main"] and len(result["denials"]) == 1, result["denials"])
+    expect("32 MiB" in result["denials"][0]["why"], result["denials"])
+    expect(context.run("1")["denials"] == [])
+    context.close()
+
+
 def stubborn_code_loses_it(house, painter):
     sandbox = house.sandbox()
     context = sandbox.context()
@@ -309,6 +321,7 @@ TESTS = [
     a_time_out_keeps_the_context,
     the_output_of_code_is_limited,
     a_result_has_its_language_and_limits,
+    results_without_room_are_told_of,
     stubborn_code_loses_it,
     code_of_a_caller_that_leaves_is_interrupted,
     errors_have_name_value_and_traceback,
