@@ -11,6 +11,7 @@
 #include "api/sandbox_request.h"
 #include "api/sse.h"
 #include "base/encoding.h"
+#include "base/id.h"
 #include "base/text.h"
 #include "engine/live/clock.h"
 #include "engine/retained.h"
@@ -115,14 +116,15 @@ class Outcomes {
   // Nothing more will come.
   bool over() const { return done() || lost; }
   bool timed_out = false;
+  bool begun = true;
   bool wrote_too_much() const { return limits_.output.value > 0 && written_ > limits_.output.value; }
   bool lost = false;  // the interpreter ended meanwhile
 
-  // The ExecResult, with what only contexts have beside it.
-  Document result(const live::Execution& execution, const CodePlace& place, const live::SandboxInfo& sandbox,
-                  int64_t started_ms, double took_ms, const Usage& usage) {
+  // The ExecResult, with what only contexts have beside it. Without an execution it never came to its turn.
+  Document result(const live::Execution* execution, const ContextInfo& context, const CodePlace& place,
+                  const live::SandboxInfo& sandbox, int64_t started_ms, double took_ms, const Usage& usage) {
     ExecResult result;
-    result.exec_id = execution.id();
+    result.exec_id = execution ? execution->id() : make_id();
     result.sandbox_id = sandbox.spec.id;
     result.status = status();
     if (!was_stopped()) result.exit_code = result.status == ExecStatus::Success ? 0 : 1;
@@ -136,12 +138,12 @@ class Outcomes {
       result.denials.push_back(
           {concat("give back ", left_out_, " of the results"),
            concat("at most ", kMostResults, " are given back, and ", format_bytes(kMostResultBytes), " together")});
-    result.language = execution.interpreter().order.used;
+    result.language = context.used;
     result.why = with_place(place, why(result.status));
     Document document = Document::parse(to_json(result, JsonLayout::Line));
-    if (lost) tell_end(document, execution.interpreter(), place);
+    if (lost) tell_end(document, execution->interpreter(), place);
     document["results"] = results_json();
-    document["context_id"] = execution.context();
+    document["context_id"] = context.id;
     document["error"] = error_;
     return document;
   }
@@ -206,6 +208,7 @@ class Outcomes {
     const char* stopped = lost ? ", and the context was lost with it" : ", and was interrupted";
     switch (status) {
       case ExecStatus::Timeout:
+        if (!begun) return "its time was over before its turn in the context came: it was not run";
         return concat("it took too long", stopped);
       case ExecStatus::LimitExceeded:
         return concat("it wrote more than ", format_bytes(limits_.output.value), stopped);
@@ -259,6 +262,11 @@ class Presence {
   void tell() {
     if (Clock::now() - told_ >= beat_) tell_now();
   }
+  // Whether the caller is still there.
+  bool lasts() {
+    tell();
+    return call_.exchange.wait(-1, milliseconds(0)) != http::Exchange::Wake::Gone;
+  }
 
  private:
   void tell_now() {
@@ -275,9 +283,16 @@ class Presence {
 // Runs one execution to its end, or to that of its caller.
 class Runner {
  public:
-  Runner(Call& call, live::Execution& execution, const Limits& limits, Presence& presence, EventStream* stream)
-      : call_(call), execution_(execution), limits_(limits), presence_(presence), stream_(stream), outcomes(limits) {
-    if (limits.timeout.value.count() > 0) deadline_ = Clock::now() + limits.timeout.value;
+  Runner(Call& call, live::Execution& execution, Outcomes& its_outcomes, const Limits& limits,
+         std::optional<Clock::time_point> deadline, Presence& presence, EventStream* stream)
+      : call_(call),
+        execution_(execution),
+        limits_(limits),
+        presence_(presence),
+        stream_(stream),
+        deadline_(deadline),
+        outcomes(its_outcomes) {
+    if (!deadline && limits.timeout.value.count() > 0) deadline_ = Clock::now() + limits.timeout.value;
   }
 
   // False where nobody is left to be told.
@@ -347,7 +362,7 @@ class Runner {
   bool stopping_ = false;
 
  public:
-  Outcomes outcomes;
+  Outcomes& outcomes;
   uint64_t seq = 0;
 };
 
@@ -376,6 +391,13 @@ live::ContextOrder default_order(const CodeRequest& request, const CodePlace& pl
   order.session = in_session.session;
   if (place.session->order.scope != live::SessionScope::Session) order.name += concat("/", order.session);
   return order;
+}
+
+Result<ContextInfo> context_for(Call& call, const CodeRequest& request, const CodePlace& place,
+                                const std::string& sandbox) {
+  if (request.context == "default")
+    return call.api.contexts.find_or_create(call.caller, sandbox, default_order(request, place));
+  return call.api.contexts.find_or_revive(call.caller, sandbox, request.context);
 }
 
 }  // namespace
@@ -408,13 +430,18 @@ Checked<CodeRequest> read_code(Call& call, const Json& body) {
 Outcome run_in_context(Call& call, CodeRequest request, const CodePlace& place) {
   live::SandboxInfo sandbox = COVE_TRY(call.engine().find(call.caller, place.sandbox));
   const std::string& id = sandbox.spec.id;
+  // A time-out that comes with the code counts from now on; others are for the code alone.
+  std::optional<Clock::time_point> deadline;
+  if (request.order.limits.timeout.named && request.order.limits.timeout.value.count() > 0)
+    deadline = Clock::now() + request.order.limits.timeout.value;
   if (place.session) request.order = live::order_in_session(*place.session, std::move(request.order));
   const Limits limits = live::limits_in_force(sandbox.spec.limits, request.order);
   Presence presence(call, place.session);
-  if (request.context == "default")
-    request.context = COVE_TRY(call.api.contexts.find_or_create(call.caller, id, default_order(request, place))).id;
+  ContextInfo context = COVE_TRY(context_for(call, request, place, id));
   Usage before = usage_now(call, id);
-  auto execution = COVE_TRY(call.api.contexts.execute(call.caller, id, request.context, request.order.code));
+  auto execution = COVE_TRY(call.api.contexts.execute(call.caller, context, request.order.code,
+                                                      {deadline, [&] { return presence.lasts(); }}));
+  if (!execution && !presence.lasts()) return {};
   int64_t started_ms = live::now_ms();
   Clock::time_point started = Clock::now();
   std::optional<EventStream> stream;
@@ -422,14 +449,21 @@ Outcome run_in_context(Call& call, CodeRequest request, const CodePlace& place) 
     stream.emplace(call.exchange);
     if (!stream->begin()) return {};
   }
-  Runner runner(call, *execution, limits, presence, stream ? &*stream : nullptr);
-  if (!runner.run()) return {};
+  Outcomes outcomes(limits);
+  uint64_t seq = 1;
+  if (execution) {
+    Runner runner(call, *execution, outcomes, limits, deadline, presence, stream ? &*stream : nullptr);
+    if (!runner.run()) return {};
+    seq += runner.seq;
+  } else {
+    outcomes.timed_out = true;
+    outcomes.begun = false;
+  }
   double took = std::chrono::duration<double, std::milli>(Clock::now() - started).count();
-  std::string result =
-      dump(runner.outcomes.result(*execution, place, sandbox, started_ms, took, minus(usage_now(call, id), before)));
-  call.engine().note(call.caller, "context.executed", id, execution->context(), "{}");
+  std::string result = dump(
+      outcomes.result(execution.get(), context, place, sandbox, started_ms, took, minus(usage_now(call, id), before)));
+  call.engine().note(call.caller, "context.executed", id, context.id, "{}");
   if (!stream) return call.respond(200, result);
-  uint64_t seq = runner.seq + 1;
   if (stream->send(sse_event(seq, "exit", dump_with({{"seq", seq}}, "result", result)))) (void)stream->end();
   return {};
 }

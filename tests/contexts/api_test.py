@@ -1,5 +1,6 @@
 """Contexts over the API: what cases cannot say. Each test gets the house and a painter."""
 
+import json
 import threading
 import time
 
@@ -164,6 +165,25 @@ def code_of_a_caller_that_leaves_is_interrupted(house, painter):
     context.close()
 
 
+def code_that_waits_for_its_turn_is_given_up(house, painter):
+    """By a caller that goes, and when its time is over."""
+    sandbox = house.sandbox()
+    context = sandbox.context()
+    running = context.stream("import os, time\nran = 0\nprint('begun')\nwhile not os.path.exists('turn'): time.sleep(0.01)")
+    expect(running.next()[0] == "stdout")
+    gone = [remote.UnixConnection(house.server.socket, remote.PATIENCE) for _ in range(6)]
+    for each in gone:
+        each.request("POST", sandbox.path + "/execs?wait=true", json.dumps({"context": context.id, "code": "ran += 1"}), {"Content-Type": "application/json"})
+    late = context.run("ran += 1", timeout="500ms")
+    expect(late["status"] == "timeout" and "not run" in late["why"] and late["context_id"] == context.id, late)
+    for each in gone:
+        each.close()
+    sandbox.write("turn", b"")
+    expect(running.next()[0] == "exit")
+    expect(context.value("ran") == "0")
+    context.close()
+
+
 def errors_have_name_value_and_traceback(house, painter):
     context = house.sandbox().context()
     result = context.run("def f():\n    return {}['key']\nf()")
@@ -324,6 +344,7 @@ TESTS = [
     results_without_room_are_told_of,
     stubborn_code_loses_it,
     code_of_a_caller_that_leaves_is_interrupted,
+    code_that_waits_for_its_turn_is_given_up,
     errors_have_name_value_and_traceback,
     the_end_of_the_interpreter_is_told,
     out_of_memory_is_told_and_a_name_comes_back,

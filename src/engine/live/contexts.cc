@@ -23,6 +23,7 @@ constexpr const char* kFormerTag = "former-context";  // of one that was removed
 constexpr milliseconds kStartPatience(30'000);
 constexpr milliseconds kWritePatience(30'000);
 constexpr milliseconds kTurnPatience(10 * 60'000);  // for others who use the same context
+constexpr milliseconds kLook(100);                  // whether somebody still waits
 constexpr size_t kPortion = 1 << 20;
 constexpr size_t kLongestLine = 64 << 20;
 constexpr size_t kMostContexts = 100;  // of a sandbox
@@ -160,9 +161,14 @@ class Contexts::Channel {
   }
 
   // Whoever has the turn alone may use the rest.
-  bool take_turn(milliseconds patience) {
+  bool take_turn(Clock::time_point until, const std::function<bool()>& is_wanted) {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, patience, [this] { return !busy_; })) return false;
+    while (busy_) {
+      lock.unlock();
+      if (Clock::now() >= until || !is_wanted()) return false;
+      lock.lock();
+      changed_.wait_until(lock, std::min(until, Clock::now() + kLook), [this] { return !busy_; });
+    }
     return busy_ = true;
   }
   void give_turn() {
@@ -452,14 +458,23 @@ Result<std::shared_ptr<Contexts::Channel>> Contexts::channel(const Caller& calle
   return channel;
 }
 
-Result<std::unique_ptr<Execution>> Contexts::execute(const Caller& caller, const std::string& sandbox,
-                                                     const std::string& context, const std::string& code) {
-  std::shared_ptr<void> use = COVE_TRY(engine_.use(caller, sandbox));
-  ContextInfo info = COVE_TRY(find_or_revive(caller, sandbox, context));
-  std::shared_ptr<Channel> used = COVE_TRY(channel(caller, sandbox, info.id));
-  if (!used->take_turn(kTurnPatience))
-    return fail(Error(Code::Conflict, concat("context ", info.id, " is busy")).hint("interrupt what runs in it"));
-  auto execution = std::make_unique<LiveExecution>(used, info.id, std::move(use));
+Result<std::unique_ptr<Execution>> Contexts::execute(const Caller& caller, const ContextInfo& context,
+                                                     const std::string& code, const TurnWait& wait) {
+  std::shared_ptr<void> use = COVE_TRY(engine_.use(caller, context.sandbox_id));
+  std::shared_ptr<Channel> used = COVE_TRY(channel(caller, context.sandbox_id, context.id));
+  auto is_over = [&] { return (wait.until && Clock::now() >= *wait.until) || !wait.is_wanted(); };
+  Clock::time_point until = Clock::now() + kTurnPatience;
+  if (wait.until) until = std::min(until, *wait.until);
+  if (!used->take_turn(until, wait.is_wanted)) {
+    if (is_over()) return std::unique_ptr<Execution>();
+    return fail(Error(Code::Conflict, concat("context ", context.id, " is busy")).hint("interrupt what runs in it"));
+  }
+  // Whoever waited may have gone meanwhile: his code is not run.
+  if (is_over()) {
+    used->give_turn();
+    return std::unique_ptr<Execution>();
+  }
+  auto execution = std::make_unique<LiveExecution>(used, context.id, std::move(use));
   COVE_TRY(execution->begin(code));
   return execution;
 }

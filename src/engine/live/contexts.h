@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -37,6 +39,13 @@ struct ContextOrder {
 // Whether an exec is the interpreter of a context.
 bool is_context(const ExecOrder& order);
 
+// How code waits for its turn in a context: until then, and as long as somebody wants it, which is looked at now and
+// then.
+struct TurnWait {
+  std::optional<std::chrono::steady_clock::time_point> until;
+  std::function<bool()> is_wanted;
+};
+
 // Code that runs in a context. Whoever holds it has the context for himself. One thread.
 class Execution {
  public:
@@ -70,10 +79,12 @@ class Contexts {
   // A new interpreter in place of this one, which may have ended: another id, the rest as it was ordered.
   Result<ContextInfo> restart(const Caller& caller, const std::string& sandbox, const std::string& context);
   Result<void> interrupt(const Caller& caller, const std::string& sandbox, const std::string& context);
-  // Waits while something else runs in the context. The sandbox is in use until the execution is gone; it is resumed
-  // where it may be.
-  Result<std::unique_ptr<Execution>> execute(const Caller& caller, const std::string& sandbox,
-                                             const std::string& context, const std::string& code);
+  // As find; but one that has ended by itself begins anew, where it was asked for by its name. Conflict by its id.
+  Result<ContextInfo> find_or_revive(const Caller& caller, const std::string& sandbox, const std::string& context);
+  // Waits while something else runs in the context; null where it was not begun, because the wait was over. The sandbox
+  // is in use until the execution is gone; it is resumed where it may be.
+  Result<std::unique_ptr<Execution>> execute(const Caller& caller, const ContextInfo& context, const std::string& code,
+                                             const TurnWait& wait);
   // The context of this name in the sandbox; made where there is none.
   Result<ContextInfo> find_or_create(const Caller& caller, const std::string& sandbox, const ContextOrder& order);
 
@@ -86,7 +97,6 @@ class Contexts {
   Result<std::optional<ContextInfo>> find_ended(const Caller& caller, const std::string& sandbox,
                                                 const std::string& context);
   Result<Turns::Turn> turn_of(const Caller& caller, const std::string& sandbox, const std::string& name);
-  Result<ContextInfo> find_or_revive(const Caller& caller, const std::string& sandbox, const std::string& context);
   Result<ContextInfo> start_anew(const Caller& caller, const std::string& sandbox, const ContextInfo& old);
   Result<void> forget(const Caller& caller, const std::string& sandbox, const std::string& id);
   Result<std::shared_ptr<Channel>> channel(const Caller& caller, const std::string& sandbox,
