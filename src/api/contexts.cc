@@ -25,6 +25,8 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kUsualLanguage = "python";
+constexpr const char* kDefault = "default";
+constexpr const char* kDefaults = "default-";  // what their names begin with
 constexpr size_t kMostResults = 256;
 constexpr size_t kMostResultBytes = 32 << 20;
 constexpr milliseconds kTurn(1000);
@@ -42,12 +44,26 @@ Document context_json(const ContextInfo& context) {
           {"busy", context.busy}};
 }
 
+constexpr size_t kLongestName = 64;
+
+// With a name that somebody gives to a context; nothing where it can be had.
+std::string what_is_wrong(const std::string& name) {
+  auto is_control = [](char sign) { return static_cast<unsigned char>(sign) < ' ' || sign == 0x7f; };
+  auto begins = [](char sign) { return (static_cast<unsigned char>(sign) & 0xc0) != 0x80; };
+  if (name.contains('/') || std::ranges::any_of(name, is_control)) return "has no slash and no control characters";
+  if (static_cast<size_t>(std::ranges::count_if(name, begins)) > kLongestName)
+    return concat("has at most ", kLongestName, " characters");
+  if (name == kDefault || name.starts_with(kDefaults))
+    return concat("must be another: '", name, "' is a default context, which is made when it is first used");
+  return "";
+}
+
 Result<live::ContextOrder> parse_order(const Json& body) {
   Fields fields(body);
   live::ContextOrder order;
   order.language = COVE_TRY(fields.text("language")).value_or(kUsualLanguage);
   order.name = COVE_TRY(fields.text("name")).value_or("");
-  if (order.name.contains('/')) return fail(fields.wrong("name", "has no slash"));
+  if (std::string wrong = what_is_wrong(order.name); !wrong.empty()) return fail(fields.wrong("name", wrong));
   order.cwd = COVE_TRY(fields.text("cwd")).value_or("");
   if (!order.cwd.empty() && !order.cwd.starts_with('/')) return fail(fields.wrong("cwd", "must be an absolute path"));
   order.env = COVE_TRY(take_environment(fields, "env"));
@@ -70,23 +86,29 @@ Outcome list_contexts(Call& call) {
   return call.respond(200, dump({{"contexts", std::move(list)}}));
 }
 
+// Of the request's path; `default` is the one of the usual language.
+std::string context_of(const Call& call) {
+  const std::string& context = call.captured("context");
+  return context == kDefault ? concat(kDefaults, kUsualLanguage) : context;
+}
+
 Outcome get_context(Call& call) {
   return call.respond(
-      200, dump(context_json(COVE_TRY(call.api.contexts.find(call.caller, call.sandbox(), call.captured("context"))))));
+      200, dump(context_json(COVE_TRY(call.api.contexts.find(call.caller, call.sandbox(), context_of(call))))));
 }
 
 Outcome delete_context(Call& call) {
-  COVE_TRY(call.api.contexts.remove(call.caller, call.sandbox(), call.captured("context")));
+  COVE_TRY(call.api.contexts.remove(call.caller, call.sandbox(), context_of(call)));
   return call.no_content();
 }
 
 Outcome restart_context(Call& call) {
-  ContextInfo made = COVE_TRY(call.api.contexts.restart(call.caller, call.sandbox(), call.captured("context")));
+  ContextInfo made = COVE_TRY(call.api.contexts.restart(call.caller, call.sandbox(), context_of(call)));
   return call.respond(200, dump(context_json(made)));
 }
 
 Outcome interrupt_context(Call& call) {
-  COVE_TRY(call.api.contexts.interrupt(call.caller, call.sandbox(), call.captured("context")));
+  COVE_TRY(call.api.contexts.interrupt(call.caller, call.sandbox(), context_of(call)));
   return call.no_content();
 }
 
@@ -384,7 +406,7 @@ Usage usage_now(Call& call, const std::string& sandbox) {
 live::ContextOrder default_order(const CodeRequest& request, const CodePlace& place) {
   live::ContextOrder order;
   order.language = request.language ? to_text(*request.language) : kUsualLanguage;
-  order.name = concat("default-", order.language);
+  order.name = concat(kDefaults, order.language);
   if (!place.session) return order;
   live::ExecOrder in_session = live::order_in_session(*place.session, live::ExecOrder());
   order.env = in_session.spec.env;
@@ -393,11 +415,24 @@ live::ContextOrder default_order(const CodeRequest& request, const CodePlace& pl
   return order;
 }
 
+Result<void> check_language(Call& call, const ContextInfo& context, const LanguageWish& wish) {
+  LanguageWish has = COVE_TRY(parse_language(call.engine().config().languages, context.language));
+  if (context.used && !context.used->version.empty()) has.version = context.used->version;
+  const bool version_fits =
+      wish.version.empty() || has.version == wish.version || has.version.starts_with(wish.version + ".");
+  if (has.name == wish.name && version_fits) return {};
+  return fail(
+      Error(Code::Conflict, concat("run ", to_text(wish), " in context ", context.id, ": it is one of ", to_text(has)))
+          .hint("leave 'language' out, or use another context"));
+}
+
 Result<ContextInfo> context_for(Call& call, const CodeRequest& request, const CodePlace& place,
                                 const std::string& sandbox) {
-  if (request.context == "default")
+  if (request.context == kDefault)
     return call.api.contexts.find_or_create(call.caller, sandbox, default_order(request, place));
-  return call.api.contexts.find_or_revive(call.caller, sandbox, request.context);
+  ContextInfo context = COVE_TRY(call.api.contexts.find_or_revive(call.caller, sandbox, request.context));
+  if (request.language) COVE_TRY(check_language(call, context, *request.language));
+  return context;
 }
 
 }  // namespace

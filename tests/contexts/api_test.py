@@ -43,6 +43,26 @@ def several_contexts_of_a_sandbox(house, painter):
     script.close()
 
 
+def names_of_contexts(house, painter):
+    with house.make_sandbox() as sandbox:
+        context = sandbox.context(name="dup")
+        problem = sandbox.call(409, "POST", "/contexts", {"name": "dup"})
+        expect(problem["code"] == "exists" and context.id in problem["detail"], problem)
+        for name in ("default", "default-python", "a/b", "a\nb", "\x7f", "ü" * 65):
+            sandbox.call(400, "POST", "/contexts", {"name": name})
+        sandbox.context(name="ü" * 64).close()
+        for language in ("javascript", "python@2"):
+            problem = sandbox.call(409, "POST", "/execs?wait=true", {"context": "dup", "language": language, "code": "1"})
+            expect("it is one of python" in problem["detail"], problem)
+        expect(sandbox.run(context="dup", language="python@3", code="1")["status"] == "success")
+        sandbox.call(404, "GET", "/contexts/default")
+        made = sandbox.run(context="default", code="x = 1")["context_id"]
+        expect(sandbox.call(200, "GET", "/contexts/default")["id"] == made)
+        sandbox.call(204, "POST", "/contexts/default/interrupt")
+        expect(sandbox.call(200, "POST", "/contexts/default/restart")["id"] != made)
+        sandbox.call(204, "DELETE", "/contexts/default")
+
+
 def the_default_context_is_made_once(house, painter):
     with house.make_sandbox() as sandbox:
         first = sandbox.run(context="default", code="x = 5")
@@ -333,6 +353,7 @@ def lies_on_the_channel_harm_nobody(house, painter):
 
 TESTS = [
     several_contexts_of_a_sandbox,
+    names_of_contexts,
     the_default_context_is_made_once,
     an_interpreter_that_does_not_start_holds_up_nobody_else,
     output_is_streamed_while_the_code_runs,

@@ -301,6 +301,16 @@ class LiveExecution : public Execution {
 }  // namespace
 
 Result<ContextInfo> Contexts::create(const Caller& caller, const std::string& sandbox, const ContextOrder& order) {
+  if (order.name.empty()) return make(caller, sandbox, order);
+  Turns::Turn turn = COVE_TRY(turn_of(caller, sandbox, order.name));
+  for (const ContextInfo& there : COVE_TRY(list(caller, sandbox)))
+    if (there.name == order.name)
+      return fail(Error(Code::Exists, concat("make context '", order.name, "': ", there.id, " has this name"))
+                      .hint("use it, restart it, or delete it first"));
+  return make(caller, sandbox, order);
+}
+
+Result<ContextInfo> Contexts::make(const Caller& caller, const std::string& sandbox, const ContextOrder& order) {
   LanguageWish wish = COVE_TRY(parse_language(engine_.languages().table(), order.language));
   const Kernel* kernel = COVE_TRY(find_kernel(wish.name));
   if (COVE_TRY(list(caller, sandbox)).size() >= kMostContexts)
@@ -409,20 +419,26 @@ Result<ContextInfo> Contexts::start_anew(const Caller& caller, const std::string
   std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, old.id, Scope::Run));
   const ExecOrder order = exec->info().order;
   if (!exec->ended()) COVE_TRY(exec->kill());
-  ContextInfo made = COVE_TRY(create(
-      caller, sandbox, {old.language, old.name, order.spec.cwd, order.spec.env, order.spec.user, order.session}));
+  ContextInfo made = COVE_TRY(
+      make(caller, sandbox, {old.language, old.name, order.spec.cwd, order.spec.env, order.spec.user, order.session}));
   COVE_TRY(forget(caller, sandbox, old.id));
   return made;
 }
 
 Result<ContextInfo> Contexts::restart(const Caller& caller, const std::string& sandbox, const std::string& context) {
   std::shared_ptr<void> use = COVE_TRY(engine_.use(caller, sandbox));
+  std::string name = COVE_TRY(find_any(caller, sandbox, context)).name;
+  if (name.empty()) return start_anew(caller, sandbox, COVE_TRY(find_any(caller, sandbox, context)));
+  // Who waited for the turn looks again.
+  Turns::Turn turn = COVE_TRY(turn_of(caller, sandbox, name));
+  return start_anew(caller, sandbox, COVE_TRY(find_any(caller, sandbox, context)));
+}
+
+Result<ContextInfo> Contexts::find_any(const Caller& caller, const std::string& sandbox, const std::string& context) {
   Result<ContextInfo> living = find(caller, sandbox, context);
-  if (living) return start_anew(caller, sandbox, *living);
+  if (living || living.error().code() != Code::NotFound) return living;
   std::optional<ContextInfo> old = COVE_TRY(find_ended(caller, sandbox, context));
-  if (!old) return living;
-  Turns::Turn turn = COVE_TRY(turn_of(caller, sandbox, old->name));
-  return start_anew(caller, sandbox, *old);
+  return old ? std::move(*old) : std::move(living);
 }
 
 // One that has ended by itself begins anew where it is known by its name: whoever has its id has it of an interpreter
@@ -484,7 +500,7 @@ Result<ContextInfo> Contexts::find_or_create(const Caller& caller, const std::st
   Turns::Turn turn = COVE_TRY(turn_of(caller, sandbox, order.name));
   Result<ContextInfo> there = find(caller, sandbox, order.name);
   if (there || there.error().code() != Code::NotFound) return there;
-  return create(caller, sandbox, order);
+  return make(caller, sandbox, order);
 }
 
 }  // namespace cove::live

@@ -72,6 +72,7 @@ class Contexts {
  public:
   explicit Contexts(Engine& engine) : engine_(engine) {}
 
+  // Exists where a living one has the name.
   Result<ContextInfo> create(const Caller& caller, const std::string& sandbox, const ContextOrder& order);
   Result<std::vector<ContextInfo>> list(const Caller& caller, const std::string& sandbox);
   Result<ContextInfo> find(const Caller& caller, const std::string& sandbox, const std::string& context);
@@ -96,7 +97,9 @@ class Contexts {
   Result<std::vector<ContextInfo>> list(const Caller& caller, const std::string& sandbox, Life life);
   Result<std::optional<ContextInfo>> find_ended(const Caller& caller, const std::string& sandbox,
                                                 const std::string& context);
+  Result<ContextInfo> find_any(const Caller& caller, const std::string& sandbox, const std::string& context);
   Result<Turns::Turn> turn_of(const Caller& caller, const std::string& sandbox, const std::string& name);
+  Result<ContextInfo> make(const Caller& caller, const std::string& sandbox, const ContextOrder& order);
   Result<ContextInfo> start_anew(const Caller& caller, const std::string& sandbox, const ContextInfo& old);
   Result<void> forget(const Caller& caller, const std::string& sandbox, const std::string& id);
   Result<std::shared_ptr<Channel>> channel(const Caller& caller, const std::string& sandbox,
