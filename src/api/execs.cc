@@ -11,7 +11,7 @@ namespace {
 
 Outcome create_exec(Call& call) {
   Json body = COVE_TRY(call.body());
-  if (names_context(body)) return run_in_context(call, body);
+  if (names_context(body)) return run_in_context(call, COVE_TRY(read_code(call, body)), {call.sandbox()});
   ExecWish wish = COVE_TRY(read_exec_wish(call, body));
   auto exec = COVE_TRY(call.engine().exec(call.caller, call.sandbox(), std::move(wish.order)));
   return answer_exec(call, exec, wish);

@@ -2,6 +2,7 @@
 #include "engine/live/sessions.h"
 
 #include "api/call.h"
+#include "api/contexts.h"
 #include "api/exec_answer.h"
 #include "api/host_answer.h"
 #include "api/query.h"
@@ -76,8 +77,19 @@ live::Circumstances circumstances_of(Call& call, const live::SessionInfo& sessio
           .files = false};
 }
 
+Outcome run_code(Call& call, const Json& body) {
+  CodeRequest request = COVE_TRY(read_code(call, body));
+  live::SessionInfo session = COVE_TRY(call.api.sessions->use(call.caller, session_of(call)));
+  live::Placement placement =
+      COVE_TRY(live::place(circumstances_of(call, session, {.order = request.order, .form = ExecForm::AtEnd})));
+  std::string sandbox = COVE_TRY(call.api.sessions->sandbox_for(call.caller, session)).spec.id;
+  return run_in_context(call, std::move(request), {sandbox, &session, placement.why});
+}
+
 Outcome create_exec(Call& call) {
-  ExecWish wish = COVE_TRY(read_exec_wish(call, COVE_TRY(call.body())));
+  Json body = COVE_TRY(call.body());
+  if (names_context(body)) return run_code(call, body);
+  ExecWish wish = COVE_TRY(read_exec_wish(call, body));
   live::SessionInfo session = COVE_TRY(call.api.sessions->use(call.caller, session_of(call)));
   live::Placement placement = COVE_TRY(live::place(circumstances_of(call, session, wish)));
   if (placement.where != live::Where::Sandbox) {

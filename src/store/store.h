@@ -90,12 +90,15 @@ class Store {
   Result<uint64_t> insert_exec(const ExecRecord& exec, std::span<const EventDraft> events);
   // Replaces state, tag, spec, result, ended_ms and position. NotFound where it is gone.
   Result<uint64_t> update_exec(const ExecRecord& exec, std::span<const EventDraft> events);
+  // Nothing happens where it is gone.
+  Result<void> retag_exec(const std::string& sandbox_id, const std::string& id, const std::string& tag);
   // An empty sandbox_id means any. NotFound.
   Result<ExecRecord> find_exec(const std::string& sandbox_id, const std::string& id);
   struct ExecFilter {
     std::string state;
     std::string tag;
     std::string session = {};
+    std::string tag_begins = {};
   };
   // In the order of (started_ms, id), as with sandboxes.
   Result<std::vector<ExecRecord>> list_execs(const std::string& sandbox_id, const ExecFilter& filter,

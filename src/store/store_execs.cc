@@ -62,6 +62,13 @@ Result<uint64_t> Store::update_exec(const ExecRecord& exec, std::span<const Even
   });
 }
 
+Result<void> Store::retag_exec(const std::string& sandbox_id, const std::string& id, const std::string& tag) {
+  COVE_TRY(change({"retag_exec"}, {}, [&] {
+    return database_->run("UPDATE execs SET tag = ? WHERE id = ? AND sandbox_id = ?", tag, id, sandbox_id);
+  }));
+  return {};
+}
+
 Result<ExecRecord> Store::find_exec(const std::string& sandbox_id, const std::string& id) {
   std::lock_guard turn(mutex_);
   Query row = COVE_TRY(database_->query("SELECT " COLUMNS " FROM execs WHERE id = ?", id));
@@ -76,9 +83,10 @@ Result<std::vector<ExecRecord>> Store::list_execs(const std::string& sandbox_id,
   Query rows = COVE_TRY(database_->query("SELECT " COLUMNS " FROM execs WHERE sandbox_id = ?1 "
                                          "AND (started_ms, id) > (?2, ?3) AND (?4 = '' OR state = ?4) "
                                          "AND (?5 = '' OR tag = ?5) AND (?7 = '' OR session = ?7) "
+                                         "AND substr(tag, 1, length(?8)) = ?8 "
                                          "ORDER BY started_ms, id LIMIT ?6",
                                          sandbox_id, place.time_ms, place.id, filter.state, filter.tag,
-                                         static_cast<uint64_t>(limit), filter.session));
+                                         static_cast<uint64_t>(limit), filter.session, filter.tag_begins));
   return read_all(rows);
 }
 

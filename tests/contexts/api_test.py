@@ -1,5 +1,8 @@
 """Contexts over the API: what cases cannot say. Each test gets the house and a painter."""
 
+import json
+import threading
+import time
 
 import painter as painting
 import remote
@@ -40,6 +43,26 @@ def several_contexts_of_a_sandbox(house, painter):
     script.close()
 
 
+def names_of_contexts(house, painter):
+    with house.make_sandbox() as sandbox:
+        context = sandbox.context(name="dup")
+        problem = sandbox.call(409, "POST", "/contexts", {"name": "dup"})
+        expect(problem["code"] == "exists" and context.id in problem["detail"], problem)
+        for name in ("default", "default-python", "a/b", "a\nb", "\x7f", "ü" * 65):
+            sandbox.call(400, "POST", "/contexts", {"name": name})
+        sandbox.context(name="ü" * 64).close()
+        for language in ("javascript", "python@2"):
+            problem = sandbox.call(409, "POST", "/execs?wait=true", {"context": "dup", "language": language, "code": "1"})
+            expect("it is one of python" in problem["detail"], problem)
+        expect(sandbox.run(context="dup", language="python@3", code="1")["status"] == "success")
+        sandbox.call(404, "GET", "/contexts/default")
+        made = sandbox.run(context="default", code="x = 1")["context_id"]
+        expect(sandbox.call(200, "GET", "/contexts/default")["id"] == made)
+        sandbox.call(204, "POST", "/contexts/default/interrupt")
+        expect(sandbox.call(200, "POST", "/contexts/default/restart")["id"] != made)
+        sandbox.call(204, "DELETE", "/contexts/default")
+
+
 def the_default_context_is_made_once(house, painter):
     with house.make_sandbox() as sandbox:
         first = sandbox.run(context="default", code="x = 5")
@@ -47,6 +70,19 @@ def the_default_context_is_made_once(house, painter):
         expect(first["context_id"] == second["context_id"] and second["results"][0]["formats"]["text"] == "5", second)
         third = sandbox.run(context="default", language="javascript", code="typeof x")
         expect(third["context_id"] != first["context_id"] and third["results"][0]["formats"]["text"] == "'undefined'", third)
+
+
+def an_interpreter_that_does_not_start_holds_up_nobody_else(house, painter):
+    with house.make_sandbox() as hung, house.make_sandbox() as other:
+        path = hung.shell("python3 -c 'import site; print(site.getusersitepackages(), end=\"\")'")
+        hung.shell(f"mkdir -p {path}")
+        hung.write(f"{path}/usercustomize.py", b"import time\nopen('/tmp/hangs', 'w')\ntime.sleep(8)\n")
+        waiting = threading.Thread(target=remote.Events, args=(house, hung.path + "/execs", {"context": "default", "code": "1"}))
+        waiting.start()
+        hung.shell("while ! test -e /tmp/hangs; do sleep 0.05; done")
+        expect(other.run(context="default", code="1")["status"] == "success")
+        expect(waiting.is_alive(), "the other one waited, too")
+        waiting.join()
 
 
 def output_is_streamed_while_the_code_runs(house, painter):
@@ -95,6 +131,43 @@ def a_time_out_keeps_the_context(house, painter):
     context.close()
 
 
+def the_output_of_code_is_limited(house, painter):
+    sandbox = house.sandbox()
+    context = sandbox.context()
+    result = context.run("x = 1\nwhile True: print('y' * 1000)", limits={"output": "64k"})
+    expect(result["status"] == "limit_exceeded" and result["why"].startswith("it wrote more than 64 KiB, and was"), result)
+    expect(result["stdout"]["bytes"] > 65536 and result["limits"]["output"]["enforced_by"] == "counter", result)
+    expect(context.value("x") == "1")
+    problem = sandbox.call(422, "POST", "/execs?wait=true", {"context": context.id, "code": "1", "limits": {"memory": "1g"}})
+    expect("cannot be set for one exec" in problem["detail"], problem)
+    context.close()
+    with house.make_sandbox(limits={"output": "64k"}) as small:  # it is no limit for all the code of a context together
+        for _ in range(3):
+            expect(small.run(context="default", code="print('y' * 50_000)")["status"] == "success")
+        expect(small.run(context="default", code="print('y' * 70_000)")["status"] == "limit_exceeded")
+
+
+def a_result_has_its_language_and_limits(house, painter):
+    sandbox = house.sandbox()
+    result = sandbox.run(context="default", code="1", timeout="20s")
+    expect(result["language"]["name"] == "python" and result["language"]["image"] == "host", result)
+    expect(result["limits"]["timeout"] == {"value": "20000 ms", "enforced_by": "timer"} and "memory" in result["limits"], result)
+    problem = sandbox.call(400, "POST", "/execs?wait=20ms", {"context": "default", "code": "1"})
+    expect("no time" in problem["detail"], problem)
+
+
+def results_without_room_are_told_of(house, painter):
+    context = house.sandbox().context()
+    result = context.run("for i in range(300): display(i)\n'main'")
+    expect(len(result["results"]) == 256 and [each["formats"]["text"] for each in result["results"] if each["main"]] == ["'main'"])
+    expect(result["results"][0]["formats"]["text"] == "0" and result["denials"][0]["what"] == "give back 45 of the results", result["denials"])
+    result = context.run("for i in range(4): display('x' * (9 << 20))\n'main'")
+    expect(len(result["results"]) == 4 and result["results"][-1]["main"] and len(result["denials"]) == 1, result["denials"])
+    expect("32 MiB" in result["denials"][0]["why"], result["denials"])
+    expect(context.run("1")["denials"] == [])
+    context.close()
+
+
 def stubborn_code_loses_it(house, painter):
     sandbox = house.sandbox()
     context = sandbox.context()
@@ -112,6 +185,25 @@ def code_of_a_caller_that_leaves_is_interrupted(house, painter):
     context.close()
 
 
+def code_that_waits_for_its_turn_is_given_up(house, painter):
+    """By a caller that goes, and when its time is over."""
+    sandbox = house.sandbox()
+    context = sandbox.context()
+    running = context.stream("import os, time\nran = 0\nprint('begun')\nwhile not os.path.exists('turn'): time.sleep(0.01)")
+    expect(running.next()[0] == "stdout")
+    gone = [remote.UnixConnection(house.server.socket, remote.PATIENCE) for _ in range(6)]
+    for each in gone:
+        each.request("POST", sandbox.path + "/execs?wait=true", json.dumps({"context": context.id, "code": "ran += 1"}), {"Content-Type": "application/json"})
+    late = context.run("ran += 1", timeout="500ms")
+    expect(late["status"] == "timeout" and "not run" in late["why"] and late["context_id"] == context.id, late)
+    for each in gone:
+        each.close()
+    sandbox.write("turn", b"")
+    expect(running.next()[0] == "exit")
+    expect(context.value("ran") == "0")
+    context.close()
+
+
 def errors_have_name_value_and_traceback(house, painter):
     context = house.sandbox().context()
     result = context.run("def f():\n    return {}['key']\nf()")
@@ -126,9 +218,32 @@ def the_end_of_the_interpreter_is_told(house, painter):
     sandbox = house.sandbox()
     context = sandbox.context()
     result = context.run("print('last', flush=True)\nimport os, time\ntime.sleep(0.1)\nos._exit(3)")
-    expect(result["status"] == "killed" and result["why"] == "the context's interpreter ended", result)
+    expect((result["status"], result["exit_code"], result["signal"]) == ("error", 3, None), result)
+    expect(result["why"] == "it ended with exit code 3, and the context's interpreter with it", result)
     expect(result["stdout"]["text"] == "last\n", result["stdout"])
-    sandbox.call(404, "POST", "/execs?wait=true", {"context": context.id, "code": "1"})
+    problem = sandbox.call(409, "POST", "/execs?wait=true", {"context": context.id, "code": "1"})
+    expect("ended with exit code 3" in problem["detail"] and "restart" in problem["hint"], problem)
+    anew = remote.Context(sandbox, sandbox.call(200, "POST", f"/contexts/{context.id}/restart"))
+    result = anew.run("import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\nimport time\ntime.sleep(9)")
+    expect((result["status"], result["exit_code"], result["signal"]) == ("killed", None, 11), result)
+    sandbox.call(404, "POST", f"/contexts/{context.id}/restart")
+    sandbox.call(204, "DELETE", f"/contexts/{anew.id}")
+    sandbox.call(404, "POST", f"/contexts/{anew.id}/restart")
+
+
+def out_of_memory_is_told_and_a_name_comes_back(house, painter):
+    with house.make_sandbox(limits={"memory": "128m"}) as sandbox:
+        context = sandbox.context(name="book", env={"GREETING": "hello"}, cwd="/tmp")
+        result = context.run("x = bytearray(1 << 30)")
+        expect((result["status"], result["signal"], result["exit_code"]) == ("oom_killed", 9, None), result)
+        expect(result["why"].startswith("it used more than 128"), result)
+        result = sandbox.run(context="book", code="import os\nos.environ['GREETING'], os.getcwd(), 'x' in globals()")
+        expect(result["results"][0]["formats"]["text"] == "('hello', '/tmp', False)" and result["context_id"] != context.id, result)
+        sandbox.run(context="book", code="import os\nos._exit(0)")
+        expect(sandbox.call(200, "POST", "/contexts/book/restart")["name"] == "book")
+        sandbox.call(204, "DELETE", "/contexts/book")
+        sandbox.call(404, "POST", "/execs?wait=true", {"context": "book", "code": "1"})
+        sandbox.call(404, "POST", "/contexts/book/restart")
 
 
 def a_pause_keeps_contexts(house, painter):
@@ -138,6 +253,53 @@ def a_pause_keeps_contexts(house, painter):
         sandbox.call(200, "POST", "/pause")
         sandbox.call(200, "POST", "/resume")
         expect(context.value("x") == "1")
+
+
+def code_that_runs_is_a_use_of_the_sandbox(house, painter):
+    sandbox = house.make_sandbox(lifecycle={"idle": 2, "on_expire": "delete"})
+    result = sandbox.run(context="default", code="import time\ntime.sleep(4)\n9")
+    expect(result["status"] == "success" and result["results"][0]["formats"]["text"] == "9", result)
+    sandbox.call(204, "DELETE", "")
+
+
+def code_resumes_a_sandbox_that_may_be_resumed(house, painter):
+    with house.make_sandbox(lifecycle={"auto_resume": True}) as sandbox:
+        sandbox.run(context="default", code="x = 1")
+        sandbox.call(200, "POST", "/pause")
+        expect(sandbox.run(context="default", code="x")["results"][0]["formats"]["text"] == "1")
+    with house.make_sandbox() as sandbox:
+        sandbox.run(context="default", code="x = 1")
+        sandbox.call(200, "POST", "/pause")
+        sandbox.call(409, "POST", "/execs?wait=true", {"context": "default", "code": "x"})
+
+
+def run_in_session(house, session, **order):
+    return house.call(200, "POST", f"/v1/sessions/{session}/execs?wait=true", {"context": "default", **order})
+
+
+def a_session_has_contexts(house, painter):
+    session = house.call(201, "POST", "/v1/sessions", {"env": {"GREETING": "hello"}, "lifecycle": {"idle": 2}})["id"]
+    first = run_in_session(house, session, code="import os, time\nx = os.environ['GREETING']")
+    expect(first["status"] == "success" and first["why"].startswith("mode all"), first)
+    expect(house.call(200, "GET", f"/v1/sessions/{session}")["sandbox_id"] == first["sandbox_id"])
+    second = run_in_session(house, session, code="time.sleep(4)\nx")
+    expect(second["status"] == "success" and second["results"][0]["formats"]["text"] == "'hello'", second)
+    house.call(204, "DELETE", f"/v1/sessions/{session}")
+    house.call(409, "POST", f"/v1/sessions/{session}/execs?wait=true", {"context": "default", "code": "1"})
+    house.call(404, "GET", f"/v1/sandboxes/{first['sandbox_id']}")
+
+
+def sessions_in_one_sandbox_have_default_contexts_of_their_own(house, painter):
+    place = {"scope": "agent", "agent": f"notes-{time.monotonic_ns()}"}
+    one, two = (house.call(201, "POST", "/v1/sessions", {**place, "env": {"WHO": who}})["id"] for who in ("one", "two"))
+    results = [run_in_session(house, each, code="import os\nos.environ['WHO']") for each in (one, two)]
+    expect([each["results"][0]["formats"]["text"] for each in results] == ["'one'", "'two'"], results)
+    sandbox = remote.Sandbox(house, results[0]["sandbox_id"])
+    expect(results[1]["sandbox_id"] == sandbox.id)
+    house.call(204, "DELETE", f"/v1/sessions/{one}")
+    expect([each["id"] for each in sandbox.call(200, "GET", "/contexts")["contexts"]] == [results[1]["context_id"]])
+    house.call(204, "DELETE", f"/v1/sessions/{two}")
+    sandbox.call(204, "DELETE", "")
 
 
 def contexts_outlive_the_server(house, painter):
@@ -191,16 +353,27 @@ def lies_on_the_channel_harm_nobody(house, painter):
 
 TESTS = [
     several_contexts_of_a_sandbox,
+    names_of_contexts,
     the_default_context_is_made_once,
+    an_interpreter_that_does_not_start_holds_up_nobody_else,
     output_is_streamed_while_the_code_runs,
     an_interrupt_keeps_the_variables,
     a_restart_begins_anew,
     a_time_out_keeps_the_context,
+    the_output_of_code_is_limited,
+    a_result_has_its_language_and_limits,
+    results_without_room_are_told_of,
     stubborn_code_loses_it,
     code_of_a_caller_that_leaves_is_interrupted,
+    code_that_waits_for_its_turn_is_given_up,
     errors_have_name_value_and_traceback,
     the_end_of_the_interpreter_is_told,
+    out_of_memory_is_told_and_a_name_comes_back,
     a_pause_keeps_contexts,
+    code_that_runs_is_a_use_of_the_sandbox,
+    code_resumes_a_sandbox_that_may_be_resumed,
+    a_session_has_contexts,
+    sessions_in_one_sandbox_have_default_contexts_of_their_own,
     contexts_outlive_the_server,
     an_image_without_ipython,
     lies_on_the_channel_harm_nobody,

@@ -157,7 +157,7 @@ class Context:
         return outcome
 
     def _finish(self, outcome, result):
-        outcome.ended = result["status"] == "killed"
+        outcome.ended = result["why"].endswith("and the context's interpreter with it")
         outcome.status = "interrupted" if result["why"] == "it was interrupted" else STATUSES.get(result["status"], "")
         expected = [{"main": main, "formats": each} for main, list in ((True, outcome.mains), (False, outcome.displays)) for each in list]
         if sorted(map(str, expected)) != sorted(map(str, result["results"])):

@@ -19,9 +19,11 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kTag = "context";
+constexpr const char* kFormerTag = "former-context";  // of one that was removed, or has a successor
 constexpr milliseconds kStartPatience(30'000);
 constexpr milliseconds kWritePatience(30'000);
 constexpr milliseconds kTurnPatience(10 * 60'000);  // for others who use the same context
+constexpr milliseconds kLook(100);                  // whether somebody still waits
 constexpr size_t kPortion = 1 << 20;
 constexpr size_t kLongestLine = 64 << 20;
 constexpr size_t kMostContexts = 100;  // of a sandbox
@@ -57,7 +59,7 @@ std::string tag_of(const LanguageWish& language, const std::string& name) {
 
 std::optional<ContextInfo> info_of(const ExecInfo& exec) {
   const std::string& tag = exec.order.tag;
-  if (!tag.starts_with(concat(kTag, "/"))) return std::nullopt;
+  if (!is_context(exec.order)) return std::nullopt;
   size_t language = tag.find('/') + 1;
   size_t name = tag.find('/', language);
   if (name == std::string::npos) return std::nullopt;
@@ -72,13 +74,21 @@ std::optional<ContextInfo> info_of(const ExecInfo& exec) {
 }
 
 std::unexpected<Error> no_context(const std::string& context) {
-  return fail(Error(Code::NotFound, concat("there is no context '", context, "' in this sandbox"))
-                  .hint("its interpreter may have ended; GET …/contexts has those there are"));
+  return fail(
+      Error(Code::NotFound, concat("there is no context '", context, "' in this sandbox"))
+          .hint("its interpreter may have ended, then POST …/restart begins anew; GET …/contexts has those there are"));
 }
 
 std::unexpected<Error> ended() {
   return fail(
       Error(Code::Conflict, "the context's interpreter has ended").hint("restart the context, or make another"));
+}
+
+std::unexpected<Error> ended(const ExecInfo& interpreter) {
+  Json result = Json::parse(interpreter.result, nullptr, false);
+  std::string why = result.is_object() ? result.value("why", "") : "";
+  return fail(Error(Code::Conflict, concat("the interpreter of context ", interpreter.id, " has ended: ", why))
+                  .hint(concat("POST …/contexts/", interpreter.id, "/restart begins anew")));
 }
 
 constexpr int kDeepest = 100;  // that a message may be nested
@@ -123,6 +133,10 @@ std::optional<Json> parse_message(std::string_view line) {
   return message;
 }
 
+bool is_meant(const ContextInfo& info, const std::string& context) {
+  return info.id == context || (!info.name.empty() && info.name == context);
+}
+
 Result<void> write_kernel(View& view, const std::string& path, std::string_view program) {
   UniqueFd file = COVE_TRY(view.open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644));
   while (!program.empty()) {
@@ -135,6 +149,8 @@ Result<void> write_kernel(View& view, const std::string& path, std::string_view 
 
 }  // namespace
 
+bool is_context(const ExecOrder& order) { return order.tag.starts_with(concat(kTag, "/")); }
+
 class Contexts::Channel {
  public:
   static Result<std::shared_ptr<Channel>> open(std::shared_ptr<Exec> exec, uint64_t from) {
@@ -145,9 +161,14 @@ class Contexts::Channel {
   }
 
   // Whoever has the turn alone may use the rest.
-  bool take_turn(milliseconds patience) {
+  bool take_turn(Clock::time_point until, const std::function<bool()>& is_wanted) {
     std::unique_lock lock(mutex_);
-    if (!changed_.wait_for(lock, patience, [this] { return !busy_; })) return false;
+    while (busy_) {
+      lock.unlock();
+      if (Clock::now() >= until || !is_wanted()) return false;
+      lock.lock();
+      changed_.wait_until(lock, std::min(until, Clock::now() + kLook), [this] { return !busy_; });
+    }
     return busy_ = true;
   }
   void give_turn() {
@@ -235,8 +256,8 @@ namespace {
 
 class LiveExecution : public Execution {
  public:
-  LiveExecution(std::shared_ptr<Contexts::Channel> channel, std::string context)
-      : channel_(std::move(channel)), context_(std::move(context)), id_(make_id()) {}
+  LiveExecution(std::shared_ptr<Contexts::Channel> channel, std::string context, std::shared_ptr<void> use)
+      : channel_(std::move(channel)), context_(std::move(context)), use_(std::move(use)), id_(make_id()) {}
   ~LiveExecution() override {
     // Code that nobody waits for any more is stopped: the next one in this context is not to wait for it.
     if (!done_) static_cast<void>(channel_->exec().signal(SIGINT, false));
@@ -255,6 +276,7 @@ class LiveExecution : public Execution {
   int fd() const override { return channel_->fd(); }
   Result<void> interrupt() override { return channel_->exec().signal(SIGINT, false); }
   Result<void> kill() override { return channel_->exec().kill(); }
+  ExecInfo interpreter() const override { return channel_->exec().info(); }
 
   Result<std::vector<Json>> next() override {
     Result<std::vector<Json>> messages = channel_->hear();
@@ -271,6 +293,7 @@ class LiveExecution : public Execution {
  private:
   std::shared_ptr<Contexts::Channel> channel_;
   std::string context_;
+  std::shared_ptr<void> use_;  // of the sandbox
   std::string id_;
   bool done_ = false;
 };
@@ -278,9 +301,18 @@ class LiveExecution : public Execution {
 }  // namespace
 
 Result<ContextInfo> Contexts::create(const Caller& caller, const std::string& sandbox, const ContextOrder& order) {
+  if (order.name.empty()) return make(caller, sandbox, order);
+  Turns::Turn turn = COVE_TRY(turn_of(caller, sandbox, order.name));
+  for (const ContextInfo& there : COVE_TRY(list(caller, sandbox)))
+    if (there.name == order.name)
+      return fail(Error(Code::Exists, concat("make context '", order.name, "': ", there.id, " has this name"))
+                      .hint("use it, restart it, or delete it first"));
+  return make(caller, sandbox, order);
+}
+
+Result<ContextInfo> Contexts::make(const Caller& caller, const std::string& sandbox, const ContextOrder& order) {
   LanguageWish wish = COVE_TRY(parse_language(engine_.languages().table(), order.language));
   const Kernel* kernel = COVE_TRY(find_kernel(wish.name));
-  if (order.name.find('/') != std::string::npos) return fail(Code::Invalid, "the name of a context has no slash");
   if (COVE_TRY(list(caller, sandbox)).size() >= kMostContexts)
     return fail(Code::Exhausted, concat("a sandbox has at most ", kMostContexts, " contexts"));
   std::string path = concat("/tmp/.cove-context-", make_id(), kernel->extension);
@@ -293,9 +325,11 @@ Result<ContextInfo> Contexts::create(const Caller& caller, const std::string& sa
   exec.spec.env = order.env;
   exec.spec.cwd = order.cwd;
   exec.spec.user = order.user;
-  exec.limits.timeout.name(milliseconds(0));  // each execution has one of its own
+  exec.limits.timeout.name(milliseconds(0));  // each execution has limits of its own
+  exec.limits.output.name(0);
   exec.detached = true;
   exec.tag = tag_of(wish, order.name);
+  exec.session = order.session;
   Result<std::shared_ptr<Exec>> started = engine_.exec(caller, sandbox, std::move(exec));
   Result<std::shared_ptr<Channel>> channel =
       started ? Channel::open(*started, 1) : Result<std::shared_ptr<Channel>>(std::unexpected(started.error()));
@@ -303,25 +337,36 @@ Result<ContextInfo> Contexts::create(const Caller& caller, const std::string& sa
   static_cast<void>(lease.view->remove(path, Depth::One));
   if (!ready) {
     if (started && !(*started)->ended()) static_cast<void>((*started)->kill());
+    if (started) static_cast<void>(forget(caller, sandbox, (*started)->info().id));
     return fail(std::move(ready.error()).note(concat("start a context in ", order.language)));
   }
   ContextInfo info = *info_of((*started)->info());
+  // Those that had the name before are not to come back.
+  if (!info.name.empty())
+    for (const ContextInfo& former : COVE_TRY(list(caller, sandbox, Life::Ended)))
+      if (former.name == info.name) COVE_TRY(forget(caller, sandbox, former.id));
   std::lock_guard lock(mutex_);
   held_[info.id] = *channel;
   return info;
 }
 
-Result<std::vector<ContextInfo>> Contexts::list(const Caller& caller, const std::string& sandbox) {
-  Engine::ExecFilter running;
-  running.state = ExecState::Running;
+Result<std::vector<ContextInfo>> Contexts::list(const Caller& caller, const std::string& sandbox, Life life) {
+  Engine::ExecFilter filter;
+  filter.state = life == Life::Living ? ExecState::Running : ExecState::Ended;
+  filter.tag_begins = concat(kTag, "/");
   std::vector<ContextInfo> contexts;
   std::string after;
   do {
-    Page<ExecInfo> page = COVE_TRY(engine_.list_execs(caller, sandbox, running, after, 1000));
+    Page<ExecInfo> page = COVE_TRY(engine_.list_execs(caller, sandbox, filter, after, 1000));
     for (const ExecInfo& exec : page.items)
       if (std::optional<ContextInfo> info = info_of(exec)) contexts.push_back(std::move(*info));
     after = page.next;
   } while (!after.empty());
+  return contexts;
+}
+
+Result<std::vector<ContextInfo>> Contexts::list(const Caller& caller, const std::string& sandbox) {
+  std::vector<ContextInfo> contexts = COVE_TRY(list(caller, sandbox, Life::Living));
   std::lock_guard lock(mutex_);
   for (ContextInfo& info : contexts) {
     auto held = held_.find(info.id);
@@ -332,26 +377,82 @@ Result<std::vector<ContextInfo>> Contexts::list(const Caller& caller, const std:
 
 Result<ContextInfo> Contexts::find(const Caller& caller, const std::string& sandbox, const std::string& context) {
   for (ContextInfo& info : COVE_TRY(list(caller, sandbox)))
-    if (info.id == context || (!info.name.empty() && info.name == context)) return std::move(info);
+    if (is_meant(info, context)) return std::move(info);
   return no_context(context);
 }
 
-Result<void> Contexts::remove(const Caller& caller, const std::string& sandbox, const std::string& context) {
-  ContextInfo info = COVE_TRY(find(caller, sandbox, context));
-  std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, info.id, Scope::Run));
+// The last one, where several had the name.
+Result<std::optional<ContextInfo>> Contexts::find_ended(const Caller& caller, const std::string& sandbox,
+                                                        const std::string& context) {
+  std::optional<ContextInfo> found;
+  for (ContextInfo& info : COVE_TRY(list(caller, sandbox, Life::Ended)))
+    if (is_meant(info, context)) found = std::move(info);
+  return found;
+}
+
+Result<Turns::Turn> Contexts::turn_of(const Caller& caller, const std::string& sandbox, const std::string& name) {
+  return making_.take(concat(COVE_TRY(engine_.find(caller, sandbox)).spec.id, "/", name));
+}
+
+// It is no context any more, only an exec.
+Result<void> Contexts::forget(const Caller& caller, const std::string& sandbox, const std::string& id) {
   {
     std::lock_guard lock(mutex_);
-    held_.erase(info.id);
+    held_.erase(id);
   }
+  return engine_.retag_exec(caller, sandbox, id, kFormerTag);
+}
+
+Result<void> Contexts::remove(const Caller& caller, const std::string& sandbox, const std::string& context) {
+  Result<ContextInfo> info = find(caller, sandbox, context);
+  if (!info) {
+    std::optional<ContextInfo> old = COVE_TRY(find_ended(caller, sandbox, context));
+    return old ? forget(caller, sandbox, old->id) : std::unexpected(info.error());
+  }
+  std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, info->id, Scope::Run));
+  COVE_TRY(forget(caller, sandbox, info->id));
   return exec->ended() ? Result<void>() : exec->kill();
 }
 
+// The old one is forgotten last: until then it can be tried again.
+Result<ContextInfo> Contexts::start_anew(const Caller& caller, const std::string& sandbox, const ContextInfo& old) {
+  std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, old.id, Scope::Run));
+  const ExecOrder order = exec->info().order;
+  if (!exec->ended()) COVE_TRY(exec->kill());
+  ContextInfo made = COVE_TRY(
+      make(caller, sandbox, {old.language, old.name, order.spec.cwd, order.spec.env, order.spec.user, order.session}));
+  COVE_TRY(forget(caller, sandbox, old.id));
+  return made;
+}
+
 Result<ContextInfo> Contexts::restart(const Caller& caller, const std::string& sandbox, const std::string& context) {
-  ContextInfo info = COVE_TRY(find(caller, sandbox, context));
-  std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, info.id, Scope::Run));
-  const ExecSpec old = exec->info().order.spec;
-  COVE_TRY(remove(caller, sandbox, info.id));
-  return create(caller, sandbox, {info.language, info.name, old.cwd, old.env, old.user});
+  std::shared_ptr<void> use = COVE_TRY(engine_.use(caller, sandbox));
+  std::string name = COVE_TRY(find_any(caller, sandbox, context)).name;
+  if (name.empty()) return start_anew(caller, sandbox, COVE_TRY(find_any(caller, sandbox, context)));
+  // Who waited for the turn looks again.
+  Turns::Turn turn = COVE_TRY(turn_of(caller, sandbox, name));
+  return start_anew(caller, sandbox, COVE_TRY(find_any(caller, sandbox, context)));
+}
+
+Result<ContextInfo> Contexts::find_any(const Caller& caller, const std::string& sandbox, const std::string& context) {
+  Result<ContextInfo> living = find(caller, sandbox, context);
+  if (living || living.error().code() != Code::NotFound) return living;
+  std::optional<ContextInfo> old = COVE_TRY(find_ended(caller, sandbox, context));
+  return old ? std::move(*old) : std::move(living);
+}
+
+// One that has ended by itself begins anew where it is known by its name: whoever has its id has it of an interpreter
+// that is gone.
+Result<ContextInfo> Contexts::find_or_revive(const Caller& caller, const std::string& sandbox,
+                                             const std::string& context) {
+  Result<ContextInfo> living = find(caller, sandbox, context);
+  if (living || living.error().code() != Code::NotFound) return living;
+  std::optional<ContextInfo> old = COVE_TRY(find_ended(caller, sandbox, context));
+  if (!old) return living;
+  if (old->name != context) return ended(COVE_TRY(engine_.find_exec(caller, sandbox, old->id, Scope::Read))->info());
+  Turns::Turn turn = COVE_TRY(turn_of(caller, sandbox, old->name));
+  living = find(caller, sandbox, context);
+  return living ? living : start_anew(caller, sandbox, *old);
 }
 
 Result<void> Contexts::interrupt(const Caller& caller, const std::string& sandbox, const std::string& context) {
@@ -373,23 +474,33 @@ Result<std::shared_ptr<Contexts::Channel>> Contexts::channel(const Caller& calle
   return channel;
 }
 
-Result<std::unique_ptr<Execution>> Contexts::execute(const Caller& caller, const std::string& sandbox,
-                                                     const std::string& context, const std::string& code) {
-  ContextInfo info = COVE_TRY(find(caller, sandbox, context));
-  std::shared_ptr<Channel> used = COVE_TRY(channel(caller, sandbox, info.id));
-  if (!used->take_turn(kTurnPatience))
-    return fail(Error(Code::Conflict, concat("context ", info.id, " is busy")).hint("interrupt what runs in it"));
-  auto execution = std::make_unique<LiveExecution>(used, info.id);
+Result<std::unique_ptr<Execution>> Contexts::execute(const Caller& caller, const ContextInfo& context,
+                                                     const std::string& code, const TurnWait& wait) {
+  std::shared_ptr<void> use = COVE_TRY(engine_.use(caller, context.sandbox_id));
+  std::shared_ptr<Channel> used = COVE_TRY(channel(caller, context.sandbox_id, context.id));
+  auto is_over = [&] { return (wait.until && Clock::now() >= *wait.until) || !wait.is_wanted(); };
+  Clock::time_point until = Clock::now() + kTurnPatience;
+  if (wait.until) until = std::min(until, *wait.until);
+  if (!used->take_turn(until, wait.is_wanted)) {
+    if (is_over()) return std::unique_ptr<Execution>();
+    return fail(Error(Code::Conflict, concat("context ", context.id, " is busy")).hint("interrupt what runs in it"));
+  }
+  // Whoever waited may have gone meanwhile: his code is not run.
+  if (is_over()) {
+    used->give_turn();
+    return std::unique_ptr<Execution>();
+  }
+  auto execution = std::make_unique<LiveExecution>(used, context.id, std::move(use));
   COVE_TRY(execution->begin(code));
   return execution;
 }
 
 Result<ContextInfo> Contexts::find_or_create(const Caller& caller, const std::string& sandbox,
                                              const ContextOrder& order) {
-  std::lock_guard lock(making_);
+  Turns::Turn turn = COVE_TRY(turn_of(caller, sandbox, order.name));
   Result<ContextInfo> there = find(caller, sandbox, order.name);
   if (there || there.error().code() != Code::NotFound) return there;
-  return create(caller, sandbox, order);
+  return make(caller, sandbox, order);
 }
 
 }  // namespace cove::live

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -9,6 +11,7 @@
 #include <vector>
 
 #include "engine/live/engine.h"
+#include "engine/live/turns.h"
 
 namespace cove::live {
 
@@ -30,6 +33,17 @@ struct ContextOrder {
   std::string cwd;
   Environment env;
   std::string user;
+  std::string session = {};  // whose it is alone, or empty
+};
+
+// Whether an exec is the interpreter of a context.
+bool is_context(const ExecOrder& order);
+
+// How code waits for its turn in a context: until then, and as long as somebody wants it, which is looked at now and
+// then.
+struct TurnWait {
+  std::optional<std::chrono::steady_clock::time_point> until;
+  std::function<bool()> is_wanted;
 };
 
 // Code that runs in a context. Whoever holds it has the context for himself. One thread.
@@ -47,24 +61,31 @@ class Execution {
   virtual Result<void> interrupt() = 0;
   // Ends the context with it.
   virtual Result<void> kill() = 0;
+  // The exec that is the context's interpreter, as it is now.
+  virtual ExecInfo interpreter() const = 0;
 };
 
 // The contexts of all sandboxes. A context is an exec whose program is an interpreter's kernel (src/context/): it has
-// the exec's id, lives as long, and is found again by a later server. Thread-safe.
+// the exec's id, lives as long, and is found again by a later server. One whose interpreter has ended by itself is
+// known as long as that exec is on record: it can be restarted, and by its name it is, when it is used. Thread-safe.
 class Contexts {
  public:
   explicit Contexts(Engine& engine) : engine_(engine) {}
 
+  // Exists where a living one has the name.
   Result<ContextInfo> create(const Caller& caller, const std::string& sandbox, const ContextOrder& order);
   Result<std::vector<ContextInfo>> list(const Caller& caller, const std::string& sandbox);
   Result<ContextInfo> find(const Caller& caller, const std::string& sandbox, const std::string& context);
   Result<void> remove(const Caller& caller, const std::string& sandbox, const std::string& context);
-  // A new interpreter in place of this one: another id, with the same name, language and folder.
+  // A new interpreter in place of this one, which may have ended: another id, the rest as it was ordered.
   Result<ContextInfo> restart(const Caller& caller, const std::string& sandbox, const std::string& context);
   Result<void> interrupt(const Caller& caller, const std::string& sandbox, const std::string& context);
-  // Waits while something else runs in the context.
-  Result<std::unique_ptr<Execution>> execute(const Caller& caller, const std::string& sandbox,
-                                             const std::string& context, const std::string& code);
+  // As find; but one that has ended by itself begins anew, where it was asked for by its name. Conflict by its id.
+  Result<ContextInfo> find_or_revive(const Caller& caller, const std::string& sandbox, const std::string& context);
+  // Waits while something else runs in the context; null where it was not begun, because the wait was over. The sandbox
+  // is in use until the execution is gone; it is resumed where it may be.
+  Result<std::unique_ptr<Execution>> execute(const Caller& caller, const ContextInfo& context, const std::string& code,
+                                             const TurnWait& wait);
   // The context of this name in the sandbox; made where there is none.
   Result<ContextInfo> find_or_create(const Caller& caller, const std::string& sandbox, const ContextOrder& order);
 
@@ -72,13 +93,22 @@ class Contexts {
   class Channel;
 
  private:
+  enum class Life { Living, Ended };
+  Result<std::vector<ContextInfo>> list(const Caller& caller, const std::string& sandbox, Life life);
+  Result<std::optional<ContextInfo>> find_ended(const Caller& caller, const std::string& sandbox,
+                                                const std::string& context);
+  Result<ContextInfo> find_any(const Caller& caller, const std::string& sandbox, const std::string& context);
+  Result<Turns::Turn> turn_of(const Caller& caller, const std::string& sandbox, const std::string& name);
+  Result<ContextInfo> make(const Caller& caller, const std::string& sandbox, const ContextOrder& order);
+  Result<ContextInfo> start_anew(const Caller& caller, const std::string& sandbox, const ContextInfo& old);
+  Result<void> forget(const Caller& caller, const std::string& sandbox, const std::string& id);
   Result<std::shared_ptr<Channel>> channel(const Caller& caller, const std::string& sandbox,
                                            const std::string& context);
 
   Engine& engine_;
   std::mutex mutex_;                                      // of the channels
   std::map<std::string, std::shared_ptr<Channel>> held_;  // by context
-  std::mutex making_;                                     // of named ones: one after the other
+  Turns making_;                                          // by sandbox and name: each is made once
 };
 
 }  // namespace cove::live

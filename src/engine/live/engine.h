@@ -62,9 +62,16 @@ class Engine {
     std::optional<ExecState> state;
     std::string tag;
     std::string session = {};
+    std::string tag_begins = {};
   };
   virtual Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& sandbox, const ExecFilter& filter,
                                             const std::string& after, size_t limit) = 0;
+  // Running or ended.
+  virtual Result<void> retag_exec(const Caller& caller, const std::string& sandbox, const std::string& exec,
+                                  const std::string& tag) = 0;
+
+  // While it exists the sandbox counts as in use. Resumes it where it may.
+  virtual Result<std::shared_ptr<void>> use(const Caller& caller, const std::string& sandbox) = 0;
 
   // The sandbox's files, as one of its users (empty: its own). Resumes it where it may. While the lease exists the
   // sandbox counts as in use. Read looks, Run changes.

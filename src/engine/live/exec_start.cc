@@ -24,22 +24,6 @@ std::unexpected<Error> no_exec(const std::string& exec) {
   return fail(Code::NotFound, concat("there is no exec '", exec, "' in this sandbox"));
 }
 
-Limits limits_in_force(const Limits& sandbox, const ExecOrder& order) {
-  Limits limits = sandbox;
-  if (order.limits.timeout.named) limits.timeout = order.limits.timeout;
-  if (order.limits.output.named) limits.output = order.limits.output;
-  if (order.limits_grace_named) limits.grace = order.limits.grace;
-  if (order.limits_retained_named) limits.retained = order.limits.retained;
-  return limits;
-}
-
-EnforcedLimits enforced_for(const SandboxInfo& sandbox, const Limits& limits) {
-  EnforcedLimits enforced = sandbox.enforced;
-  if (limits.timeout.value.count() > 0) enforced["timeout"] = {concat(limits.timeout.value.count(), " ms"), "timer"};
-  if (limits.output.value > 0) enforced["output"] = {format_bytes(limits.output.value), "counter"};
-  return enforced;
-}
-
 // What every program has, then what the sandbox has, then the exec's own.
 Environment whole_environment(const SandboxInfo& sandbox, const ExecOrder& order) {
   Environment env = base_environment(sandbox.spec);
@@ -88,6 +72,22 @@ std::string path_variable(const SandboxInfo& sandbox, const ExecOrder& order) {
 }
 
 }  // namespace
+
+Limits limits_in_force(const Limits& sandbox, const ExecOrder& order) {
+  Limits limits = sandbox;
+  if (order.limits.timeout.named) limits.timeout = order.limits.timeout;
+  if (order.limits.output.named) limits.output = order.limits.output;
+  if (order.limits_grace_named) limits.grace = order.limits.grace;
+  if (order.limits_retained_named) limits.retained = order.limits.retained;
+  return limits;
+}
+
+EnforcedLimits enforced_for(const SandboxInfo& sandbox, const Limits& limits) {
+  EnforcedLimits enforced = sandbox.enforced;
+  if (limits.timeout.value.count() > 0) enforced["timeout"] = {concat(limits.timeout.value.count(), " ms"), "timer"};
+  if (limits.output.value > 0) enforced["output"] = {format_bytes(limits.output.value), "counter"};
+  return enforced;
+}
 
 std::string LiveEngine::log_path(const std::string& sandbox, const std::string& exec) const {
   return concat(config_.server_folder, "/logs/", sandbox, "/", exec);
@@ -216,6 +216,14 @@ Result<std::shared_ptr<Exec>> LiveEngine::find_exec(const Caller& caller, const 
   return make_ended_exec(COVE_TRY(info_of(*record)), log_path(sandbox->id(), exec));
 }
 
+// One that runs writes its own down, too, when it ends.
+Result<void> LiveEngine::retag_exec(const Caller& caller, const std::string& name, const std::string& exec,
+                                    const std::string& tag) {
+  Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Run));
+  if (std::shared_ptr<LiveExec> live = sandbox->find_exec(exec)) live->retag(tag);
+  return store_->retag_exec(sandbox->id(), exec, tag);
+}
+
 Result<Page<ExecInfo>> LiveEngine::list_execs(const Caller& caller, const std::string& name, const ExecFilter& filter,
                                               const std::string& after, size_t limit) {
   Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Read));
@@ -223,6 +231,7 @@ Result<Page<ExecInfo>> LiveEngine::list_execs(const Caller& caller, const std::s
   if (filter.state) wanted.state = *filter.state == ExecState::Running ? kExecRunning : kExecEnded;
   wanted.tag = filter.tag;
   wanted.session = filter.session;
+  wanted.tag_begins = filter.tag_begins;
   std::vector<ExecRecord> records = COVE_TRY(store_->list_execs(sandbox->id(), wanted, after, limit + 1));
   Page<ExecInfo> page;
   for (const ExecRecord& record : records) {

@@ -567,6 +567,10 @@ Result<std::shared_ptr<void>> LiveEngine::begin_use(const Caller& caller, const 
   return use;
 }
 
+Result<std::shared_ptr<void>> LiveEngine::use(const Caller& caller, const std::string& name) {
+  return begin_use(caller, COVE_TRY(look_up(caller, name, Scope::Run)));
+}
+
 Result<Engine::FileLease> LiveEngine::files(const Caller& caller, const std::string& name, const std::string& user,
                                             Scope scope) {
   Shared sandbox = COVE_TRY(look_up(caller, name, scope));

@@ -48,6 +48,9 @@ class LiveEngine : public Engine {
                                           Scope scope) override;
   Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& sandbox, const ExecFilter& filter,
                                     const std::string& after, size_t limit) override;
+  Result<void> retag_exec(const Caller& caller, const std::string& sandbox, const std::string& exec,
+                          const std::string& tag) override;
+  Result<std::shared_ptr<void>> use(const Caller& caller, const std::string& sandbox) override;
   Result<FileLease> files(const Caller& caller, const std::string& sandbox, const std::string& user,
                           Scope scope) override;
   void note(const Caller& caller, const std::string& kind, const std::string& sandbox_id, const std::string& exec_id,

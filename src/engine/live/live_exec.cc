@@ -368,6 +368,11 @@ ExecInfo LiveExec::info() const {
   return info;
 }
 
+void LiveExec::retag(const std::string& tag) {
+  std::lock_guard lock(mutex_);
+  parts_.info.order.tag = tag;
+}
+
 bool LiveExec::ended() const {
   std::lock_guard lock(mutex_);
   return parts_.info.state == ExecState::Ended;

@@ -65,6 +65,8 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   // It never ran, or nobody knows how it ended.
   void end_unknown(const std::string& why);
 
+  void retag(const std::string& tag);
+
   ExecInfo info() const override;
   bool ended() const override;
   std::optional<Error> failure() const override;

@@ -98,6 +98,10 @@ struct ExecOrder {
   std::string placed;   // why it runs where it runs, for people; the result's `why` begins with it
 };
 
+// What holds for an exec: its own limits over those of its sandbox; and by what they are held, for the result.
+Limits limits_in_force(const Limits& sandbox, const ExecOrder& order);
+EnforcedLimits enforced_for(const SandboxInfo& sandbox, const Limits& limits);
+
 enum class ExecState { Running, Ended };
 
 struct ExecInfo {

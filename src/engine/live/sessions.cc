@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/live/clock.h"
+#include "engine/live/contexts.h"
 #include "engine/live/record_codec.h"
 
 namespace cove::live {
@@ -167,11 +168,11 @@ Result<void> Sessions::clear_up(const Caller& caller, const SessionInfo& session
   return removed;
 }
 
-// Of a sandbox that serves others, too, only those go that somebody was to wait for.
+// Of a sandbox that serves others, too, only those go that somebody was to wait for, and the session's own contexts.
 Result<void> Sessions::end_execs(const Caller& caller, const SessionInfo& session) {
   for (const ExecRecord& record : COVE_TRY(store_.running_execs_of_session(session.id))) {
     Result<ExecInfo> info = info_of(record);
-    if (info && info->order.detached) continue;
+    if (info && info->order.detached && !is_context(info->order)) continue;
     Result<std::shared_ptr<Exec>> exec = engine_.find_exec(caller, record.sandbox_id, record.id, Scope::Run);
     if (exec) static_cast<void>((*exec)->kill());
   }

@@ -59,6 +59,10 @@ test('a context is listed, restarted and ended', async (t) => {
   const { json: again } = await api.call('restartContext', { ...of(context), expect: 200 });
   assert.deepEqual([again.name, again.language, again.cwd], ['book', 'javascript', '/tmp']);
   assert.equal((await run(again, 'typeof c')).results[0].formats.text, "'undefined'");
+  const sandbox = { path: { id: again.sandbox_id } };
+  await api.call('pauseSandbox', { ...sandbox, expect: 200 });
+  await api.call('restartContext', { ...of(again), expect: 409 });
+  await api.call('resumeSandbox', { ...sandbox, expect: 200 });
   await api.call('deleteContext', { ...of(again), expect: 204 });
   await api.call('getContext', { ...of(again), expect: 404 });
 });
