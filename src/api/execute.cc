@@ -10,6 +10,7 @@
 #include "engine/copy.h"
 #include "engine/live/placement.h"
 #include "engine/live/sessions.h"
+#include "engine/live/warm_pool.h"
 
 namespace cove::api {
 namespace {
@@ -118,6 +119,8 @@ class Execution {
     Lease lease = COVE_TRY(call_.engine().files(call_.caller, sandbox_.spec.id, "", Scope::Run));
     folder_ = working_folder(*lease.view);
     for (const InputFile& file : request_.files) COVE_TRY(put(lease, file));
+    // In a folder of the user's own, nothing is put beside his files.
+    if (is_blank() && !request_.files.empty()) request_.order.beside = folder_;
     if (wants_changes()) before_ = look_around(*lease.view, folder_);
     if (is_blank() && request_.files.empty() && wants_changes()) call_.api.homes.keep(home_key(), folder_, before_);
     return {};
@@ -150,7 +153,10 @@ class Execution {
     Document result = Document::parse(json, nullptr, false);
     if (!result.is_object()) return json;
     Produced produced = fetch();
-    result["files"] = std::move(produced.files);
+    result["files"] = Document::array();
+    const std::string script = live::hidden_script(exec.info().id);
+    for (Document& file : produced.files)
+      if (!file.value("path", std::string()).starts_with(script)) result["files"].push_back(std::move(file));
     for (Document& denial : produced.left_out) result["denials"].push_back(std::move(denial));
     return dump(result);
   }

@@ -136,6 +136,7 @@ Result<ExecuteRequest> parse_execute(const Json& body, const Config& config) {
   COVE_TRY(take_stdin(fields, request.order, SilentInput::Closed));
   request.files = COVE_TRY(take_files(fields));
   request.outputs = COVE_TRY(take_outputs(fields));
+  if (session && session->empty()) return fail(fields.wrong("session", "is empty: name one, or leave it out"));
   if (session) {
     request.session = *session;
     COVE_TRY(refuse_with_session(fields));

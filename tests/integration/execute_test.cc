@@ -230,5 +230,22 @@ TEST_F(Execute, ACallThatIsCutOffLeavesNothing) {
   }
 }
 
+TEST_F(Execute, CodeFindsTheFilesThatCameWithIt) {
+  json result = execute({{"language", "python"},
+                         {"code", "import helper, os\nprint(helper.x, os.getcwd())\nopen('made', 'w').write('1')"},
+                         {"files", {{{"path", "helper.py"}, {"text", "x = 5"}}}}});
+  EXPECT_EQ(result["stdout"]["text"], "5 /home/user\n") << result.dump();
+  for (const json& file : result["files"])
+    EXPECT_THAT(file["path"].get<std::string>(), testing::Not(HasSubstr(".cove-")));
+  EXPECT_THAT(result["files"].dump(), HasSubstr("\"made\""));
+  if (std::system("command -v node >/dev/null") == 0) {
+    json script = execute({{"language", "javascript"},
+                           {"code", "console.log(require('./helper.js').x)"},
+                           {"files", {{{"path", "helper.js"}, {"text", "exports.x = 6"}}}}});
+    EXPECT_EQ(script["stdout"]["text"], "6\n") << script.dump();
+  }
+  expect_refusal(post("/v1/execute", {{"shell", "true"}, {"session", ""}}), 400, "invalid");
+}
+
 }  // namespace
 }  // namespace cove::test

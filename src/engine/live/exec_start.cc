@@ -49,7 +49,9 @@ CodePlaces places_of(const ExecOrder& order, const Language& language) {
   CodePlaces places;
   places.out = script_path(order.spec.id, "");
   places.folder = places.out + ".d";
-  places.file = order.file.empty() ? script_path(order.spec.id, language.extension) : order.file;
+  places.file = !order.file.empty()     ? order.file
+                : !order.beside.empty() ? concat(order.beside, "/", hidden_script(order.spec.id), language.extension)
+                                        : script_path(order.spec.id, language.extension);
   if (!language.file_named_after_class || !order.file.empty()) return places;
   places.class_name = java_class(order.code);
   places.file =

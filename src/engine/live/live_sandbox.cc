@@ -154,8 +154,8 @@ bool fits(const ExecOrder& order, const LiveSandbox::Waiting& waiting, const San
   const bool same_place = spec.cwd.empty() && !spec.pty && (spec.user.empty() || spec.user == sandbox.user);
   if (!same_place || !spec.compile.empty() || (order.input && order.input->size() > kLongestScript)) return false;
   if (waiting.language.empty()) return length_of_command(order, sandbox) <= kLongestScript;
-  return waiting_key(order) == waiting.language && order.code.size() <= kLongestScript && order.arguments.empty() &&
-         spec.env.empty() && sandbox.env.empty() && !spec.input &&
+  return waiting_key(order) == waiting.language && order.beside.empty() && order.code.size() <= kLongestScript &&
+         order.arguments.empty() && spec.env.empty() && sandbox.env.empty() && !spec.input &&
          !(order.language == kPython && names_encoding(order.code));
 }
 

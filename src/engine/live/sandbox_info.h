@@ -85,6 +85,7 @@ struct ExecOrder {
   std::string version;   // that was asked for, or empty
   std::string code;      // put into a file of the sandbox before it starts
   std::string file;      // or where the code is already
+  std::string beside;    // the folder to put the code into, beside the files that it needs; empty: /tmp
   std::vector<std::string> arguments;  // of the program
   std::optional<LanguageUse> used;     // the engine's answer
   Limits limits;                       // those that are named, of: timeout, output; and grace, retained

@@ -64,7 +64,8 @@ class StartView : public View {
 }  // namespace
 
 bool is_read_at_start(const std::string& path) {
-  if (!path.starts_with("/home/") && !path.starts_with("/tmp/") && !path.starts_with("/workspace/")) return true;
+  const std::string within = path + "/";
+  if (!within.starts_with("/home/") && !within.starts_with("/tmp/") && !within.starts_with("/workspace/")) return true;
   std::vector<std::string> parts = split(path, '/');
   if (parts.back().starts_with(kUpload)) parts.pop_back();
   // Node looks for the one beside the script, and above it.

@@ -73,6 +73,8 @@ Result<void> wait_for_program(Sandbox& sandbox, const std::string& exec_id) {
 
 }  // namespace
 
+std::string hidden_script(const std::string& exec_id) { return concat(".cove-", exec_id); }
+
 std::string script_path(const std::string& exec_id, const std::string& extension) {
   return concat("/tmp/cove-", exec_id, extension);
 }

@@ -21,6 +21,8 @@ namespace cove::live {
 
 // The path of a snippet's file in its sandbox.
 std::string script_path(const std::string& exec_id, const std::string& extension);
+// What code is called in a folder of the user's own, without its extension.
+std::string hidden_script(const std::string& exec_id);
 
 // What an interpreter that could wait for this code is called: "python@3.11.2". Empty where it is no code, or code in a
 // file.
