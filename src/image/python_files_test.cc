@@ -40,14 +40,14 @@ class PythonFiles : public ::testing::Test {
     auto added = add_python_files({.root = folder_ + "/host", .sudo_program = ""}, TreeWriter(folder_ + "/image"));
     ASSERT_TRUE(added) << added.error().message();
     EXPECT_THAT(*sys::read_file(start()), ::testing::StartsWith("import this_machines_own\n"));
-    EXPECT_THAT(*sys::read_file(start()), EndsWith("_settle()\ndel _settle\n"));
+    EXPECT_THAT(*sys::read_file(start()), EndsWith("del _settle\n"));
   }
 
   std::string folder_;
 };
 
 TEST_F(PythonFiles, TheMachinesPythonCompilesWhatItRunsFirst) {
-  have_python("echo \"$1 $2 $4 $5\"; env; grep -c settle \"$4\"");
+  have_python("echo \"$1 $2 $4 $5\"; env; grep -c _settle \"$4\"");
   mode_t before = ::umask(0077);
   add();
   ::umask(before);
