@@ -287,7 +287,8 @@ class Presence {
   // Whether the caller is still there.
   bool lasts() {
     tell();
-    return call_.exchange.wait(-1, milliseconds(0)) != http::Exchange::Wake::Gone;
+    auto wake = call_.exchange.wait(-1, milliseconds(0));
+    return wake != http::Exchange::Wake::Gone && wake != http::Exchange::Wake::Stopping;
   }
 
  private:
@@ -324,10 +325,13 @@ class Runner {
       if (outcomes.over()) break;
       presence_.tell();
       if (!hold_limits()) continue;
-      if (wait() == http::Exchange::Wake::Gone) return false;
+      auto wake = wait();
+      server_stops_ = wake == http::Exchange::Wake::Stopping;
+      if (server_stops_ || wake == http::Exchange::Wake::Gone) return false;
     }
     return true;
   }
+  bool server_stops() const { return server_stops_; }
 
  private:
   bool take() {
@@ -382,6 +386,7 @@ class Runner {
   EventStream* stream_;
   std::optional<Clock::time_point> deadline_;
   bool stopping_ = false;
+  bool server_stops_ = false;
 
  public:
   Outcomes& outcomes;
@@ -473,6 +478,13 @@ Outcome run_in_context(Call& call, CodeRequest request, const CodePlace& place) 
   const Limits limits = live::limits_in_force(sandbox.spec.limits, request.order);
   Presence presence(call, place.session);
   ContextInfo context = COVE_TRY(context_for(call, request, place, id));
+  // Whoever ends the session ends the contexts that he finds: one of its own that came after that look ends here.
+  if (place.session) {
+    Result<live::SessionInfo> now = call.api.sessions->use(call.caller, place.session->id);
+    if (!now && context.name.ends_with("/" + place.session->id))
+      static_cast<void>(call.api.contexts.remove(call.caller, id, context.id));
+    if (!now) return refuse(Problem(now.error()));
+  }
   Usage before = usage_now(call, id);
   auto execution = COVE_TRY(call.api.contexts.execute(call.caller, context, request.order.code,
                                                       {deadline, [&] { return presence.lasts(); }}));
@@ -488,7 +500,10 @@ Outcome run_in_context(Call& call, CodeRequest request, const CodePlace& place) 
   uint64_t seq = 1;
   if (execution) {
     Runner runner(call, *execution, outcomes, limits, deadline, presence, stream ? &*stream : nullptr);
-    if (!runner.run()) return {};
+    if (!runner.run()) {
+      if (runner.server_stops() && !stream) return refuse(503, "unavailable", "the server stops; the code goes on");
+      return {};
+    }
     seq += runner.seq;
   } else {
     outcomes.timed_out = true;

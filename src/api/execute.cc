@@ -119,8 +119,8 @@ class Execution {
     Lease lease = COVE_TRY(call_.engine().files(call_.caller, sandbox_.spec.id, "", Scope::Run));
     folder_ = working_folder(*lease.view);
     for (const InputFile& file : request_.files) COVE_TRY(put(lease, file));
-    // In a folder of the user's own, nothing is put beside his files.
-    if (is_blank() && !request_.files.empty()) request_.order.beside = folder_;
+    if (is_blank() && std::ranges::any_of(request_.files, [&](const InputFile& file) { return is_beside(file); }))
+      request_.order.beside = folder_;
     if (wants_changes()) before_ = look_around(*lease.view, folder_);
     if (is_blank() && request_.files.empty() && wants_changes()) call_.api.homes.keep(home_key(), folder_, before_);
     return {};
@@ -138,8 +138,16 @@ class Execution {
     return absolute_path(view, ".");
   }
 
+  std::string place_of(const InputFile& file) const {
+    return file.path.starts_with('/') ? file.path : concat(folder_, "/", file.path);
+  }
+  // Whether code that lies in the working folder may need it. Go does not look at files that begin with a dot.
+  bool is_beside(const InputFile& file) const {
+    return request_.order.language != "go" && place_of(file).starts_with(folder_ + "/");
+  }
+
   Outcome put(const Lease& lease, const InputFile& file) {
-    std::string path = file.path.starts_with('/') ? file.path : concat(folder_, "/", file.path);
+    std::string path = place_of(file);
     COVE_TRY(checked_file(lease.view->mkdir(folder_of(path), 0755, Depth::Recursive)));
     COVE_TRY(checked_file(write_inline(*lease.view, {path, file.data})));
     note_file(call_, lease, "file.written", {{"path", tidy_path(path)}, {"bytes", file.data.size()}});

@@ -52,7 +52,7 @@ bool is_of_kind(mode_t mode, PathKind kind) {
 std::string as_in_mountinfo(const std::string& path) {
   std::string text;
   for (char c : path) {
-    if (c == ' ' || c == '\t' || c == '\n' || c == '\\' || c == '#') {
+    if (c == ' ' || c == '\t' || c == '\n' || c == '\\') {
       char octal[8];
       std::snprintf(octal, sizeof octal, "\\%03o", static_cast<unsigned>(c));
       text += octal;

@@ -31,7 +31,8 @@ std::optional<Access> access_of(std::string_view name);
 struct Workspace {
   std::string path;  // absolute, on the host
   Access access = Access::None;
-  // The folder that must be at `path`, where it was seen before; 0: whichever is.
+  // The folder that must be at `path`, where it was seen before (0: whichever is): a number of its file system that
+  // stays, and its own in there.
   uint64_t device = 0;
   uint64_t inode = 0;
   int mount = -1;   // a detached mount of the folder, where somebody has opened it already

@@ -55,6 +55,8 @@ TEST_F(ServerExecs, StreamsOutputWithNumbers) {
 TEST_F(ServerExecs, TakesInputAndGivesOutputAgain) {
   std::string sandbox = make();
   std::string exec = start(sandbox, {{"argv", {"cat"}}, {"tag", "echo"}});
+  for (const char* own : {"context/python/default-python", "former-context"})
+    expect_problem(post(sandbox + "/execs", {{"argv", {"cat"}}, {"tag", own}}), 400, "invalid");
   EXPECT_EQ(call("GET", exec).json()["state"], "running");
   EXPECT_EQ(call("GET", sandbox + "/execs?tag=echo&state=running").json()["execs"].size(), 1u);
   EXPECT_EQ(call("POST", exec + "/stdin", "raw ", {{"content-type", "text/plain"}}).status, 204);

@@ -340,7 +340,12 @@ Result<ContextInfo> Contexts::make(const Caller& caller, const std::string& sand
     if (started) static_cast<void>(forget(caller, sandbox, (*started)->info().id));
     return fail(std::move(ready.error()).note(concat("start a context in ", order.language)));
   }
-  ContextInfo info = *info_of((*started)->info());
+  std::optional<ContextInfo> known = info_of((*started)->info());
+  if (!known) {  // it was deleted before it was ready
+    if (!(*started)->ended()) static_cast<void>((*started)->kill());
+    return no_context(order.name);
+  }
+  ContextInfo info = std::move(*known);
   // Those that had the name before are not to come back.
   if (!info.name.empty())
     for (const ContextInfo& former : COVE_TRY(list(caller, sandbox, Life::Ended)))
@@ -410,8 +415,9 @@ Result<void> Contexts::remove(const Caller& caller, const std::string& sandbox, 
     return old ? forget(caller, sandbox, old->id) : std::unexpected(info.error());
   }
   std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, info->id, Scope::Run));
-  COVE_TRY(forget(caller, sandbox, info->id));
-  return exec->ended() ? Result<void>() : exec->kill();
+  // Until it is forgotten it can be deleted again, whatever comes in between.
+  if (!exec->ended()) COVE_TRY(exec->kill());
+  return forget(caller, sandbox, info->id);
 }
 
 // The old one is forgotten last: until then it can be tried again.
@@ -451,8 +457,11 @@ Result<ContextInfo> Contexts::find_or_revive(const Caller& caller, const std::st
   if (!old) return living;
   if (old->name != context) return ended(COVE_TRY(engine_.find_exec(caller, sandbox, old->id, Scope::Read))->info());
   Turns::Turn turn = COVE_TRY(turn_of(caller, sandbox, old->name));
+  // Who waited for the turn looks again.
   living = find(caller, sandbox, context);
-  return living ? living : start_anew(caller, sandbox, *old);
+  if (living || living.error().code() != Code::NotFound) return living;
+  old = COVE_TRY(find_ended(caller, sandbox, context));
+  return old ? start_anew(caller, sandbox, *old) : living;
 }
 
 Result<void> Contexts::interrupt(const Caller& caller, const std::string& sandbox, const std::string& context) {

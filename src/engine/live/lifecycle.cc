@@ -228,12 +228,11 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
 
 // What is in the folder before anything in the sandbox can have changed what it sees of it. It goes with the logs.
 Result<std::vector<std::string>> LiveEngine::record_base_of(const Caller& caller, SandboxInfo& info) {
+  COVE_TRY(pin(caller, info.spec.workspace));
   Workspace workspace = info.spec.workspace;
   workspace.caller = caller.connection;
   change::BaseHead head =
       COVE_TRY(record_base(*runtime_, workspace, concat(config_.server_folder, "/logs/", info.spec.id, "/base")));
-  info.spec.workspace.device = head.device;
-  info.spec.workspace.inode = head.inode;
   if (head.uncovered == 0) return std::vector<std::string>();
   return std::vector<std::string>{
       concat("paths of the workspace that are not, or not wholly, on record: ", head.uncovered)};

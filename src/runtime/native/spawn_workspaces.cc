@@ -88,7 +88,7 @@ Result<void> SpawnServer::pin_workspace(uint64_t token, Reader& in, const std::v
   workspace.access = static_cast<Access>(access);
   UniqueFd folder = COVE_TRY_NOTE("look at the workspace", open_workspace(workspace, fds.empty() ? -1 : fds[0].get()));
   struct stat info = COVE_TRY(sys::fstat(folder.get()));
-  return done(token, wire::Writer().number(info.st_dev).number(info.st_ino));
+  return done(token, wire::Writer().number(file_system_of(folder.get(), info)).number(info.st_ino));
 }
 
 // Whoever may have it shown has it read; but root's own rights are not used on what others have made.
