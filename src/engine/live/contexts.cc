@@ -396,7 +396,12 @@ Result<std::optional<ContextInfo>> Contexts::find_ended(const Caller& caller, co
 }
 
 Result<Turns::Turn> Contexts::turn_of(const Caller& caller, const std::string& sandbox, const std::string& name) {
-  return making_.take(concat(COVE_TRY(engine_.find(caller, sandbox)).spec.id, "/", name));
+  std::string turn = concat(COVE_TRY(engine_.find(caller, sandbox)).spec.id, "/", name);
+  if (auto taken = making_.take_within(turn, kStartPatience)) return std::move(*taken);
+  return fail(
+      Error(Code::Unavailable, concat("start context '", name, "' in ", sandbox,
+                                      ": somebody else has been starting it for ", kStartPatience.count() / 1000, " s"))
+          .hint("see what its interpreter does at its start, or try again"));
 }
 
 // It is no context any more, only an exec.

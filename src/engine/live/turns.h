@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -29,6 +31,13 @@ class Turns {
   Turn take(const std::string& name) {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [&] { return !taken_.contains(name); });
+    taken_.insert(name);
+    return Turn(*this, name);
+  }
+  // Nothing where it does not come in time.
+  std::optional<Turn> take_within(const std::string& name, std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_for(lock, patience, [&] { return !taken_.contains(name); })) return std::nullopt;
     taken_.insert(name);
     return Turn(*this, name);
   }
