@@ -6,6 +6,7 @@
 #include "api/values.h"
 #include "base/encoding.h"
 #include "base/text.h"
+#include "engine/live/contexts.h"
 #include "model/language.h"
 
 namespace cove::api {
@@ -132,8 +133,7 @@ Result<ExecRequest> parse_exec(const Json& body, const LanguageTable& languages,
   order.tag = COVE_TRY(fields.text("tag")).value_or("");
   if (order.tag.size() > kLongestTag)
     return fail(fields.wrong("tag", concat("is longer than ", kLongestTag, " bytes")));
-  if (order.tag.starts_with("context/") || order.tag == "former-context")
-    return fail(fields.wrong("tag", "is one that contexts have"));
+  if (live::is_context_tag(order.tag)) return fail(fields.wrong("tag", "is one that contexts have"));
   if (auto word = COVE_TRY(fields.choice("on_disconnect", {"kill", "keep"})))
     request.on_disconnect = *word == "kill" ? live::OnDisconnect::Kill : live::OnDisconnect::Keep;
   COVE_TRY(fields.finish());

@@ -14,28 +14,15 @@
 #include "layer/make.h"
 #include "layer/pool.h"
 #include "sys/file.h"
+#include "sys/testing.h"
 
 // What the tests of the pool share: they make real ones, in folders of their own.
 namespace cove {
 
-#define SKIP_WITHOUT_POOL()                                                                                       \
-  do {                                                                                                            \
-    std::string reason = find_layer_facts("/tmp").no_pool;                                                        \
-    const char* strict = ::getenv("COVE_TEST_STRICT");                                                            \
-    if (!reason.empty() && strict != nullptr && std::string_view(strict) == "1") FAIL() << "no pool: " << reason; \
-    if (!reason.empty()) GTEST_SKIP() << "no pool: " << reason;                                                   \
-  } while (false)
-
-#define ASSERT_OK(...)                                                 \
-  do {                                                                 \
-    auto ok_result = (__VA_ARGS__);                                    \
-    ASSERT_TRUE(ok_result.has_value()) << ok_result.error().message(); \
-  } while (false)
-
-#define EXPECT_OK(...)                                                 \
-  do {                                                                 \
-    auto ok_result = (__VA_ARGS__);                                    \
-    EXPECT_TRUE(ok_result.has_value()) << ok_result.error().message(); \
+#define SKIP_WITHOUT_POOL()                                  \
+  do {                                                       \
+    std::string reason = find_layer_facts("/tmp").no_pool;   \
+    if (!reason.empty()) SKIP_OR_FAIL("no pool: " + reason); \
   } while (false)
 
 inline bool any_loop_on(const std::string& folder) {

@@ -154,8 +154,7 @@ class Runtime {
   virtual Result<std::unique_ptr<HostProcess>> record_base(const Workspace&) {
     return fail(Code::Unsupported, concat("the runtime '", capabilities().name, "' cannot review a workspace"));
   }
-  // Opens a workspace with the rights of its caller, and notes which folder it is. Unavailable where it is not the one
-  // that was noted before.
+  // Opens a workspace with the rights of its caller, and notes which folder it is.
   virtual Result<void> pin_workspace(Workspace&) { return {}; }
   // What an image of the runtime's own says about how its programs are run. NotFound, with how to get it.
   virtual Result<ImageConfig> image(const std::string& runtime, const std::string&) {

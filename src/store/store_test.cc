@@ -11,6 +11,7 @@
 #include "store/database.h"
 #include "store/schema.h"
 #include "sys/file.h"
+#include "sys/testing.h"
 
 namespace cove {
 namespace {
@@ -20,11 +21,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-#define ASSERT_OK(...)                                 \
-  do {                                                 \
-    auto&& outcome = (__VA_ARGS__);                    \
-    ASSERT_TRUE(outcome) << outcome.error().message(); \
-  } while (false)
 #define EXPECT_CODE(expected, ...)                                            \
   do {                                                                        \
     auto&& outcome = (__VA_ARGS__);                                           \

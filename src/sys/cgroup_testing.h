@@ -21,6 +21,7 @@
 #include "sys/cgroup.h"
 #include "sys/cgroup_folder.h"
 #include "sys/file.h"
+#include "sys/testing.h"
 
 // Control groups against the real kernel: groups of a test's own, and what is run in them.
 namespace cove::sys {
@@ -30,20 +31,6 @@ using namespace std::chrono_literals;
 inline constexpr uint64_t kMiB = 1 << 20;
 inline const std::vector<Controller> kAll = {Controller::Cpu, Controller::Memory, Controller::Pids, Controller::Io,
                                              Controller::Freezer};
-
-// Skips the test; where COVE_TEST_STRICT=1, fails it.
-#define SKIP_OR_FAIL(reason)                                                      \
-  do {                                                                            \
-    const char* strict = ::getenv("COVE_TEST_STRICT");                            \
-    if (strict != nullptr && std::string_view(strict) == "1") FAIL() << (reason); \
-    GTEST_SKIP() << (reason);                                                     \
-  } while (false)
-
-#define ASSERT_OK(...)                                                 \
-  do {                                                                 \
-    auto ok_result = (__VA_ARGS__);                                    \
-    ASSERT_TRUE(ok_result.has_value()) << ok_result.error().message(); \
-  } while (false)
 
 // Memory that this process and its children share.
 struct Shared {

@@ -149,6 +149,7 @@ Result<void> write_kernel(View& view, const std::string& path, std::string_view 
 
 }  // namespace
 
+bool is_context_tag(const std::string& tag) { return tag.starts_with(concat(kTag, "/")) || tag == kFormerTag; }
 bool is_context(const ExecOrder& order) { return order.tag.starts_with(concat(kTag, "/")); }
 
 class Contexts::Channel {

@@ -38,6 +38,8 @@ struct ContextOrder {
 
 // Whether an exec is the interpreter of a context.
 bool is_context(const ExecOrder& order);
+// Whether only contexts have, or had, this tag.
+bool is_context_tag(const std::string& tag);
 
 // How code waits for its turn in a context: until then, and as long as somebody wants it, which is looked at now and
 // then.

@@ -52,7 +52,8 @@ class Engine {
                                     std::optional<std::chrono::milliseconds> max) = 0;
   virtual Result<void> remove(const Caller& caller, const std::string& sandbox) = 0;
   virtual Result<Stats> stats(const Caller& caller, const std::string& sandbox) = 0;
-  // Notes which folder a workspace is, as the caller may have it: whatever is put in its place later is noticed.
+  // Notes which folder a workspace is, as the caller may have it, where that is not noted yet: whatever is put in its
+  // place later is noticed.
   virtual Result<void> pin(const Caller& caller, Workspace& workspace) = 0;
 
   virtual Result<std::shared_ptr<Exec>> exec(const Caller& caller, const std::string& sandbox, ExecOrder order) = 0;

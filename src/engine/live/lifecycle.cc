@@ -227,8 +227,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
 }
 
 // What is in the folder before anything in the sandbox can have changed what it sees of it. It goes with the logs.
-Result<std::vector<std::string>> LiveEngine::record_base_of(const Caller& caller, SandboxInfo& info) {
-  COVE_TRY(pin(caller, info.spec.workspace));
+Result<std::vector<std::string>> LiveEngine::record_base_of(const Caller& caller, const SandboxInfo& info) {
   Workspace workspace = info.spec.workspace;
   workspace.caller = caller.connection;
   change::BaseHead head =
@@ -239,7 +238,8 @@ Result<std::vector<std::string>> LiveEngine::record_base_of(const Caller& caller
 }
 
 Result<void> LiveEngine::pin(const Caller& caller, Workspace& workspace) {
-  if (workspace.access == Access::None) return {};
+  // One that is noted already is looked at by whoever opens it.
+  if (workspace.access == Access::None || workspace.inode != 0) return {};
   Workspace asked = workspace;
   asked.caller = caller.connection;
   COVE_TRY(runtime_->pin_workspace(asked));
@@ -253,10 +253,8 @@ Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo i
                                              std::optional<Blank> blank) {
   std::unique_ptr<Sandbox> handle;
   std::vector<std::string> gaps;
-  if (info.spec.workspace.access == Access::Review)
-    gaps = COVE_TRY(record_base_of(caller, info));
-  else
-    COVE_TRY(pin(caller, info.spec.workspace));
+  COVE_TRY(pin(caller, info.spec.workspace));
+  if (info.spec.workspace.access == Access::Review) gaps = COVE_TRY(record_base_of(caller, info));
   if (order.start) {
     handle = blank ? std::move(blank->handle) : COVE_TRY(runtime_->create(runtime_spec(info, caller)));
     Result<void> ready = handle->ready();

@@ -86,7 +86,7 @@ class LiveEngine : public Engine {
   Result<std::shared_ptr<void>> settle_image(SandboxSpec& spec);
   Result<Shared> raise(const Caller& caller, SandboxInfo info, const CreateOrder& order, std::optional<Blank> blank);
   // What is not on record of the workspace, in words.
-  Result<std::vector<std::string>> record_base_of(const Caller& caller, SandboxInfo& info);
+  Result<std::vector<std::string>> record_base_of(const Caller& caller, const SandboxInfo& info);
   Result<void> start_locked(const Caller& caller, LiveSandbox& sandbox);
   Result<void> stop_locked(const Caller& caller, LiveSandbox& sandbox, std::chrono::milliseconds grace,
                            const std::string& reason, const std::string& kind);

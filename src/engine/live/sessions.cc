@@ -215,7 +215,7 @@ Result<SandboxInfo> Sessions::find_or_make(const Caller& caller, const SessionOr
     if (!there) return make(caller, order, session_id);
   }
   SandboxSpec wanted = order.sandbox;
-  if (wanted.workspace.inode == 0) COVE_TRY(engine_.pin(caller, wanted.workspace));
+  COVE_TRY(engine_.pin(caller, wanted.workspace));
   std::string other = difference(wanted, there->spec);
   if (other.empty()) return std::move(*there);
   return fail(Error(Code::Conflict, concat("sandbox ", there->spec.id, ", which serves ", binding, ", has ", other))

@@ -58,8 +58,8 @@ enum class Type : uint32_t {
   EngineImage = 25,  // runtime, name of an image of its engine → how its programs are run
   ExamineRuntime = 26,  // any but native → title, whether it can be used, version, program or socket, problem, remedy
   Diagnose = 27,        // → what `cove doctor --json` says, run with cove-spawn's rights
-  PinWorkspace = 28,  // path of a workspace, access, device, inode; fd: the caller's own connection, where there is one
-                      // → device and inode of the folder that is there
+  PinWorkspace = 28,    // path of a workspace, access; fd: the caller's own connection, where there is one
+                        // → device and inode of the folder that is there
 
   // cove-spawn → coved
   Done = 32,         // token, what the operation returns; fds

@@ -80,8 +80,6 @@ Result<UniqueFd> SpawnServer::open_workspace(const Workspace& workspace, int con
 Result<void> SpawnServer::pin_workspace(uint64_t token, Reader& in, const std::vector<UniqueFd>& fds) {
   Workspace workspace{.path = in.text()};
   uint64_t access = in.number();
-  workspace.device = in.number();
-  workspace.inode = in.number();
   bool shown = access > static_cast<uint64_t>(Access::None) && access <= static_cast<uint64_t>(Access::Review);
   if (!in.done() || !shown || fds.size() > 1 || !is_absolute(workspace.path))
     return fail(Code::Invalid, "the request makes no sense");

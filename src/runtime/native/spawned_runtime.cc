@@ -46,7 +46,6 @@ class SpawnedRuntime : public Runtime {
     if (workspace.caller >= 0) fds.push_back(workspace.caller);
     Writer request;
     request.text(workspace.path).number(static_cast<uint64_t>(workspace.access));
-    request.number(workspace.device).number(workspace.inode);
     Result<SpawnClient::Answer> answer = spawn_->ask(Type::PinWorkspace, request, fds);
     if (!answer) return std::unexpected(answer.error());
     Reader in(answer->body);
