@@ -1,30 +1,9 @@
 #pragma once
 
-#include <optional>
-
-#include "api/call.h"
-#include "engine/live/sessions.h"
-
 namespace cove::api {
 
-// Code for a context, which is no exec of its own.
-struct CodeRequest {
-  std::string context;
-  std::optional<LanguageWish> language;  // where it was named
-  live::ExecOrder order;                 // code and limits
-  bool streamed = false;
-};
-// Whether a request for an exec is for code in a context.
-bool names_context(const Json& body);
-Checked<CodeRequest> read_code(Call& call, const Json& body);
-
-// Where it runs, and why there.
-struct CodePlace {
-  std::string sandbox;                         // its id or name
-  const live::SessionInfo* session = nullptr;  // whose it is, if anybody's
-  std::string why = {};
-};
-// Answers it: with the result, or with a stream that ends with it.
-Outcome run_in_context(Call& call, CodeRequest request, const CodePlace& place);
+inline constexpr const char* kUsualLanguage = "python";
+inline constexpr const char* kDefaultContext = "default";    // of the usual language
+inline constexpr const char* kDefaultContexts = "default-";  // what the names of all such begin with
 
 }  // namespace cove::api

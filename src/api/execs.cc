@@ -1,6 +1,6 @@
 // Execs: start, list, look at, read, kill.
 #include "api/call.h"
-#include "api/contexts.h"
+#include "api/context_code.h"
 #include "api/exec_answer.h"
 #include "api/output.h"
 #include "api/query.h"

@@ -2,7 +2,7 @@
 #include "engine/live/sessions.h"
 
 #include "api/call.h"
-#include "api/contexts.h"
+#include "api/context_code.h"
 #include "api/exec_answer.h"
 #include "api/host_answer.h"
 #include "api/query.h"

@@ -204,6 +204,24 @@ def code_that_waits_for_its_turn_is_given_up(house, painter):
     context.close()
 
 
+def code_is_not_charged_for_what_ran_before_its_turn(house, painter):
+    with house.make_sandbox() as sandbox:
+        context = sandbox.context()
+        running = context.stream("import os\nprint('begun')\nwhile not os.path.exists('turn'): pass")
+        expect(running.next()[0] == "stdout")
+        answers = []
+        order = {"context": context.id, "code": "1"}
+        waiting = threading.Thread(target=lambda: answers.append(
+            house.server.client(remote.PATIENCE).expect(200, "POST", sandbox.path + "/execs?wait=true", order).json()))
+        waiting.start()
+        time.sleep(1.5)
+        sandbox.write("turn", b"")
+        result = running.next()[1]["result"]
+        waiting.join()
+        spent, charged = (sum(each["usage"][kind] for kind in ("cpu_user_ms", "cpu_system_ms")) for each in (result, answers[0]))
+        expect(charged < spent / 2, (charged, spent))
+
+
 def errors_have_name_value_and_traceback(house, painter):
     context = house.sandbox().context()
     result = context.run("def f():\n    return {}['key']\nf()")
@@ -240,6 +258,8 @@ def out_of_memory_is_told_and_a_name_comes_back(house, painter):
         result = sandbox.run(context="book", code="import os\nos.environ['GREETING'], os.getcwd(), 'x' in globals()")
         expect(result["results"][0]["formats"]["text"] == "('hello', '/tmp', False)" and result["context_id"] != context.id, result)
         sandbox.run(context="book", code="import os\nos._exit(0)")
+        sandbox.call(409, "POST", "/execs?wait=true", {"context": "book", "language": "javascript", "code": "1"})
+        sandbox.call(404, "GET", "/contexts/book")  # and was not started for that
         expect(sandbox.call(200, "POST", "/contexts/book/restart")["name"] == "book")
         sandbox.call(204, "DELETE", "/contexts/book")
         sandbox.call(404, "POST", "/execs?wait=true", {"context": "book", "code": "1"})
@@ -366,6 +386,7 @@ TESTS = [
     stubborn_code_loses_it,
     code_of_a_caller_that_leaves_is_interrupted,
     code_that_waits_for_its_turn_is_given_up,
+    code_is_not_charged_for_what_ran_before_its_turn,
     errors_have_name_value_and_traceback,
     the_end_of_the_interpreter_is_told,
     out_of_memory_is_told_and_a_name_comes_back,

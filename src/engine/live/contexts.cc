@@ -1,7 +1,6 @@
 #include "engine/live/contexts.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "base/id.h"
 #include "base/text.h"
 #include "context_kernels.h"
+#include "engine/live/context_channel.h"
 
 namespace cove::live {
 namespace {
@@ -21,12 +21,8 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* kTag = "context";
 constexpr const char* kFormerTag = "former-context";  // of one that was removed, or has a successor
 constexpr milliseconds kStartPatience(30'000);
-constexpr milliseconds kWritePatience(30'000);
 constexpr milliseconds kTurnPatience(10 * 60'000);  // for others who use the same context
-constexpr milliseconds kLook(100);                  // whether somebody still waits
-constexpr size_t kPortion = 1 << 20;
-constexpr size_t kLongestLine = 64 << 20;
-constexpr size_t kMostContexts = 100;  // of a sandbox
+constexpr size_t kMostContexts = 100;               // of a sandbox
 
 struct Kernel {
   std::string_view language;
@@ -79,58 +75,11 @@ std::unexpected<Error> no_context(const std::string& context) {
           .hint("its interpreter may have ended, then POST …/restart begins anew; GET …/contexts has those there are"));
 }
 
-std::unexpected<Error> ended() {
-  return fail(
-      Error(Code::Conflict, "the context's interpreter has ended").hint("restart the context, or make another"));
-}
-
 std::unexpected<Error> ended(const ExecInfo& interpreter) {
   Json result = Json::parse(interpreter.result, nullptr, false);
   std::string why = result.is_object() ? result.value("why", "") : "";
   return fail(Error(Code::Conflict, concat("the interpreter of context ", interpreter.id, " has ended: ", why))
                   .hint(concat("POST …/contexts/", interpreter.id, "/restart begins anew")));
-}
-
-constexpr int kDeepest = 100;  // that a message may be nested
-
-bool nests_too_deep(std::string_view text) {
-  int depth = 0;
-  bool in_string = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    char sign = text[i];
-    if (in_string) {
-      if (sign == '\\') ++i;
-      if (sign == '"') in_string = false;
-      continue;
-    }
-    if (sign == '"') in_string = true;
-    if ((sign == '{' || sign == '[') && ++depth > kDeepest) return true;
-    if (sign == '}' || sign == ']') --depth;
-  }
-  return false;
-}
-
-// The fields that a message has, if it has them, are of the kind that they are taken for.
-bool well_formed(const Json& message) {
-  constexpr const char* kTexts[] = {"type", "id", "text", "name", "value", "traceback", "status"};
-  auto is_kind = [&](const char* name, bool (*kind)(const Json&)) {
-    auto found = message.find(name);
-    return found == message.end() || kind(*found);
-  };
-  return message.is_object() && message.contains("type") &&
-         std::ranges::all_of(
-             kTexts,
-             [&](const char* name) { return is_kind(name, [](const Json& value) { return value.is_string(); }); }) &&
-         is_kind("main", [](const Json& value) { return value.is_boolean(); }) &&
-         is_kind("formats", [](const Json& value) { return value.is_object(); });
-}
-
-// The user's code can write to the channel, too: what is no message is passed over.
-std::optional<Json> parse_message(std::string_view line) {
-  if (nests_too_deep(line)) return std::nullopt;
-  Json message = Json::parse(line, nullptr, false);
-  if (!well_formed(message)) return std::nullopt;
-  return message;
 }
 
 bool is_meant(const ContextInfo& info, const std::string& context) {
@@ -152,123 +101,22 @@ Result<void> write_kernel(View& view, const std::string& path, std::string_view 
 bool is_context_tag(const std::string& tag) { return tag.starts_with(concat(kTag, "/")) || tag == kFormerTag; }
 bool is_context(const ExecOrder& order) { return order.tag.starts_with(concat(kTag, "/")); }
 
-class Contexts::Channel {
- public:
-  static Result<std::shared_ptr<Channel>> open(std::shared_ptr<Exec> exec, uint64_t from) {
-    auto channel = std::make_shared<Channel>();
-    channel->follower_ = COVE_TRY(exec->follow(from));
-    channel->exec_ = std::move(exec);
-    return channel;
-  }
-
-  // Whoever has the turn alone may use the rest.
-  bool take_turn(Clock::time_point until, const std::function<bool()>& is_wanted) {
-    std::unique_lock lock(mutex_);
-    while (busy_) {
-      lock.unlock();
-      if (Clock::now() >= until || !is_wanted()) return false;
-      lock.lock();
-      changed_.wait_until(lock, std::min(until, Clock::now() + kLook), [this] { return !busy_; });
-    }
-    return busy_ = true;
-  }
-  void give_turn() {
-    {
-      std::lock_guard lock(mutex_);
-      busy_ = false;
-    }
-    changed_.notify_one();
-  }
-  bool busy() const {
-    std::lock_guard lock(mutex_);
-    return busy_;
-  }
-
-  Exec& exec() { return *exec_; }
-  int fd() const { return follower_->fd(); }
-
-  Result<void> say(const Json& request) {
-    return exec_->write_input(request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", kWritePatience);
-  }
-
-  // What the kernel has said meanwhile.
-  Result<std::vector<Json>> hear() {
-    std::vector<Json> messages;
-    for (const Chunk& chunk : COVE_TRY(follower_->next(kPortion))) {
-      if (chunk.stream == Stream::Err) {
-        messages.push_back({{"type", "stderr"}, {"text", chunk.data}});
-        continue;
-      }
-      line_ += chunk.data;
-      take_lines(messages);
-      if (line_.size() > kLongestLine)
-        return fail(Code::Exhausted, "the context's interpreter sent a line without end");
-    }
-    if (messages.empty() && follower_->at_end()) return ended();
-    return messages;
-  }
-
-  // Until the kernel says that it is ready.
-  Result<void> wait_for_ready() {
-    Clock::time_point until = Clock::now() + kStartPatience;
-    std::string complaint;
-    while (true) {
-      Result<std::vector<Json>> messages = hear();
-      if (!messages) return why_not_ready(complaint);
-      for (const Json& message : *messages) {
-        if (message.value("type", "") == "ready") return {};
-        if (message.value("type", "") == "stderr") complaint += message.value("text", "");
-      }
-      auto left = std::chrono::duration_cast<milliseconds>(until - Clock::now()).count();
-      pollfd polled = {fd(), POLLIN, 0};
-      if (left <= 0 || ::poll(&polled, 1, static_cast<int>(left)) <= 0)
-        return fail(Code::Unavailable, "the context's interpreter does not come up");
-    }
-  }
-
- private:
-  void take_lines(std::vector<Json>& messages) {
-    size_t from = 0;
-    for (size_t end; (end = line_.find('\n', from)) != std::string::npos; from = end + 1) {
-      if (auto message = parse_message(std::string_view(line_).substr(from, end - from)))
-        messages.push_back(std::move(*message));
-    }
-    line_.erase(0, from);
-  }
-
-  Result<void> why_not_ready(const std::string& complaint) const {
-    if (std::optional<Error> failure = exec_->failure()) return fail(*failure);
-    Json result = Json::parse(exec_->info().result, nullptr, false);
-    std::string why = result.is_object() ? result.value("why", "") : "";
-    return fail(Error(Code::Unavailable,
-                      concat("the context's interpreter did not start: ", complaint.empty() ? why : complaint)));
-  }
-
-  std::shared_ptr<Exec> exec_;
-  std::unique_ptr<Follower> follower_;
-  std::string line_;  // what has no end yet
-
-  mutable std::mutex mutex_;  // of the turn
-  std::condition_variable changed_;
-  bool busy_ = false;
-};
-
 namespace {
 
 class LiveExecution : public Execution {
  public:
-  LiveExecution(std::shared_ptr<Contexts::Channel> channel, std::string context, std::shared_ptr<void> use)
+  LiveExecution(std::shared_ptr<ContextChannel> channel, std::string context, std::shared_ptr<void> use)
       : channel_(std::move(channel)), context_(std::move(context)), use_(std::move(use)), id_(make_id()) {}
   ~LiveExecution() override {
     // Code that nobody waits for any more is stopped: the next one in this context is not to wait for it.
-    if (!done_) static_cast<void>(channel_->exec().signal(SIGINT, false));
+    if (begun_ && !done_) static_cast<void>(channel_->exec().signal(SIGINT, false));
     channel_->give_turn();
   }
 
-  Result<void> begin(const std::string& code) {
+  Result<void> begin(const std::string& code) override {
     COVE_TRY(channel_->hear());  // what was said to nobody
     Result<void> said = channel_->say({{"id", id_}, {"type", "execute"}, {"code", code}});
-    done_ = !said;
+    begun_ = said.has_value();
     return said;
   }
 
@@ -292,10 +140,11 @@ class LiveExecution : public Execution {
   }
 
  private:
-  std::shared_ptr<Contexts::Channel> channel_;
+  std::shared_ptr<ContextChannel> channel_;
   std::string context_;
   std::shared_ptr<void> use_;  // of the sandbox
   std::string id_;
+  bool begun_ = false;
   bool done_ = false;
 };
 
@@ -332,9 +181,10 @@ Result<ContextInfo> Contexts::make(const Caller& caller, const std::string& sand
   exec.tag = tag_of(wish, order.name);
   exec.session = order.session;
   Result<std::shared_ptr<Exec>> started = engine_.exec(caller, sandbox, std::move(exec));
-  Result<std::shared_ptr<Channel>> channel =
-      started ? Channel::open(*started, 1) : Result<std::shared_ptr<Channel>>(std::unexpected(started.error()));
-  Result<void> ready = channel ? (*channel)->wait_for_ready() : std::unexpected(channel.error());
+  Result<std::shared_ptr<ContextChannel>> channel =
+      started ? ContextChannel::open(*started, 1)
+              : Result<std::shared_ptr<ContextChannel>>(std::unexpected(started.error()));
+  Result<void> ready = channel ? (*channel)->wait_for_ready(kStartPatience) : std::unexpected(channel.error());
   static_cast<void>(lease.view->remove(path, Depth::One));
   if (!ready) {
     if (started && !(*started)->ended()) static_cast<void>((*started)->kill());
@@ -476,23 +326,23 @@ Result<void> Contexts::interrupt(const Caller& caller, const std::string& sandbo
 }
 
 // One that an earlier server made is followed from where it is now.
-Result<std::shared_ptr<Contexts::Channel>> Contexts::channel(const Caller& caller, const std::string& sandbox,
-                                                             const std::string& context) {
+Result<std::shared_ptr<ContextChannel>> Contexts::channel(const Caller& caller, const std::string& sandbox,
+                                                          const std::string& context) {
   std::shared_ptr<Exec> exec = COVE_TRY(engine_.find_exec(caller, sandbox, context, Scope::Run));
   std::lock_guard lock(mutex_);
   // Those that have ended are let go of on this occasion.
   std::erase_if(held_, [](const auto& each) { return !each.second->busy() && each.second->exec().ended(); });
   auto held = held_.find(context);
   if (held != held_.end()) return held->second;
-  std::shared_ptr<Channel> channel = COVE_TRY(Channel::open(exec, exec->info().next_seq));
+  std::shared_ptr<ContextChannel> channel = COVE_TRY(ContextChannel::open(exec, exec->info().next_seq));
   held_[context] = channel;
   return channel;
 }
 
-Result<std::unique_ptr<Execution>> Contexts::execute(const Caller& caller, const ContextInfo& context,
-                                                     const std::string& code, const TurnWait& wait) {
+Result<std::unique_ptr<Execution>> Contexts::enter(const Caller& caller, const ContextInfo& context,
+                                                   const TurnWait& wait) {
   std::shared_ptr<void> use = COVE_TRY(engine_.use(caller, context.sandbox_id));
-  std::shared_ptr<Channel> used = COVE_TRY(channel(caller, context.sandbox_id, context.id));
+  std::shared_ptr<ContextChannel> used = COVE_TRY(channel(caller, context.sandbox_id, context.id));
   auto is_over = [&] { return (wait.until && Clock::now() >= *wait.until) || !wait.is_wanted(); };
   Clock::time_point until = Clock::now() + kTurnPatience;
   if (wait.until) until = std::min(until, *wait.until);
@@ -505,9 +355,7 @@ Result<std::unique_ptr<Execution>> Contexts::execute(const Caller& caller, const
     used->give_turn();
     return std::unique_ptr<Execution>();
   }
-  auto execution = std::make_unique<LiveExecution>(used, context.id, std::move(use));
-  COVE_TRY(execution->begin(code));
-  return execution;
+  return std::make_unique<LiveExecution>(used, context.id, std::move(use));
 }
 
 Result<ContextInfo> Contexts::find_or_create(const Caller& caller, const std::string& sandbox,

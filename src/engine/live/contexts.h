@@ -27,6 +27,8 @@ struct ContextInfo {
   std::optional<LanguageUse> used;
 };
 
+class ContextChannel;
+
 struct ContextOrder {
   std::string language = "python";
   std::string name;
@@ -48,13 +50,15 @@ struct TurnWait {
   std::function<bool()> is_wanted;
 };
 
-// Code that runs in a context. Whoever holds it has the context for himself. One thread.
+// A turn in a context, for one piece of code. Whoever holds it has the context for himself. One thread.
 class Execution {
  public:
   using Json = nlohmann::json;
   virtual ~Execution() = default;
   virtual const std::string& id() const = 0;
   virtual const std::string& context() const = 0;
+  // Once.
+  virtual Result<void> begin(const std::string& code) = 0;
   // What the interpreter has said about it since the last call: stdout, stderr, result, error, and at the end done.
   virtual Result<std::vector<Json>> next() = 0;
   // Readable when `next` may have something.
@@ -78,39 +82,36 @@ class Contexts {
   Result<ContextInfo> create(const Caller& caller, const std::string& sandbox, const ContextOrder& order);
   Result<std::vector<ContextInfo>> list(const Caller& caller, const std::string& sandbox);
   Result<ContextInfo> find(const Caller& caller, const std::string& sandbox, const std::string& context);
+  // As find; but also one that has ended by itself.
+  Result<ContextInfo> find_any(const Caller& caller, const std::string& sandbox, const std::string& context);
   Result<void> remove(const Caller& caller, const std::string& sandbox, const std::string& context);
   // A new interpreter in place of this one, which may have ended: another id, the rest as it was ordered.
   Result<ContextInfo> restart(const Caller& caller, const std::string& sandbox, const std::string& context);
   Result<void> interrupt(const Caller& caller, const std::string& sandbox, const std::string& context);
   // As find; but one that has ended by itself begins anew, where it was asked for by its name. Conflict by its id.
   Result<ContextInfo> find_or_revive(const Caller& caller, const std::string& sandbox, const std::string& context);
-  // Waits while something else runs in the context; null where it was not begun, because the wait was over. The sandbox
-  // is in use until the execution is gone; it is resumed where it may be.
-  Result<std::unique_ptr<Execution>> execute(const Caller& caller, const ContextInfo& context, const std::string& code,
-                                             const TurnWait& wait);
+  // Waits while something else runs in the context; null where the wait was over before that. The sandbox is in use
+  // until the execution is gone; it is resumed where it may be.
+  Result<std::unique_ptr<Execution>> enter(const Caller& caller, const ContextInfo& context, const TurnWait& wait);
   // The context of this name in the sandbox; made where there is none.
   Result<ContextInfo> find_or_create(const Caller& caller, const std::string& sandbox, const ContextOrder& order);
-
-  // Its channel: what is said to the kernel, and what it says.
-  class Channel;
 
  private:
   enum class Life { Living, Ended };
   Result<std::vector<ContextInfo>> list(const Caller& caller, const std::string& sandbox, Life life);
   Result<std::optional<ContextInfo>> find_ended(const Caller& caller, const std::string& sandbox,
                                                 const std::string& context);
-  Result<ContextInfo> find_any(const Caller& caller, const std::string& sandbox, const std::string& context);
   Result<Turns::Turn> turn_of(const Caller& caller, const std::string& sandbox, const std::string& name);
   Result<ContextInfo> make(const Caller& caller, const std::string& sandbox, const ContextOrder& order);
   Result<ContextInfo> start_anew(const Caller& caller, const std::string& sandbox, const ContextInfo& old);
   Result<void> forget(const Caller& caller, const std::string& sandbox, const std::string& id);
-  Result<std::shared_ptr<Channel>> channel(const Caller& caller, const std::string& sandbox,
-                                           const std::string& context);
+  Result<std::shared_ptr<ContextChannel>> channel(const Caller& caller, const std::string& sandbox,
+                                                  const std::string& context);
 
   Engine& engine_;
-  std::mutex mutex_;                                      // of the channels
-  std::map<std::string, std::shared_ptr<Channel>> held_;  // by context
-  Turns making_;                                          // by sandbox and name: each is made once
+  std::mutex mutex_;                                             // of the channels
+  std::map<std::string, std::shared_ptr<ContextChannel>> held_;  // by context
+  Turns making_;                                                 // by sandbox and name: each is made once
 };
 
 }  // namespace cove::live

@@ -1,0 +1,135 @@
+#include "api/context_outcomes.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/encoding.h"
+#include "base/id.h"
+#include "base/text.h"
+#include "model/json.h"
+
+namespace cove::api {
+namespace {
+
+constexpr size_t kMostResults = 256;
+constexpr size_t kMostResultBytes = 32 << 20;
+
+std::string with_place(const CodePlace& place, const std::string& why) {
+  return place.why.empty() ? why : concat(place.why, "; ", why);
+}
+
+}  // namespace
+
+void Outcomes::take(const Json& message) {
+  std::string type = message.value("type", "");
+  if (type == "stdout") take_text(out_, message.value("text", ""));
+  if (type == "stderr") take_text(err_, message.value("text", ""));
+  if (type == "result") take_result(message);
+  if (type == "error")
+    error_ = {{"name", message.value("name", "")},
+              {"value", message.value("value", "")},
+              {"traceback", message.value("traceback", "")}};
+  if (type == "done") status_ = message.value("status", "ok");
+}
+
+Document Outcomes::result(const CodeRun& run) {
+  ExecResult result;
+  result.exec_id = run.execution ? run.execution->id() : make_id();
+  result.sandbox_id = run.sandbox.spec.id;
+  result.status = status();
+  if (!was_stopped()) result.exit_code = result.status == ExecStatus::Success ? 0 : 1;
+  result.out = out_.take();
+  result.err = err_.take();
+  result.started_at = std::chrono::system_clock::time_point(std::chrono::milliseconds(run.started_ms));
+  result.duration_ms = run.took_ms;
+  result.usage = run.usage;
+  result.limits = live::enforced_for(run.sandbox, limits_);
+  if (left_out_ > 0)
+    result.denials.push_back(
+        {concat("give back ", left_out_, " of the results"),
+         concat("at most ", kMostResults, " are given back, and ", format_bytes(kMostResultBytes), " together")});
+  result.language = run.context.used;
+  result.why = with_place(run.place, why(result.status));
+  Document document = Document::parse(to_json(result, JsonLayout::Line));
+  if (lost) tell_end(document, run.execution->interpreter(), run.place);
+  document["results"] = results_json();
+  document["context_id"] = run.context.id;
+  document["error"] = error_;
+  return document;
+}
+
+ExecStatus Outcomes::status() const {
+  if (wrote_too_much()) return ExecStatus::LimitExceeded;
+  if (timed_out) return ExecStatus::Timeout;
+  return status_ == "ok" ? ExecStatus::Success : ExecStatus::Error;
+}
+
+// What comes after too much is only counted.
+void Outcomes::take_text(Retained& stream, const std::string& text) {
+  if (wrote_too_much())
+    stream.skip(text.size());
+  else
+    stream.add(text);
+  written_ += text.size();
+}
+
+// The main value goes before what was displayed: where there is no room for it, the last of those make it.
+void Outcomes::take_result(const Json& message) {
+  const bool main = message.value("main", false);
+  const size_t size = message.dump().size();
+  while (main && !fits(size) && leave_out_displayed()) {
+  }
+  if (!fits(size)) {
+    ++left_out_;
+    return;
+  }
+  result_bytes_ += size;
+  results_.push_back({size, main, Document::parse(message.value("formats", Json::object()).dump())});
+}
+
+bool Outcomes::fits(size_t size) const {
+  return results_.size() < kMostResults && result_bytes_ + size <= kMostResultBytes;
+}
+
+bool Outcomes::leave_out_displayed() {
+  auto last = std::ranges::find_if(results_.rbegin(), results_.rend(), [](const Given& each) { return !each.main; });
+  if (last == results_.rend()) return false;
+  result_bytes_ -= last->size;
+  results_.erase(std::next(last).base());
+  ++left_out_;
+  return true;
+}
+
+Document Outcomes::results_json() {
+  Document list = Document::array();
+  for (Given& each : results_) list.push_back({{"main", each.main}, {"formats", std::move(each.formats)}});
+  return list;
+}
+
+// Where the interpreter has gone with the code, its end is the code's.
+void Outcomes::tell_end(Document& document, const live::ExecInfo& interpreter, const CodePlace& place) const {
+  Document end = Document::parse(interpreter.result, nullptr, false);
+  if (!end.is_object()) return;
+  for (const char* name : {"exit_code", "signal"}) document[name] = end[name];
+  if (was_stopped()) return;
+  document["status"] = end["status"];
+  document["why"] = with_place(place, concat(end.value("why", ""), ", and the context's interpreter with it"));
+}
+
+std::string Outcomes::why(ExecStatus status) const {
+  const char* stopped = lost ? ", and the context was lost with it" : ", and was interrupted";
+  switch (status) {
+    case ExecStatus::Timeout:
+      if (!begun) return "its time was over before its turn in the context came: it was not run";
+      return concat("it took too long", stopped);
+    case ExecStatus::LimitExceeded:
+      return concat("it wrote more than ", format_bytes(limits_.output.value), stopped);
+    case ExecStatus::Success:
+      return "it ended";
+    default:
+      if (status_ == "interrupted") return "it was interrupted";
+      return concat("it raised ", error_.is_object() ? error_["name"].get<std::string>() : "an error");
+  }
+}
+
+}  // namespace cove::api

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/context_code.h"
+#include "api/response_json.h"
+#include "engine/live/contexts.h"
+#include "engine/retained.h"
+
+namespace cove::api {
+
+// One piece of code in a context, from when it had its turn.
+struct CodeRun {
+  const live::Execution* execution = nullptr;  // none where it never came to its turn
+  const live::ContextInfo& context;
+  const CodePlace& place;
+  const live::SandboxInfo& sandbox;
+  int64_t started_ms = 0;
+  double took_ms = 0;
+  Usage usage = {};
+};
+
+// What one execution comes to, gathered from what its interpreter says.
+class Outcomes {
+ public:
+  explicit Outcomes(const Limits& limits) : limits_(limits), out_(limits.retained), err_(limits.retained) {}
+
+  void take(const Json& message);
+  bool done() const { return !status_.empty(); }
+  // Nothing more will come.
+  bool over() const { return done() || lost; }
+  bool wrote_too_much() const { return limits_.output.value > 0 && written_ > limits_.output.value; }
+
+  bool timed_out = false;
+  bool begun = true;
+  bool lost = false;  // the interpreter ended meanwhile
+
+  // The ExecResult, with what only contexts have beside it. Once.
+  Document result(const CodeRun& run);
+
+ private:
+  struct Given {
+    size_t size = 0;
+    bool main = false;
+    Document formats;
+  };
+
+  // By us, and not by itself.
+  bool was_stopped() const { return timed_out || wrote_too_much(); }
+  ExecStatus status() const;
+  std::string why(ExecStatus status) const;
+  void take_text(Retained& stream, const std::string& text);
+  void take_result(const Json& message);
+  bool fits(size_t size) const;
+  bool leave_out_displayed();
+  Document results_json();
+  void tell_end(Document& document, const live::ExecInfo& interpreter, const CodePlace& place) const;
+
+  const Limits& limits_;
+  Retained out_;
+  Retained err_;
+  uint64_t written_ = 0;
+  std::vector<Given> results_;
+  size_t result_bytes_ = 0;
+  size_t left_out_ = 0;
+  Document error_;
+  std::string status_;
+};
+
+}  // namespace cove::api
