@@ -126,7 +126,11 @@ TEST_F(Server, ChangesSandboxes) {
   EXPECT_EQ(changed["labels"], json({{"a", "1"}, {"c", "3"}}));
   EXPECT_EQ(changed["limits"]["memory"], 512 << 20);
   EXPECT_EQ(run(sandbox, {{"shell", "echo $A"}})["stdout"]["text"], "2\n");
+  for (const char* limit : {"disk", "inodes", "io_read", "io_write"})
+    expect_problem(call("PATCH", sandbox, json({{"limits", {{limit, 1 << 30}}}}).dump()), 409, "conflict");
   expect_problem(call("PATCH", sandbox, R"({"image":"host"})"), 400, "invalid");
+  EXPECT_EQ(call("POST", sandbox + "/stop").status, 200);
+  EXPECT_EQ(call("PATCH", sandbox, R"({"limits":{"io_read":"1g"}})").json()["limits"]["io_read"], 1 << 30);
 }
 
 TEST_F(Server, ChangesTheRlimitsOfWhatIsStartedFromThenOn) {

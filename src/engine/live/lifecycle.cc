@@ -436,8 +436,10 @@ Result<SandboxInfo> LiveEngine::update(const Caller& caller, const std::string& 
       return fail(
           Error(Code::Unsupported, concat("the runtime ", can.name, " cannot change the limits of a running sandbox"))
               .hint("stop it first"));
-    if (order.limits->disk.named || order.limits->inodes.named)
-      return fail(Error(Code::Conflict, "the disk limit of a running sandbox cannot be changed").hint("stop it first"));
+    const Limits& wanted = *order.limits;
+    if (wanted.disk.named || wanted.inodes.named || wanted.io_read.named || wanted.io_write.named)
+      return fail(
+          Error(Code::Conflict, "the limits on the disk of a running sandbox cannot be changed").hint("stop it first"));
     COVE_TRY(refuse_lifting(*order.limits));
     COVE_TRY_NOTE(concat("change the limits of sandbox ", sandbox->id()), sandbox->update_limits(*order.limits));
   }
@@ -451,6 +453,7 @@ Result<SandboxInfo> LiveEngine::update(const Caller& caller, const std::string& 
     take(now.cpus, changed.cpus), take(now.memory, changed.memory), take(now.disk, changed.disk);
     take(now.inodes, changed.inodes), take(now.processes, changed.processes), take(now.open_files, changed.open_files);
     take(now.file_size, changed.file_size), take(now.timeout, changed.timeout), take(now.output, changed.output);
+    take(now.io_read, changed.io_read), take(now.io_write, changed.io_write);
     if (info.state != State::Stopped) {
       admission_.give_memory(info.project, memory_before);
       static_cast<void>(admission_.take_memory(info.project, {}, now.memory.value));
@@ -574,7 +577,8 @@ Result<Engine::FileLease> LiveEngine::files(const Caller& caller, const std::str
   std::shared_ptr<void> use = COVE_TRY(begin_use(caller, sandbox));
   std::string as = user.empty() ? sandbox->info().spec.user : user;
   std::unique_ptr<View> view = COVE_TRY(sandbox->open_view(as));
-  if (sandbox->has_waiting()) view = watch_start(std::move(view), [sandbox] { sandbox->give_up_waiting(); });
+  if (sandbox->has_waiting())
+    view = watch_start(std::move(view), [sandbox] { sandbox->give_up_waiting(LiveSandbox::What::Interpreter); });
   return FileLease{sandbox->id(), sandbox->project(), std::move(view), std::move(use)};
 }
 

@@ -179,12 +179,11 @@ bool LiveSandbox::has_waiting() const {
   return waiting_.has_value();
 }
 
-void LiveSandbox::give_up_waiting() {
+void LiveSandbox::give_up_waiting(What what) {
   std::optional<Waiting> waiting;
   {
     std::lock_guard lock(mutex_);
-    // A program that is yet to be executed has looked at nothing.
-    if (!waiting_ || waiting_->language.empty()) return;
+    if (!waiting_ || (what == What::Interpreter && waiting_->language.empty())) return;
     waiting = std::exchange(waiting_, std::nullopt);
   }
   HandleLock lock(*this);
@@ -324,16 +323,12 @@ Result<void> LiveSandbox::thaw() {
 }
 
 Result<void> LiveSandbox::update_limits(const Limits& limits) {
-  HandleLock lock(*this);
-  COVE_TRY(COVE_TRY(handle(lock))->update_limits(limits));
-  if (!limits.open_files.named && !limits.file_size.named) return {};
-  // What waits has the old ones already.
-  std::optional<Waiting> waiting;
   {
-    std::lock_guard values(mutex_);
-    waiting.swap(waiting_);
+    HandleLock lock(*this);
+    COVE_TRY(COVE_TRY(handle(lock))->update_limits(limits));
   }
-  if (waiting) dismiss(*waiting, lock);
+  // What waits has the old ones already.
+  if (limits.open_files.named || limits.file_size.named) give_up_waiting(What::Anything);
   return {};
 }
 

@@ -56,8 +56,10 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   // It, where the order is for what it waits for; one that is not taken by the first order is dismissed.
   std::optional<Waiting> take_waiting(const ExecOrder& order);
   bool has_waiting() const;
-  // Something has changed that an interpreter looks at when it starts: the next one is to see it.
-  void give_up_waiting();
+  // Something has changed that it has looked at already, and the next one is to see: an interpreter at its start, and
+  // any program when it was made.
+  enum class What { Interpreter, Anything };
+  void give_up_waiting(What what);
   // True once: nothing was run in it before.
   bool is_first_use() { return fresh_.exchange(false); }
 
