@@ -100,5 +100,42 @@ TEST_F(ServerAccess, KeepsProjectsApart) {
   expect_problem(call("GET", "/v1/sandboxes", "", inside), 404, "not_found");
 }
 
+TEST_F(Server, HoldsQuotasAgainstChangesOfLimits) {
+  json quotas = {{"memory", 2ull << 30}, {"disk", 4ull << 30}};
+  ASSERT_EQ(post("/v1/projects", {{"id", "tight"}, {"quotas", quotas}}).status, 201);
+  HeaderMap inside = {{"cove-project", "tight"}};
+  auto usage = [&](const char* what) { return call("GET", "/v1/projects/tight").json()["usage"][what]; };
+  auto make_one = [&](const std::string& name) {
+    json order = {{"name", name}, {"limits", {{"memory", "512m"}, {"disk", "1g"}}}};
+    EXPECT_EQ(call("POST", "/v1/sandboxes", order.dump(), inside).status, 201);
+    return "/v1/sandboxes/" + name;
+  };
+  const std::string one = make_one("one"), two = make_one("two");
+  auto change = [&](const char* limits) { return call("PATCH", two, limits, inside); };
+  expect_problem(change(R"({"limits":{"memory":"1600m"}})"), 429, "exhausted");
+  EXPECT_EQ(usage("memory"), 1ull << 30);
+  // Refused as a whole: the memory is what it was, for the sandbox and for the quota.
+  expect_problem(change(R"({"name":"one","limits":{"memory":"128m"}})"), 409, "exists");
+  EXPECT_EQ(usage("memory"), 1ull << 30);
+  json order = {{"argv", {"python3", "-c", "print(len(bytearray(300 << 20)))"}}};
+  EXPECT_EQ(call("POST", two + "/execs?wait=true", order.dump(), inside).json()["status"], "success");
+  EXPECT_EQ(change(R"({"limits":{"memory":"1536m"}})").status, 200);
+  EXPECT_EQ(usage("memory"), 2ull << 30);
+  EXPECT_EQ(change(R"({"limits":{"memory":"256m"}})").status, 200);
+  EXPECT_EQ(usage("memory"), 768ull << 20);
+  EXPECT_EQ(call("POST", two + "/stop", "", inside).status, 200);
+  // A stopped one needs no memory before it is started.
+  EXPECT_EQ(change(R"({"limits":{"memory":"1800m"}})").status, 200);
+  EXPECT_EQ(usage("memory"), 512ull << 20);
+  expect_problem(call("POST", two + "/start", "", inside), 429, "exhausted");
+  expect_problem(change(R"({"limits":{"disk":"3500m"}})"), 429, "exhausted");
+  EXPECT_EQ(change(R"({"limits":{"disk":"3g"}})").status, 200);
+  EXPECT_EQ(usage("disk"), 4ull << 30);
+  for (const std::string& sandbox : {one, two}) EXPECT_EQ(call("DELETE", sandbox, "", inside).status, 204);
+  EXPECT_EQ(usage("disk"), 0);
+  EXPECT_EQ(usage("memory"), 0);
+  EXPECT_EQ(call("DELETE", "/v1/projects/tight").status, 204);
+}
+
 }  // namespace
 }  // namespace cove::test

@@ -39,6 +39,12 @@ Result<void> check_all(std::initializer_list<Check> checks, const std::string& w
   return {};
 }
 
+void replace(Numbers& numbers, const Limits& before, const Limits& after, Admission::Memory memory) {
+  if (memory == Admission::Memory::Used)
+    numbers.memory += after.memory.value - std::min(before.memory.value, numbers.memory);
+  numbers.disk += disk_of(after) - std::min(disk_of(before), numbers.disk);
+}
+
 uint64_t meminfo(const std::string& text, const char* name) {
   size_t at = text.find(name);
   unsigned long long kib = 0;
@@ -127,6 +133,30 @@ Result<void> Admission::take_memory(const std::string& project, const Config::Qu
 void Admission::give_memory(const std::string& project, uint64_t bytes) {
   std::lock_guard lock(mutex_);
   for (Numbers* numbers : {&projects_[project], &all_}) numbers->memory -= std::min(bytes, numbers->memory);
+}
+
+Result<void> Admission::change(const std::string& project, const Config::Quotas& quotas, const Limits& before,
+                               const Limits& after, Memory memory) {
+  auto growth = [](uint64_t from, uint64_t to) { return to > from ? to - from : 0; };
+  const uint64_t more_memory = memory == Memory::Used ? growth(before.memory.value, after.memory.value) : 0;
+  const uint64_t more_disk = growth(disk_of(before), disk_of(after));
+  std::lock_guard lock(mutex_);
+  Numbers& own = projects_[project];
+  auto check = [&](const Numbers& now, uint64_t most_memory, uint64_t most_disk, const std::string& whose) {
+    return check_all({{"memory", now.memory, more_memory, more_memory > 0 ? most_memory : 0, true},
+                      {"disk", now.disk, more_disk, more_disk > 0 ? most_disk : 0, true}},
+                     whose);
+  };
+  Result<void> allowed = check(own, quotas.memory, quotas.disk, concat("project ", project));
+  if (allowed) allowed = check(all_, config_.admission.memory, config_.admission.disk, "the server");
+  if (!allowed) return ++refusals_, allowed;
+  for (Numbers* numbers : {&own, &all_}) replace(*numbers, before, after, memory);
+  return {};
+}
+
+void Admission::change_back(const std::string& project, const Limits& before, const Limits& after, Memory memory) {
+  std::lock_guard lock(mutex_);
+  for (Numbers* numbers : {&projects_[project], &all_}) replace(*numbers, after, before, memory);
 }
 
 void Admission::count(const std::string& project, const Limits& limits, Memory memory) {

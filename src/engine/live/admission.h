@@ -50,6 +50,10 @@ class Admission {
   // A stopped sandbox uses no memory; one that is started again must find room for it.
   Result<void> take_memory(const std::string& project, const Config::Quotas& quotas, uint64_t bytes);
   void give_memory(const std::string& project, uint64_t bytes);
+  // Of a sandbox that was let in before: what grows must find room, what shrinks gives some.
+  Result<void> change(const std::string& project, const Config::Quotas& quotas, const Limits& before,
+                      const Limits& after, Memory memory);
+  void change_back(const std::string& project, const Limits& before, const Limits& after, Memory memory);
   // What is there already after a restart of the server.
   void count(const std::string& project, const Limits& limits, Memory memory);
 

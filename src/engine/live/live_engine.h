@@ -100,7 +100,11 @@ class LiveEngine : public Engine {
   Result<std::shared_ptr<void>> begin_use(const Caller& caller, const Shared& sandbox);
   void on_gone(const Shared& sandbox, const SandboxEnded& end);
   Result<Config::Quotas> quotas_of(const std::string& project);
+  Result<void> change_limits(LiveSandbox& sandbox, SandboxInfo& info, const Limits& changed);
+  void change_limits_back(LiveSandbox& sandbox, const SandboxInfo& changed, const Limits& wanted);
   static void count_expiry(SandboxInfo& info, int64_t from_ms);
+  static SandboxSpec runtime_spec(const SandboxInfo& info, const Caller& caller);
+  static EventDraft event_of(const Caller& caller, const SandboxInfo& info, const std::string& kind, std::string data);
 
   // exec_start.cc
   Result<LanguagePlan> plan_code(const SandboxInfo& sandbox, ExecOrder& order);
