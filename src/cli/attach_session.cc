@@ -56,6 +56,8 @@ Result<std::optional<Json>> AttachSession::run() {
   out_.flush();
   err_.flush();
   socket_->close();
+  COVE_TRY(out_.delivered());
+  COVE_TRY(err_.delivered());
   return std::move(result_);
 }
 
@@ -183,7 +185,7 @@ Result<void> AttachSession::on_output(std::string_view data) {
 void AttachSession::deliver(Sink& sink, std::string_view data) {
   if (order_.show == AttachOrder::Show::Nothing) return;
   if (!sink.broken()) return sink.add(data);
-  send({{"type", "signal"}, {"signal", SIGPIPE}, {"group", true}});
+  if (sink.unread()) send({{"type", "signal"}, {"signal", SIGPIPE}, {"group", true}});
 }
 
 Result<void> AttachSession::on_text(const std::string& text) {

@@ -36,7 +36,8 @@ Result<void> show_pieces(Api& api, const Json& result, Sink& out, Sink& err) {
     from = client::count_of(portion, "next");
     ended = chunks.empty();
   }
-  return {};
+  COVE_TRY(out.delivered());
+  return err.delivered();
 }
 
 // What an exec that has ended wrote. Where it wrote to both, they may be the same terminal: in their order, then.
@@ -54,7 +55,8 @@ Result<void> show_output(Api& api, const Json& result) {
   err.add(err_data);
   out.flush();
   err.flush();
-  return {};
+  COVE_TRY(out.delivered());
+  return err.delivered();
 }
 
 }  // namespace

@@ -165,6 +165,10 @@ Result<void> show_stream(const Json& stream, int fd) { return sys::write_all(fd,
 Result<void> show(const Json& result) {
   COVE_TRY(show_stream(client::field(result, "stdout"), STDOUT_FILENO));
   COVE_TRY(show_stream(client::field(result, "stderr"), STDERR_FILENO));
+  for (const char* stream : {"stdout", "stderr"})
+    if (const Json& each = client::field(result, stream); client::field(each, "truncated").get<bool>())
+      tell(concat(stream, ": the middle is left out of ", format_bytes(client::count_of(each, "bytes")),
+                  "; cove run and cove session exec give all of it"));
   explain(result);
   return {};
 }

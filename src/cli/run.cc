@@ -106,8 +106,6 @@ void keep_or_tell(const std::string& folder, const std::vector<std::string>& fig
   if (auto kept = keep_figures(folder, figures); !kept) tell(concat("--results: ", kept.error().message()));
 }
 
-int unwritable() { return complain(Error(Code::Unavailable, "the result cannot be written to standard output")); }
-
 int run_direct(const RunOrder& order) {
   auto result = run_once(order.request, own_languages, [](const std::string& line) { tell(line); });
   if (!result) return complain(result.error());
@@ -115,7 +113,7 @@ int run_direct(const RunOrder& order) {
   if (order.output == Output::Plain)
     explain_result(*result);
   else if (!print_result(*result))
-    return unwritable();
+    return kOwnFailure;
   return exit_code_of(*result);
 }
 
@@ -129,7 +127,7 @@ int run_through_server(const RunOrder& order, Api& api) {
   if (order.output == Output::Plain)
     explain(*result);
   else if (!print_json(*result))
-    return unwritable();
+    return kOwnFailure;
   return exit_code_of(*result);
 }
 

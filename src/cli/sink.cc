@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -18,7 +19,7 @@ constexpr size_t kPortion = 256 * 1024;
 
 // What poll calls writable takes PIPE_BUF bytes without waiting. A file never waits; a pipe is opened a second time,
 // without blocking, and takes what it can.
-Sink::Sink(int fd) : fd_(fd), portion_(PIPE_BUF) {
+Sink::Sink(int fd) : given_(fd), fd_(fd), portion_(PIPE_BUF) {
   struct stat info;
   if (::fstat(fd, &info) < 0) return;
   if (S_ISREG(info.st_mode)) portion_ = kPortion;
@@ -40,10 +41,18 @@ void Sink::write_portion() {
   if (count >= 0)
     written_ += static_cast<size_t>(count);
   else if (errno != EAGAIN && errno != EINTR)
-    broken_ = true;
-  if (!broken_ && !empty()) return;
+    error_ = errno;
+  if (!broken() && !empty()) return;
   pending_.clear();
   written_ = 0;
+}
+
+bool Sink::unread() const { return error_ == EPIPE || error_ == EIO; }
+
+Result<void> Sink::delivered() const {
+  if (!broken() || unread()) return {};
+  return fail(
+      Error::from_errno(error_, given_ == STDOUT_FILENO ? "write to standard output" : "write to standard error"));
 }
 
 void Sink::flush() {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
 #include "base/unique_fd.h"
 
 namespace cove::cli {
@@ -24,18 +25,23 @@ class Sink {
   void move(short revents);
   // Writes all that is left, waiting where it must.
   void flush();
-  // Nobody reads any more; what is added is dropped.
-  bool broken() const { return broken_; }
+  // It takes nothing any more; what is added is dropped.
+  bool broken() const { return error_ != 0; }
+  // Because whoever read it has gone, which is no fault of ours.
+  bool unread() const;
+  // Whether all that somebody wants was written.
+  Result<void> delivered() const;
 
  private:
   void write_portion();
 
+  const int given_;
   int fd_;
   UniqueFd own_;
   size_t portion_;
   std::string pending_;
   size_t written_ = 0;  // of it
-  bool broken_ = false;
+  int error_ = 0;       // of the write that failed
 };
 
 }  // namespace cove::cli

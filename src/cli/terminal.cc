@@ -2,12 +2,21 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+
 #include "base/text.h"
 #include "sys/file.h"
 
 namespace cove::cli {
 
-bool print(std::string_view text) { return sys::write_all(STDOUT_FILENO, text).has_value(); }
+bool print(std::string_view text) {
+  Result<void> written = sys::write_all(STDOUT_FILENO, text);
+  // Whoever has stopped reading need not be told.
+  if (!written && written.error().errnum() != EPIPE)
+    tell(concat("write to standard output: ", std::strerror(written.error().errnum())));
+  return written.has_value();
+}
 
 void tell(std::string_view message) {
   static_cast<void>(sys::write_all(STDERR_FILENO, concat("cove: ", message, "\n")));

@@ -50,6 +50,12 @@ Result<ExecResult> RunLoop::run() {
   return std::move(result_);
 }
 
+Result<void> RunLoop::delivered() const {
+  if (out_.error() != 0) return fail(Error::from_errno(out_.error(), "write to standard output"));
+  if (err_.error() != 0) return fail(Error::from_errno(err_.error(), "write to standard error"));
+  return {};
+}
+
 Result<void> RunLoop::turn() {
   pollfd polled[5] = {
       {sandbox_.events_fd(), POLLIN, 0}, {caller_.signals(), POLLIN, 0}, {-1, 0, 0}, {-1, 0, 0}, {-1, 0, 0}};

@@ -17,6 +17,8 @@ class RunLoop {
   RunLoop(Sandbox& sandbox, const RunRequest& request, Caller& caller, Attachment streams);
   // How it ended. Errors are Cove's own.
   Result<ExecResult> run();
+  // Afterwards: whether the caller's own streams have taken what the program wrote.
+  Result<void> delivered() const;
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -155,8 +155,10 @@ Result<ExecResult> run_in(Sandbox& sandbox, const LanguagePlan& plan, RunRequest
   COVE_TRY(settle_command(sandbox, plan, request));
   Attachment streams = COVE_TRY(sandbox.exec(request.exec));
   if (request.exec.pty) caller.enter_raw_mode();
-  ExecResult result = COVE_TRY(RunLoop(sandbox, request, caller, std::move(streams)).run());
+  RunLoop loop(sandbox, request, caller, std::move(streams));
+  ExecResult result = COVE_TRY(loop.run());
   fetch_files(sandbox, request, warn, result);
+  COVE_TRY(loop.delivered());
   result.limits = sandbox.enforced();
   return result;
 }

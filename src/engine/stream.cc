@@ -75,9 +75,14 @@ void OutputStream::write_pending() {
   ssize_t count = ::write(target_.fd, pending_.data(), std::min(pending_.size(), target_.portion));
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count < 0) {
-    // Nobody reads any more: the program must learn it as it would have without us.
     pending_.clear();
-    source_.reset();
+    if (errno == EPIPE || errno == EIO) {
+      // Nobody reads any more: the program must learn it as it would have without us.
+      source_.reset();
+    } else {
+      error_ = errno;
+      target_ = {};
+    }
     return;
   }
   pending_.erase(0, static_cast<size_t>(count));

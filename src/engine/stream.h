@@ -32,6 +32,8 @@ class OutputStream {
   // Takes what is still in the pipe, without waiting for more; the program has ended.
   uint64_t drain();
   CapturedStream take() { return retained_.take(); }
+  // The error of the target, where it took no more although it is still there; 0: none.
+  int error() const { return error_; }
 
  private:
   uint64_t read_portion();
@@ -43,6 +45,7 @@ class OutputStream {
   bool widened_ = false;
   std::string pending_;
   Retained retained_;
+  int error_ = 0;
 };
 
 // The caller's stdin on its way to the program.

@@ -9,6 +9,7 @@
 #include "engine/host_run.h"
 #include "sys/file.h"
 #include "sys/landlock.h"
+#include "sys/standard_streams.h"
 
 // cove-host --judge [--report FD] [--cwd PATH] [--seen-at PATH] [--in FOLDER] COMMAND ARGUMENT…
 // cove-host --judge … --shell TEXT                      a command by its name, where it is harmless
@@ -89,6 +90,7 @@ int refuse(const Error& error) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  cove::sys::keep_standard_streams();
   Words words = parse(argc, argv);
   Result<HostOrder> order = HostOrder{kWorkspace, words.folder, words.command, words.names};
   if (words.judge) order = judged(words);

@@ -4,6 +4,7 @@
 
 #include "change/base_record.h"
 #include "sys/landlock.h"
+#include "sys/standard_streams.h"
 
 // cove-record: records what the folder behind descriptor 3 is like, and writes it to standard output as change/ reads
 // it. With the rights of whoever started it, and of these only reading below that folder.
@@ -37,6 +38,7 @@ extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 #endif
 
 int main() {
+  cove::sys::keep_standard_streams();
   Result<void> recorded = record();
   if (recorded) return 0;
   std::fprintf(stderr, "%s\n", recorded.error().message().c_str());

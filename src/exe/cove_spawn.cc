@@ -21,6 +21,7 @@
 #include "sys/file.h"
 #include "sys/own_folder.h"
 #include "sys/socket.h"
+#include "sys/standard_streams.h"
 
 // cove-spawn serve [--auto] [--config FILE] [--ready-fd N] [--set NAME=VALUE]…
 //
@@ -228,6 +229,7 @@ Result<int> serve(const Order& order) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  cove::sys::keep_standard_streams();
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) return std::puts(COVE_VERSION), 0;
   if (argc < 2 || std::strcmp(argv[1], "serve") != 0) {
     std::fprintf(stderr, "cove-spawn: started by `cove serve`, not by hand\n");

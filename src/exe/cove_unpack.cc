@@ -13,6 +13,7 @@
 #include "init/fences.h"
 #include "runtime/native/error_report.h"
 #include "sys/file.h"
+#include "sys/standard_streams.h"
 #include "unpack/archive_reader.h"
 #include "unpack/protocol.h"
 #include "unpack/tree_digest.h"
@@ -99,6 +100,7 @@ Result<Report> run(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  cove::sys::keep_standard_streams();
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) return std::puts(COVE_VERSION), 0;
   Result<Report> report = run(argc, argv);
   std::string text = report ? concat("+", report->encode()) : concat("-", native::encode_error(report.error()));

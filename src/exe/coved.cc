@@ -8,6 +8,7 @@
 
 #include "api/serve.h"
 #include "base/text.h"
+#include "sys/standard_streams.h"
 
 namespace cove {
 namespace {
@@ -73,6 +74,7 @@ int complain(const Error& error) {
 }  // namespace cove
 
 int main(int argc, char** argv) {
+  cove::sys::keep_standard_streams();
   if (argc == 2 && std::string_view(argv[1]) == "--version") return std::puts(COVE_VERSION), 0;
   // Names in archives are UTF-8, whatever the caller's locale is.
   std::setlocale(LC_CTYPE, "C.UTF-8");

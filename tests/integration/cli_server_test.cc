@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <thread>
 
 #include "support/person.h"
@@ -362,6 +363,47 @@ TEST_P(CliServer, ExecIsToldThatNobodyReads) {
   Outcome outcome = run({"bash", "-c", program + " exec box yes | head -1; echo ${PIPESTATUS[0]}"}, options);
   EXPECT_EQ(outcome.out, "y\n141\n") << outcome.err;
   EXPECT_EQ(run({"bash", "-c", "yes | " + program + " exec box head -1"}, options).out, "y\n");
+}
+
+// Where a standard stream is closed, the next socket would have its number.
+TEST_P(CliServer, WhatIsPrintedToAClosedStreamIsNoRequest) {
+  make("box");
+  make("victim");
+  std::string session = cove({"session", "start"}).out.substr(0, 20);
+  const std::string attack = R"(printf 'DELETE /v1/sandboxes/victim HTTP/1.1\r\nHost: localhost\r\n\r\n' >&)";
+  for (const std::string& verb : Words{"run", "run --direct", "exec box", "session exec " + session, "execute"}) {
+    for (const std::string stream : {"1", "2"}) {
+      std::string inside = attack + stream + "; sleep 0.3";
+      Outcome outcome = run({"bash", "-c", R"(eval "$1 -- sh -c '$2' $3>&-")", "bash", build_folder() + "/cove " + verb,
+                             std::regex_replace(inside, std::regex("'"), R"('\'')"), stream},
+                            options_);
+      EXPECT_EQ(outcome.exit_code, 125) << verb << " " << stream << ": " << outcome.err;
+      if (stream == "1") {
+        EXPECT_TRUE(has(outcome.err, "Bad file descriptor")) << verb << ": " << outcome.err;
+      }
+      EXPECT_EQ(cove({"inspect", "victim"}).exit_code, 0) << verb << " " << stream;
+    }
+    // Without standard input there is none.
+    Outcome outcome = run({"bash", "-c", build_folder() + "/cove " + verb + " -- sh -c 'cat; echo end' <&-"}, options_);
+    EXPECT_EQ(outcome.out, "end\n") << verb << ": " << outcome.err;
+    EXPECT_EQ(outcome.exit_code, 0) << verb;
+  }
+}
+
+TEST_P(CliServer, TellsThatOutputCouldNotBeWritten) {
+  make("box");
+  std::string session = cove({"session", "start"}).out.substr(0, 20);
+  for (const std::string words :
+       {"run -- echo hi", "run -- sh -c 'echo hi; sleep 0.3'", "run --direct -- echo hi", "exec box -- echo hi", "ls",
+        "execute -- echo hi", "execute --json -- echo hi", "help"}) {
+    Outcome outcome = run({"bash", "-c", build_folder() + "/cove " + words + " >/dev/full"}, options_);
+    EXPECT_EQ(outcome.exit_code, 125) << words;
+    EXPECT_TRUE(has(outcome.err, "write")) << words << ": " << outcome.err;
+    EXPECT_TRUE(has(outcome.err, "No space left on device")) << words << ": " << outcome.err;
+  }
+  Outcome much = cove({"execute", "--", "head", "-c", "3000000", "/dev/zero"});
+  EXPECT_EQ(much.exit_code, 0);
+  EXPECT_TRUE(has(much.err, "the middle is left out of 2.86 MiB")) << much.err;
 }
 
 TEST_P(CliServer, SignalsReachTheExec) {
