@@ -60,6 +60,7 @@ class Execution {
     live::Mode mode = request_.mode.value_or(session_ ? session_->order.mode : live::Mode::All);
     if (session_) mode = live::stricter(mode, session_->order.mode);
     const ExecSpec& spec = request_.order.spec;
+    const SandboxSpec& place = session_ ? session_->order.sandbox : request_.place.sandbox;
     return {.mode = mode,
             .local = call_.caller.local,
             .waited_for = true,
@@ -71,9 +72,9 @@ class Execution {
             .input = spec.input,
             .terminal = false,
             .user = false,
-            .image = live::names_image(session_ ? session_->order.sandbox : request_.place.sandbox,
-                                       call_.engine().config().runtime),
-            .files = !request_.files.empty() || (request_.outputs && !request_.outputs->empty())};
+            .image = live::names_image(place, call_.engine().config().runtime),
+            .files = !request_.files.empty() || (request_.outputs && !request_.outputs->empty()),
+            .limits = live::names_limit(place.limits)};
   }
 
   // A sandbox that serves others, too, may be deleted by them at any moment: then there will be another.

@@ -83,7 +83,7 @@ Result<void> take_place(Fields& fields, ExecuteRequest& request, const Config& c
   COVE_TRY(check_scope(place));
   request.passing = place.scope == live::SessionScope::Session;
   place.sandbox.limits = config.limits;
-  COVE_TRY(take_sandbox(fields, place.sandbox, config));
+  COVE_TRY(take_sandbox(fields, place, config));
   return take_all_limits(fields, request);
 }
 

@@ -49,10 +49,12 @@ Result<void> check_scope(const live::SessionOrder& order) {
   return fail(Error(Code::Invalid, "the scope 'agent' needs an 'agent'").hint("name the agent whose sandbox it is"));
 }
 
-Result<void> take_sandbox(Fields& fields, SandboxSpec& spec, const Config& config) {
+Result<void> take_sandbox(Fields& fields, live::SessionOrder& order, const Config& config) {
+  SandboxSpec& spec = order.sandbox;
   auto image = COVE_TRY(fields.text("image"));
   spec.image = image ? COVE_TRY(check_image(*image)) : "";
   spec.runtime = COVE_TRY(take_runtime(fields, config));
+  order.runtime_named = fields.raw("runtime") != nullptr;
   spec.workspace = COVE_TRY(take_workspace(fields));
   return {};
 }
@@ -64,7 +66,7 @@ Result<live::SessionOrder> parse_session(const Json& body, const Config& config)
   order.scope = COVE_TRY(take_scope(fields)).value_or(live::SessionScope::Session);
   order.mode = COVE_TRY(take_mode(fields)).value_or(live::Mode::All);
   order.sandbox.limits = config.limits;
-  COVE_TRY(take_sandbox(fields, order.sandbox, config));
+  COVE_TRY(take_sandbox(fields, order, config));
   order.sandbox.env = COVE_TRY(take_environment(fields, "env"));
   order.sandbox.labels = COVE_TRY(fields.text_map("labels")).value_or(order.sandbox.labels);
   COVE_TRY(take_session_limits(fields, order.sandbox.limits));

@@ -19,6 +19,6 @@ Result<std::optional<live::Mode>> take_mode(Fields& fields);
 // An agent's sandbox needs an agent.
 Result<void> check_scope(const live::SessionOrder& order);
 // Image and workspace.
-Result<void> take_sandbox(Fields& fields, SandboxSpec& spec, const Config& config);
+Result<void> take_sandbox(Fields& fields, live::SessionOrder& order, const Config& config);
 
 }  // namespace cove::api

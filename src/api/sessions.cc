@@ -74,7 +74,8 @@ live::Circumstances circumstances_of(Call& call, const live::SessionInfo& sessio
           .terminal = wish.order.spec.pty.has_value(),
           .user = !wish.order.spec.user.empty(),
           .image = live::names_image(session.order.sandbox, call.engine().config().runtime),
-          .files = false};
+          .files = false,
+          .limits = live::names_limit(session.order.sandbox.limits)};
 }
 
 Outcome run_code(Call& call, const Json& body) {

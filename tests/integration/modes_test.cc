@@ -473,6 +473,12 @@ TEST_F(Selective, RunsInTheImageOrByTheRuntimeThatIsNamed) {
             404);
 }
 
+TEST_F(Selective, HoldsALimitThatIsNamedInTheSandbox) {
+  json result = execute(body("selective", {{"argv", {"cat", "note"}}, {"limits", {{"memory", "64m"}}}}));
+  EXPECT_EQ(result["where"], "sandbox");
+  EXPECT_EQ(result["limits"]["memory"]["value"], "64 MiB");
+}
+
 TEST_F(Selective, ReadsAWorkspaceUnderReviewInTheSandbox) {
   std::string id = start({{"mode", "selective"}, {"workspace", {{"path", folder_}, {"access", "review"}}}});
   run_in(id, {{"shell", "echo changed > note"}});
@@ -525,6 +531,10 @@ TEST_F(Off, RefusesCallersFromElsewhereAndWhatNeedsASandbox) {
   expect_refusal(over_tcp("/v1/sessions", {{"mode", "off"}}), 403, "denied");
   for (const json& more : std::vector<json>{{{"code", "1"}, {"language", "python"}},
                                             {{"argv", {"true"}}, {"outputs", {"*"}}},
+                                            {{"argv", {"true"}}, {"limits", {{"memory", "64m"}}}},
+                                            {{"argv", {"true"}}, {"limits", {{"open_files", 64}}}},
+                                            {{"argv", {"true"}}, {"image", "there/is-none"}},
+                                            {{"argv", {"true"}}, {"runtime", "runc"}},
                                             {{"argv", {"true"}}, {"files", {{{"path", "x"}, {"text", ""}}}}}})
     expect_refusal(post("/v1/execute", body("off", more)), 400, "invalid");
   expect_refusal(

@@ -134,5 +134,20 @@ TEST_F(Runtimes, TakesARuntimeInSessionsAndCalls) {
   EXPECT_EQ(call("GET", "/v1/sandboxes/" + box).json()["runtime"], "runc");
 }
 
+TEST_F(Runtimes, AreNotExchangedForThatOfASandboxThatIsThere) {
+  for (json place : {json{{"agent", "zz"}}, json{{"scope", "shared"}}}) {
+    place["shell"] = "true";
+    EXPECT_EQ(execute(place)["status"], "success");
+    for (const char* runtime : {"runc", "oci"}) {
+      place["runtime"] = runtime;
+      HttpResponse refused = post("/v1/execute", place);
+      expect_refusal(refused, 409, "conflict");
+      EXPECT_THAT(refused.json()["detail"], HasSubstr("has the runtime native, and not"));
+    }
+    place["runtime"] = "native";
+    EXPECT_EQ(execute(place)["status"], "success");
+  }
+}
+
 }  // namespace
 }  // namespace cove::test

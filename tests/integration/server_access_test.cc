@@ -100,6 +100,27 @@ TEST_F(ServerAccess, KeepsProjectsApart) {
   expect_problem(call("GET", "/v1/sandboxes", "", inside), 404, "not_found");
 }
 
+TEST_F(Server, CountsASandboxWithoutALimitAsTheWholeMachine) {
+  ASSERT_EQ(post("/v1/projects", {{"id", "small"}, {"quotas", {{"memory", 1 << 30}}}}).status, 201);
+  HeaderMap inside = {{"cove-project", "small"}};
+  const std::string unlimited = R"({"limits":{"memory":0},"start":false})";
+  expect_problem(call("POST", "/v1/sandboxes", unlimited, inside), 429, "exhausted");
+  EXPECT_EQ(call("DELETE", "/v1/projects/small").status, 204);
+  // Nor can anybody but a person at the machine do without those that protect it.
+  HeaderMap key = bearer(make_key({"run"}));
+  for (const char* limit : {"cpus", "memory", "processes"}) {
+    const std::string without = json({{"limits", {{limit, 0}}}, {"start", false}}).dump();
+    expect_problem(over_tcp("POST", "/v1/sandboxes", key, without), 403, "denied");
+    expect_problem(over_tcp("POST", "/v1/execute", key, json({{"argv", {"true"}}, {"limits", {{limit, 0}}}}).dump()),
+                   403, "denied");
+    HttpResponse made = call("POST", "/v1/sandboxes", without);
+    EXPECT_EQ(made.status, 201) << made.body;
+    std::string path = "/v1/sandboxes/" + made.json()["id"].get<std::string>();
+    expect_problem(over_tcp("PATCH", path, key, without.substr(0, without.find(",\"start")) + "}"), 403, "denied");
+    EXPECT_EQ(call("DELETE", path).status, 204);
+  }
+}
+
 TEST_F(Server, HoldsQuotasAgainstChangesOfLimits) {
   json quotas = {{"memory", 2ull << 30}, {"disk", 4ull << 30}};
   ASSERT_EQ(post("/v1/projects", {{"id", "tight"}, {"quotas", quotas}}).status, 201);

@@ -15,6 +15,12 @@ namespace {
 constexpr uint64_t kLeastMemory = 256 * kMiB;
 constexpr uint64_t kLeastDisk = 1 * kGiB;
 
+// Without a limit it may use all that there is.
+uint64_t counted_memory(uint64_t limit) {
+  static const uint64_t kAll = measure_room("/").memory;
+  return limit > 0 ? limit : kAll;
+}
+
 uint64_t disk_of(const Limits& limits) { return limits.disk.value > 0 ? limits.disk.value : kDefaultDisk; }
 
 struct Check {
@@ -41,7 +47,8 @@ Result<void> check_all(std::initializer_list<Check> checks, const std::string& w
 
 void replace(Numbers& numbers, const Limits& before, const Limits& after, Admission::Memory memory) {
   if (memory == Admission::Memory::Used)
-    numbers.memory += after.memory.value - std::min(before.memory.value, numbers.memory);
+    numbers.memory +=
+        counted_memory(after.memory.value) - std::min(counted_memory(before.memory.value), numbers.memory);
   numbers.disk += disk_of(after) - std::min(disk_of(before), numbers.disk);
 }
 
@@ -88,14 +95,14 @@ Result<void> Admission::enter(const std::string& project, const Config::Quotas& 
                               const MachineRoom& room) {
   std::lock_guard lock(mutex_);
   Numbers& own = projects_[project];
-  uint64_t disk = disk_of(limits);
+  const uint64_t disk = disk_of(limits), memory = counted_memory(limits.memory.value);
   Result<void> allowed = check_all({{"", own.sandboxes, 1, quotas.sandboxes, false},
-                                    {"memory", own.memory, limits.memory.value, quotas.memory, true},
+                                    {"memory", own.memory, memory, quotas.memory, true},
                                     {"disk", own.disk, disk, quotas.disk, true}},
                                    concat("project ", project));
   if (allowed)
     allowed = check_all({{"", all_.sandboxes, 1, config_.admission.sandboxes, false},
-                         {"memory", all_.memory, limits.memory.value, config_.admission.memory, true},
+                         {"memory", all_.memory, memory, config_.admission.memory, true},
                          {"disk", all_.disk, disk, config_.admission.disk, true}},
                         "the server");
   uint64_t least_memory = std::max(kLeastMemory, room.memory / 20);
@@ -113,13 +120,14 @@ Result<void> Admission::enter(const std::string& project, const Config::Quotas& 
   }
   for (Numbers* numbers : {&own, &all_}) {
     numbers->sandboxes += 1;
-    numbers->memory += limits.memory.value;
+    numbers->memory += memory;
     numbers->disk += disk;
   }
   return {};
 }
 
-Result<void> Admission::take_memory(const std::string& project, const Config::Quotas& quotas, uint64_t bytes) {
+Result<void> Admission::take_memory(const std::string& project, const Config::Quotas& quotas, uint64_t limit) {
+  const uint64_t bytes = counted_memory(limit);
   std::lock_guard lock(mutex_);
   Numbers& own = projects_[project];
   Result<void> allowed = check_all({{"memory", own.memory, bytes, quotas.memory, true}}, concat("project ", project));
@@ -130,7 +138,8 @@ Result<void> Admission::take_memory(const std::string& project, const Config::Qu
   return {};
 }
 
-void Admission::give_memory(const std::string& project, uint64_t bytes) {
+void Admission::give_memory(const std::string& project, uint64_t limit) {
+  const uint64_t bytes = counted_memory(limit);
   std::lock_guard lock(mutex_);
   for (Numbers* numbers : {&projects_[project], &all_}) numbers->memory -= std::min(bytes, numbers->memory);
 }
@@ -138,7 +147,8 @@ void Admission::give_memory(const std::string& project, uint64_t bytes) {
 Result<void> Admission::change(const std::string& project, const Config::Quotas& quotas, const Limits& before,
                                const Limits& after, Memory memory) {
   auto growth = [](uint64_t from, uint64_t to) { return to > from ? to - from : 0; };
-  const uint64_t more_memory = memory == Memory::Used ? growth(before.memory.value, after.memory.value) : 0;
+  const uint64_t more_memory =
+      memory == Memory::Used ? growth(counted_memory(before.memory.value), counted_memory(after.memory.value)) : 0;
   const uint64_t more_disk = growth(disk_of(before), disk_of(after));
   std::lock_guard lock(mutex_);
   Numbers& own = projects_[project];
@@ -163,7 +173,7 @@ void Admission::count(const std::string& project, const Limits& limits, Memory m
   std::lock_guard lock(mutex_);
   for (Numbers* numbers : {&projects_[project], &all_}) {
     numbers->sandboxes += 1;
-    if (memory == Memory::Used) numbers->memory += limits.memory.value;
+    if (memory == Memory::Used) numbers->memory += counted_memory(limits.memory.value);
     numbers->disk += disk_of(limits);
   }
 }
@@ -172,7 +182,7 @@ void Admission::leave(const std::string& project, const Limits& limits, Memory m
   std::lock_guard lock(mutex_);
   for (Numbers* numbers : {&projects_[project], &all_}) {
     numbers->sandboxes -= std::min<uint64_t>(1, numbers->sandboxes);
-    if (memory == Memory::Used) numbers->memory -= std::min(limits.memory.value, numbers->memory);
+    if (memory == Memory::Used) numbers->memory -= std::min(counted_memory(limits.memory.value), numbers->memory);
     numbers->disk -= std::min(disk_of(limits), numbers->disk);
   }
 }

@@ -37,7 +37,7 @@ class RoomGauge {
 
 // Decides whether one more sandbox may run. Sums of limits are held against what the administrator configured, for the
 // server and for each project; where he configured nothing, what the machine really has left decides, because a limit
-// is rarely used up. Thread-safe.
+// is rarely used up. No limit counts as the whole machine's memory. Thread-safe.
 class Admission {
  public:
   Admission(const Config& config) : config_(config) {}
@@ -48,8 +48,8 @@ class Admission {
   enum class Memory { Used, Unused };
   void leave(const std::string& project, const Limits& limits, Memory memory);
   // A stopped sandbox uses no memory; one that is started again must find room for it.
-  Result<void> take_memory(const std::string& project, const Config::Quotas& quotas, uint64_t bytes);
-  void give_memory(const std::string& project, uint64_t bytes);
+  Result<void> take_memory(const std::string& project, const Config::Quotas& quotas, uint64_t limit);
+  void give_memory(const std::string& project, uint64_t limit);
   // Of a sandbox that was let in before: what grows must find room, what shrinks gives some.
   Result<void> change(const std::string& project, const Config::Quotas& quotas, const Limits& before,
                       const Limits& after, Memory memory);

@@ -6,13 +6,17 @@
 namespace cove::live {
 namespace {
 
+// The one that 0 is asked for, by name.
+const char* lifted_limit(const Limits& limits) {
+  auto lifts = [](const auto& limit) { return limit.named && limit.value == 0; };
+  if (lifts(limits.cpus)) return "cpus";
+  if (lifts(limits.memory)) return "memory";
+  return lifts(limits.processes) ? "processes" : nullptr;
+}
+
 // To a control group that exists, 0 is not none, but nothing at all.
 Result<void> refuse_lifting(const Limits& limits) {
-  auto lifts = [](const auto& limit) { return limit.named && limit.value == 0; };
-  const char* lifted = lifts(limits.cpus)        ? "cpus"
-                       : lifts(limits.memory)    ? "memory"
-                       : lifts(limits.processes) ? "processes"
-                                                 : nullptr;
+  const char* lifted = lifted_limit(limits);
   if (!lifted) return {};
   return fail(Error(Code::Conflict, concat("the limit '", std::string_view(lifted),
                                            "' of a running sandbox can be changed, but not taken away (0)"))
@@ -82,6 +86,14 @@ Result<SandboxInfo> LiveEngine::renew(const Caller& caller, const std::string& n
   return sandbox->info();
 }
 
+Result<void> LiveEngine::check_lifting(const Caller& caller, const Limits& limits) {
+  const char* lifted = caller.local ? nullptr : lifted_limit(limits);
+  if (!lifted) return {};
+  return fail(Error(Code::Denied, concat("the limit '", std::string_view(lifted),
+                                         "' can be taken away (0) only at the server's Unix socket"))
+                  .hint("name what is needed, or leave it out"));
+}
+
 // For the quotas first, then for what runs in it. Until the change is on record it can be taken back.
 Result<void> LiveEngine::change_limits(LiveSandbox& sandbox, SandboxInfo& info, const Limits& changed) {
   if (sandbox.has_handle()) COVE_TRY(check_running(runtime_->capabilities_of(info.spec.runtime), changed));
@@ -116,6 +128,7 @@ Result<SandboxInfo> LiveEngine::update(const Caller& caller, const std::string& 
   if (order.on_expire) info.lifecycle.on_expire = *order.on_expire;
   if (order.auto_resume) info.lifecycle.auto_resume = *order.auto_resume;
   if (order.name) info.spec.name = *order.name;
+  if (order.limits) COVE_TRY(check_lifting(caller, *order.limits));
   if (order.limits) COVE_TRY(change_limits(*sandbox, info, *order.limits));
   Result<void> recorded = record(caller, *sandbox, info, "sandbox.updated");
   if (!recorded) {

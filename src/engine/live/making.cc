@@ -75,6 +75,7 @@ Result<std::optional<SandboxInfo>> LiveEngine::earlier_answer(const CreateOrder&
 Result<SandboxInfo> LiveEngine::create(const Caller& caller, CreateOrder order) {
   if (!caller.scopes.allow(Scope::Run) || !caller.only_sandbox.empty())
     return fail(Code::Denied, "making sandboxes needs the scope 'run'");
+  COVE_TRY(check_lifting(caller, order.spec.limits));
   if (order.idempotency_key.empty()) return make(caller, std::move(order));
   // The same request, sent again while the first is being worked on, waits for its outcome.
   std::pair key(caller.project, order.idempotency_key);

@@ -19,6 +19,7 @@ std::string reason_for_sandbox(const Circumstances& circumstances) {
   if (circumstances.user) return "it is to run as a user of the sandbox";
   if (circumstances.image) return "another image or runtime is named";
   if (circumstances.files) return "files are to be brought in or out";
+  if (circumstances.limits) return "a limit is named that a sandbox holds";
   if (!circumstances.waited_for) return "its caller does not wait for it";
   return "";
 }
@@ -28,13 +29,17 @@ Result<Placement> place_off(const Circumstances& circumstances) {
   auto needs_sandbox = [](const char* what) {
     return fail(Error(Code::Invalid, std::string("in mode 'off' ") + what).hint("use mode 'all'"));
   };
+  if (circumstances.terminal) return needs_sandbox("there is no terminal");
   if (!circumstances.waited_for)
     return needs_sandbox("the caller must wait for the result, or take the output as a stream");
   if (circumstances.code) return needs_sandbox("only commands can be run: 'argv' or 'shell'");
   if (circumstances.review) return needs_sandbox("no workspace can be under review");
-  if (circumstances.terminal) return needs_sandbox("there is no terminal");
   if (circumstances.user) return needs_sandbox("a command runs as its caller, and as no other user");
   if (circumstances.files) return needs_sandbox("no files are brought in or out");
+  if (circumstances.image)
+    return needs_sandbox("a command has the host's programs: no image and no runtime can be named");
+  if (circumstances.limits)
+    return needs_sandbox("no limits can be held but those on time and output: nothing else can be named");
   return Placement{Where::Host, "mode off: it ran on the host, without a sandbox"};
 }
 
@@ -42,6 +47,12 @@ Result<Placement> place_off(const Circumstances& circumstances) {
 
 bool names_image(const SandboxSpec& sandbox, const std::string& usual_runtime) {
   return sandbox.runtime != usual_runtime || (!sandbox.image.empty() && !is_host_image(sandbox.image));
+}
+
+bool names_limit(const Limits& limits) {
+  return limits.cpus.named || limits.memory.named || limits.disk.named || limits.inodes.named ||
+         limits.processes.named || limits.open_files.named || limits.file_size.named || limits.io_read.named ||
+         limits.io_write.named;
 }
 
 Result<void> check_off(bool local, bool off_allowed) {

@@ -19,9 +19,10 @@ struct Circumstances {
   bool code = false;         // it is code in a language, and not a command
   bool input = false;        // it has input, or may get some
   bool terminal = false;
-  bool user = false;   // as a certain user of the sandbox
-  bool image = false;  // with the programs of an image, or by a runtime, that the caller has named
-  bool files = false;  // files are to be brought in or out
+  bool user = false;    // as a certain user of the sandbox
+  bool image = false;   // with the programs of an image, or by a runtime, that the caller has named
+  bool files = false;   // files are to be brought in or out
+  bool limits = false;  // the caller has named one that only a sandbox can hold
 };
 
 enum class Where {
@@ -37,6 +38,9 @@ struct Placement {
 
 // Whether the sandbox is to have other programs than the host's, or another runtime than the usual one.
 bool names_image(const SandboxSpec& sandbox, const std::string& usual_runtime);
+
+// Whether there is a limit that the caller has named and that is held by the walls of a sandbox.
+bool names_limit(const Limits& limits);
 
 // Denied where mode `off` was asked for and may not be had; Invalid where it cannot do what was asked for. Nothing that
 // cannot be had in a sandbox is ever placed on the host for that reason.

@@ -147,13 +147,10 @@ void read_spec(const Json& json, SandboxInfo& info) {
 
 Json spec_json(const SessionOrder& order) {
   const SandboxSpec& spec = order.sandbox;
-  return {{"mode", mode_name(order.mode)},
-          {"image", spec.image},
-          {"runtime", spec.runtime},
-          {"labels", spec.labels},
-          {"env", json_of(spec.env)},
-          {"limits", json_of(spec.limits)},
-          {"workspace", json_of(spec.workspace)}};
+  return {{"mode", mode_name(order.mode)},  {"image", spec.image},
+          {"runtime", spec.runtime},        {"runtime_named", order.runtime_named},
+          {"labels", spec.labels},          {"env", json_of(spec.env)},
+          {"limits", json_of(spec.limits)}, {"workspace", json_of(spec.workspace)}};
 }
 
 void read_spec(const Json& json, SessionOrder& order) {
@@ -162,6 +159,7 @@ void read_spec(const Json& json, SessionOrder& order) {
   SandboxSpec& spec = order.sandbox;
   spec.image = json.value("image", "");
   spec.runtime = json.value("runtime", kNativeRuntime);
+  order.runtime_named = json.value("runtime_named", false);
   spec.labels = json.value("labels", std::map<std::string, std::string>());
   spec.env = environment_of(json.value("env", Json::array()));
   spec.limits = limits_of(json.value("limits", Json::object()));

@@ -30,6 +30,7 @@ struct SessionOrder {
   // Of the sandbox that serves it: image (empty: the usual one), workspace, limits and labels. `env` is for the
   // session's own execs: others in the same sandbox do not get it.
   SandboxSpec sandbox;
+  bool runtime_named = false;                   // else the sandbox may have any
   std::chrono::milliseconds idle = kUsualIdle;  // it ends when it was not used for so long; 0: never by itself
 };
 

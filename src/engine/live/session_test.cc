@@ -51,6 +51,8 @@ TEST(Placement, SelectiveLooksOnlyAtPlainLocalCommandsInAWorkspace) {
                          {[](Circumstances& c) { c.variables = true; }, "variables"},
                          {[](Circumstances& c) { c.terminal = true; }, "terminal"},
                          {[](Circumstances& c) { c.user = true; }, "user"},
+                         {[](Circumstances& c) { c.image = true; }, "image or runtime"},
+                         {[](Circumstances& c) { c.limits = true; }, "limit"},
                          {[](Circumstances& c) { c.files = true; }, "files"}};
   for (const Case& each : kCases) {
     Circumstances circumstances = selective();
@@ -83,6 +85,7 @@ TEST(Placement, OffRefusesWhatOnlyASandboxHas) {
   for (auto change : std::vector<void (*)(Circumstances&)>{
            [](Circumstances& c) { c.waited_for = false; }, [](Circumstances& c) { c.code = true; },
            [](Circumstances& c) { c.terminal = true; }, [](Circumstances& c) { c.user = true; },
+           [](Circumstances& c) { c.image = true; }, [](Circumstances& c) { c.limits = true; },
            [](Circumstances& c) { c.files = true; }}) {
     Circumstances circumstances = off();
     change(circumstances);

@@ -10,6 +10,7 @@
 #include "engine/live/clock.h"
 #include "engine/live/contexts.h"
 #include "engine/live/record_codec.h"
+#include "runtime/oci/programs.h"
 
 namespace cove::live {
 namespace {
@@ -217,6 +218,9 @@ Result<SandboxInfo> Sessions::find_or_make(const Caller& caller, const SessionOr
   SandboxSpec wanted = order.sandbox;
   COVE_TRY(engine_.pin(caller, wanted.workspace));
   std::string other = difference(wanted, there->spec);
+  if (other.empty() && order.runtime_named)
+    if (std::string runtime = COVE_TRY(oci::settle_runtime(wanted.runtime)); runtime != there->spec.runtime)
+      other = concat("the runtime ", there->spec.runtime, ", and not ", runtime);
   if (other.empty()) return std::move(*there);
   return fail(Error(Code::Conflict, concat("sandbox ", there->spec.id, ", which serves ", binding, ", has ", other))
                   .hint("ask for what it has, or delete it first"));
