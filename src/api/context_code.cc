@@ -22,16 +22,18 @@ using Clock = std::chrono::steady_clock;
 
 constexpr milliseconds kTurn(1000);
 constexpr milliseconds kShortestTurn(100);
+constexpr int kTries = 3;
 
-std::string event_of(uint64_t seq, const Json& message) {
+std::string event_of(uint64_t seq, const live::KernelMessage& message) {
   Document data = {{"seq", seq}};
-  std::string type = message.value("type", "");
-  if (type == "stdout" || type == "stderr") data["text"] = message.value("text", "");
-  if (type == "result")
-    data["main"] = message.value("main", false),
-    data["formats"] = Document::parse(message.value("formats", Json::object()).dump());
+  const std::string type = message.type();
+  if (message.is_output()) data["text"] = message.text("text");
+  if (type == "result") {
+    data["main"] = message.body.value("main", false);
+    data["formats"] = message.body.value("formats", Document::object());
+  }
   if (type == "error")
-    for (const char* name : {"name", "value", "traceback"}) data[name] = message.value(name, "");
+    for (const char* name : {"name", "value", "traceback"}) data[name] = message.text(name);
   return sse_event(seq, type, dump(data));
 }
 
@@ -100,19 +102,21 @@ class Runner {
 
  private:
   bool take() {
-    Result<std::vector<Json>> messages = execution_.next();
+    Result<std::vector<live::KernelMessage>> messages = execution_.next();
     if (!messages) return lose();
-    for (const Json& message : *messages) {
-      const bool told = !outcomes.wrote_too_much() || !is_text(message);
-      outcomes.take(message);
-      if (stream_ && told && message.value("type", "") != "done" && !stream_->send(event_of(++seq, message)))
-        return false;
+    for (live::KernelMessage& message : *messages) {
+      const bool told = stream_ && is_event(message);
+      const std::string event = told ? event_of(++seq, message) : "";
+      outcomes.take(std::move(message));
+      if (told && !stream_->send(event)) return false;
     }
     return true;
   }
 
-  static bool is_text(const Json& message) {
-    return message.value("type", "") == "stdout" || message.value("type", "") == "stderr";
+  // What is printed after too much was is not told.
+  bool is_event(const live::KernelMessage& message) const {
+    if (message.is_output()) return !outcomes.wrote_too_much();
+    return message.type() == "result" || message.type() == "error";
   }
 
   // Where the interpreter has not ended, what it says cannot be understood any more.
@@ -173,10 +177,10 @@ Usage usage_now(Call& call, const std::string& sandbox) {
 }
 
 // One for each language; in a sandbox that serves others, too, one for each session, which brings its variables.
-live::ContextOrder default_order(const CodeRequest& request, const CodePlace& place) {
+live::ContextOrder default_order(const std::string& language, const CodePlace& place) {
   live::ContextOrder order;
-  order.language = request.language ? to_text(*request.language) : kUsualLanguage;
-  order.name = concat(kDefaultContexts, order.language);
+  order.language = language;
+  order.name = concat(kDefaultContexts, language);
   if (!place.session) return order;
   live::ExecOrder in_session = live::order_in_session(*place.session, live::ExecOrder());
   order.env = in_session.spec.env;
@@ -196,14 +200,62 @@ Result<void> check_language(Call& call, const ContextInfo& context, const Langua
           .hint("leave 'language' out, or use another context"));
 }
 
+// A version that is named may be the one that the language's usual context has.
+Result<ContextInfo> default_context(Call& call, const LanguageWish& wish, const CodePlace& place,
+                                    const std::string& sandbox) {
+  if (!wish.version.empty()) {
+    Result<ContextInfo> usual = call.api.contexts.find(call.caller, sandbox, default_order(wish.name, place).name);
+    if (usual && check_language(call, *usual, wish)) return usual;
+  }
+  return call.api.contexts.find_or_create(call.caller, sandbox, default_order(to_text(wish), place));
+}
+
 Result<ContextInfo> context_for(Call& call, const CodeRequest& request, const CodePlace& place,
                                 const std::string& sandbox) {
   if (request.context == kDefaultContext)
-    return call.api.contexts.find_or_create(call.caller, sandbox, default_order(request, place));
+    return default_context(call, request.language.value_or(LanguageWish{kUsualLanguage, ""}), place, sandbox);
   if (request.language)
     COVE_TRY(check_language(call, COVE_TRY(call.api.contexts.find_any(call.caller, sandbox, request.context)),
                             *request.language));
   return call.api.contexts.find_or_revive(call.caller, sandbox, request.context);
+}
+
+// Whoever ends the session ends the contexts that he finds: one of its own that came after that look ends here.
+Result<void> check_session(Call& call, const CodePlace& place, const ContextInfo& context) {
+  if (!place.session) return {};
+  Result<live::SessionInfo> now = call.api.sessions->use(call.caller, place.session->id);
+  if (now) return {};
+  if (context.name.ends_with("/" + place.session->id))
+    static_cast<void>(call.api.contexts.remove(call.caller, context.sandbox_id, context.id));
+  return fail(std::move(now.error()));
+}
+
+struct Entered {
+  ContextInfo context;
+  std::unique_ptr<live::Execution> execution;  // none where it did not come to its turn
+  bool late = false;                           // because the context was not there in time
+  Usage before = {};
+};
+
+Result<Entered> enter_once(Call& call, const std::string& code, const live::TurnWait& wait, Entered entered) {
+  entered.late = wait.until && Clock::now() >= *wait.until;
+  entered.execution = COVE_TRY(call.api.contexts.enter(call.caller, entered.context, wait));
+  entered.before = usage_now(call, entered.context.sandbox_id);
+  if (entered.execution) COVE_TRY(entered.execution->begin(code));
+  return entered;
+}
+
+// Whoever has named a context, and not one interpreter of it, may have waited for one that has gone meanwhile.
+Result<Entered> enter_context(Call& call, const CodeRequest& request, const CodePlace& place,
+                              const std::string& sandbox, const live::TurnWait& wait) {
+  for (int i = 0;; ++i) {
+    ContextInfo context = COVE_TRY(context_for(call, request, place, sandbox));
+    COVE_TRY(check_session(call, place, context));
+    Result<Entered> entered = enter_once(call, request.order.code, wait, {.context = context});
+    if (entered || i == kTries || request.context == context.id ||
+        call.api.contexts.find(call.caller, sandbox, context.id))
+      return entered;
+  }
 }
 
 }  // namespace
@@ -237,27 +289,18 @@ Outcome run_in_context(Call& call, CodeRequest request, const CodePlace& place) 
   live::SandboxInfo sandbox = COVE_TRY(call.engine().find(call.caller, place.sandbox));
   const std::string& id = sandbox.spec.id;
   // A time-out that comes with the code counts from now on; others are for the code alone.
+  const Clock::time_point asked = Clock::now();
   std::optional<Clock::time_point> deadline;
   if (request.order.limits.timeout.named && request.order.limits.timeout.value.count() > 0)
-    deadline = Clock::now() + request.order.limits.timeout.value;
+    deadline = asked + request.order.limits.timeout.value;
   if (place.session) request.order = live::order_in_session(*place.session, std::move(request.order));
   const Limits limits = live::limits_in_force(sandbox.spec.limits, request.order);
   Presence presence(call, place.session);
-  ContextInfo context = COVE_TRY(context_for(call, request, place, id));
-  // Whoever ends the session ends the contexts that he finds: one of its own that came after that look ends here.
-  if (place.session) {
-    Result<live::SessionInfo> now = call.api.sessions->use(call.caller, place.session->id);
-    if (!now && context.name.ends_with("/" + place.session->id))
-      static_cast<void>(call.api.contexts.remove(call.caller, id, context.id));
-    if (!now) return refuse(Problem(now.error()));
-  }
-  auto execution =
-      COVE_TRY(call.api.contexts.enter(call.caller, context, {deadline, [&] { return presence.lasts(); }}));
+  auto [context, execution, late, before] =
+      COVE_TRY(enter_context(call, request, place, id, {deadline, [&] { return presence.lasts(); }}));
   if (!execution && !presence.lasts()) return {};
-  const Usage before = usage_now(call, id);
-  if (execution) COVE_TRY(execution->begin(request.order.code));
-  int64_t started_ms = live::now_ms();
-  Clock::time_point started = Clock::now();
+  // What was not run took the time that it waited.
+  const Clock::time_point started = execution ? Clock::now() : asked;
   std::optional<EventStream> stream;
   if (request.streamed) {
     stream.emplace(call.exchange);
@@ -275,8 +318,10 @@ Outcome run_in_context(Call& call, CodeRequest request, const CodePlace& place) 
   } else {
     outcomes.timed_out = true;
     outcomes.begun = false;
+    outcomes.started_too_late = late;
   }
-  double took = std::chrono::duration<double, std::milli>(Clock::now() - started).count();
+  const double took = std::chrono::duration<double, std::milli>(Clock::now() - started).count();
+  const int64_t started_ms = live::now_ms() - static_cast<int64_t>(took);
   std::string result = dump(outcomes.result(
       {execution.get(), context, place, sandbox, started_ms, took, minus(usage_now(call, id), before)}));
   call.engine().note(call.caller, "context.executed", id, context.id, "{}");

@@ -20,16 +20,16 @@ std::string with_place(const CodePlace& place, const std::string& why) {
 
 }  // namespace
 
-void Outcomes::take(const Json& message) {
-  std::string type = message.value("type", "");
-  if (type == "stdout") take_text(out_, message.value("text", ""));
-  if (type == "stderr") take_text(err_, message.value("text", ""));
-  if (type == "result") take_result(message);
+void Outcomes::take(live::KernelMessage message) {
+  const std::string type = message.type();
+  if (type == "stdout") take_text(out_, message);
+  if (type == "stderr") take_text(err_, message);
+  if (type == "result") take_result(std::move(message));
+  if (type == live::kLeftOut) ++left_out_;
   if (type == "error")
-    error_ = {{"name", message.value("name", "")},
-              {"value", message.value("value", "")},
-              {"traceback", message.value("traceback", "")}};
-  if (type == "done") status_ = message.value("status", "ok");
+    error_ = {
+        {"name", message.text("name")}, {"value", message.text("value")}, {"traceback", message.text("traceback")}};
+  if (type == "done") status_ = message.body.value("status", "ok");
 }
 
 Document Outcomes::result(const CodeRun& run) {
@@ -65,26 +65,27 @@ ExecStatus Outcomes::status() const {
 }
 
 // What comes after too much is only counted.
-void Outcomes::take_text(Retained& stream, const std::string& text) {
+void Outcomes::take_text(Retained& stream, const live::KernelMessage& message) {
+  const std::string text = message.text("text");
   if (wrote_too_much())
     stream.skip(text.size());
   else
     stream.add(text);
-  written_ += text.size();
+  if (!message.unasked) written_ += text.size();
 }
 
 // The main value goes before what was displayed: where there is no room for it, the last of those make it.
-void Outcomes::take_result(const Json& message) {
-  const bool main = message.value("main", false);
-  const size_t size = message.dump().size();
-  while (main && !fits(size) && leave_out_displayed()) {
+void Outcomes::take_result(live::KernelMessage message) {
+  const bool main = message.body.value("main", false);
+  while (main && !fits(message.bytes) && leave_out_displayed()) {
   }
-  if (!fits(size)) {
+  if (!fits(message.bytes)) {
     ++left_out_;
     return;
   }
-  result_bytes_ += size;
-  results_.push_back({size, main, Document::parse(message.value("formats", Json::object()).dump())});
+  result_bytes_ += message.bytes;
+  auto formats = message.body.find("formats");
+  results_.push_back({message.bytes, main, formats == message.body.end() ? Document::object() : std::move(*formats)});
 }
 
 bool Outcomes::fits(size_t size) const {
@@ -112,7 +113,8 @@ void Outcomes::tell_end(Document& document, const live::ExecInfo& interpreter, c
   if (!end.is_object()) return;
   for (const char* name : {"exit_code", "signal"}) document[name] = end[name];
   if (was_stopped()) return;
-  document["status"] = end["status"];
+  // Even one that ended as if all was well took the context's variables with it.
+  document["status"] = end["status"] == "success" ? Document("error") : end["status"];
   document["why"] = with_place(place, concat(end.value("why", ""), ", and the context's interpreter with it"));
 }
 
@@ -120,6 +122,7 @@ std::string Outcomes::why(ExecStatus status) const {
   const char* stopped = lost ? ", and the context was lost with it" : ", and was interrupted";
   switch (status) {
     case ExecStatus::Timeout:
+      if (started_too_late) return "its time was over before its context's interpreter had started: it was not run";
       if (!begun) return "its time was over before its turn in the context came: it was not run";
       return concat("it took too long", stopped);
     case ExecStatus::LimitExceeded:

@@ -26,7 +26,7 @@ class Outcomes {
  public:
   explicit Outcomes(const Limits& limits) : limits_(limits), out_(limits.retained), err_(limits.retained) {}
 
-  void take(const Json& message);
+  void take(live::KernelMessage message);
   bool done() const { return !status_.empty(); }
   // Nothing more will come.
   bool over() const { return done() || lost; }
@@ -34,7 +34,8 @@ class Outcomes {
 
   bool timed_out = false;
   bool begun = true;
-  bool lost = false;  // the interpreter ended meanwhile
+  bool started_too_late = false;  // its time was over before there was an interpreter
+  bool lost = false;              // the interpreter ended meanwhile
 
   // The ExecResult, with what only contexts have beside it. Once.
   Document result(const CodeRun& run);
@@ -50,8 +51,8 @@ class Outcomes {
   bool was_stopped() const { return timed_out || wrote_too_much(); }
   ExecStatus status() const;
   std::string why(ExecStatus status) const;
-  void take_text(Retained& stream, const std::string& text);
-  void take_result(const Json& message);
+  void take_text(Retained& stream, const live::KernelMessage& message);
+  void take_result(live::KernelMessage message);
   bool fits(size_t size) const;
   bool leave_out_displayed();
   Document results_json();

@@ -9,6 +9,14 @@ import remote
 import runner
 
 DRAW = "import matplotlib.pyplot as plt\nlines = plt.plot([1, 4, 9])\n"
+SAY = """import os
+def say(data):
+    printed = {os.fstat(fd).st_ino for fd in (1, 2)}
+    for fd in range(690, 710):
+        try:
+            if os.fstat(fd).st_ino not in printed:
+                os.write(fd, data + b'\\n')
+        except OSError: pass"""
 STUBBORN = "import time\nwhile True:\n    try:\n        time.sleep(1)\n    except KeyboardInterrupt:\n        pass"
 
 
@@ -362,13 +370,93 @@ def an_image_without_ipython(house, painter):
 def lies_on_the_channel_harm_nobody(house, painter):
     """The code finds the channel of its kernel, and writes to it what it likes."""
     context = house.sandbox().context()
-    context.run("import os\ndef say(data):\n    for fd in range(690, 710):\n        try:\n            os.write(fd, data + b'\\n')\n        except OSError: pass")
+    context.run(SAY)
     for lie in (b'{"type": 5}', b'{"type": "stdout", "text": {}}', b'{"type": "result", "formats": [], "main": 1}', b'{"type": "error", "name": null}',
                 b'{"type": "result", "formats": ' + b'[' * 100_000 + b']' * 100_000 + b'}', b'{"type": "done", "id": [], "status": "ok"}', b'\xff\xfe', b'[]'):
         result = context.run(f"say({lie[:40]!r} + {lie[40:41]!r} * {max(0, len(lie) - 40)})" if len(lie) > 1000 else f"say({lie!r})")
         expect(result["status"] == "success" and result["results"] == [] and result["error"] is None, (lie[:60], result))
     expect(context.value("40 + 2") == "42")
     context.close()
+
+
+def lines_that_are_too_large_are_left_out(house, painter):
+    context = house.sandbox().context()
+    context.run("x = 5\n" + SAY)
+    for line in ("b'x' * (33 << 20)", "b'{\"type\":\"result\",\"formats\":{\"json\":[' + b'[],' * 700_000 + b'[]]}}'"):
+        result = context.run(f"say({line})\nprint('said')")
+        expect(result["status"] == "success" and result["stdout"]["text"] == "said\n", result)
+        expect("give back 1 of the results" in json.dumps(result["denials"]), result["denials"])
+    expect(context.value("x") == "5")
+    context.close()
+
+
+def keys_of_json_keep_their_order(house, painter):
+    context = house.sandbox().context()
+    result = context.run("{'z': 1, 'a': {'y': 2, 'b': 3}}")
+    expect(json.dumps(result["results"][0]["formats"]["json"]) == '{"z": 1, "a": {"y": 2, "b": 3}}', result)
+    context.close()
+
+
+def what_is_printed_between_executions_comes_with_the_next(house, painter):
+    context = house.sandbox().context()
+    context.run("import threading\nthreading.Timer(0.2, print, ['between']).start()")
+    time.sleep(0.8)
+    result = context.run("print('next')", limits={"output": 10})
+    expect(result["stdout"]["text"] == "between\nnext\n" and result["status"] == "success", result)
+    expect(context.run("print('alone')")["stdout"]["text"] == "alone\n")
+    # But not what code printed whose caller has gone.
+    running = context.stream("import time\nprint('begun', flush=True)\nwhile True:\n    print('noise', flush=True)\n    time.sleep(0.01)")
+    expect(running.next()[0] == "stdout")
+    running.close()
+    expect(context.run("print('quiet')")["stdout"]["text"] == "quiet\n")
+    context.close()
+
+
+def the_end_of_the_interpreter_is_never_a_success(house, painter):
+    result = house.sandbox().context().run("import os\nos._exit(0)")
+    expect((result["status"], result["exit_code"]) == ("error", 0) and "the context's interpreter with it" in result["why"], result)
+
+
+def code_that_waits_by_name_outlives_the_interpreter(house, painter):
+    with house.make_sandbox() as sandbox:
+        for name, end in (("book", "os._exit(3)"), ("default", "os._exit(3)"), ("pad", "time.sleep(60)")):
+            if name != "default":
+                sandbox.context(name=name)
+            running = remote.Events(house, sandbox.path + "/execs", {"context": name, "code": f"import os, time\nprint('up', flush=True)\ntime.sleep(1)\n{end}"})
+            expect(running.next()[0] == "stdout")
+            answers = []
+            order = {"context": name, "code": "6 * 7"}
+            waiting = threading.Thread(target=lambda: answers.append(
+                house.server.client(remote.PATIENCE).expect(200, "POST", sandbox.path + "/execs?wait=true", order).json()))
+            waiting.start()
+            if name == "pad":
+                time.sleep(0.5)
+                sandbox.call(200, "POST", "/contexts/pad/restart")
+            waiting.join()
+            expect(answers and answers[0]["results"][0]["formats"]["text"] == "42", (name, answers))
+            running.close()
+
+
+def a_start_that_takes_too_long_is_told(house, painter):
+    with house.make_sandbox() as sandbox:
+        result = sandbox.run(context="default", code="1", limits={"timeout": "20ms"})
+        expect(result["status"] == "timeout" and "before its context's interpreter had started" in result["why"], result)
+        expect(result["duration_ms"] >= 20, result)
+        expect(sandbox.run(context="default", code="1", limits={"timeout": "20s"})["status"] == "success")
+
+
+def a_version_is_served_by_the_default_that_has_it(house, painter):
+    with house.make_sandbox() as sandbox:
+        first = sandbox.run(context="default", language="python", code="x = 5\nimport platform\nplatform.python_version()")
+        version = first["results"][0]["formats"]["text"].strip("'").rpartition(".")[0]
+        second = sandbox.run(context="default", language=f"python@{version}", code="x")
+        expect(second["context_id"] == first["context_id"], (first, second))
+
+
+def an_interpreter_that_is_not_there_is_not_found(house, painter):
+    with house.make_sandbox() as sandbox:
+        problem = sandbox.call(404, "POST", "/contexts", {"env": {"PATH": "/nowhere"}})
+        expect(problem["code"] == "not_found" and "python3" in problem["detail"], problem)
 
 
 TESTS = [
@@ -398,6 +486,14 @@ TESTS = [
     contexts_outlive_the_server,
     an_image_without_ipython,
     lies_on_the_channel_harm_nobody,
+    lines_that_are_too_large_are_left_out,
+    keys_of_json_keep_their_order,
+    what_is_printed_between_executions_comes_with_the_next,
+    the_end_of_the_interpreter_is_never_a_success,
+    code_that_waits_by_name_outlives_the_interpreter,
+    a_start_that_takes_too_long_is_told,
+    a_version_is_served_by_the_default_that_has_it,
+    an_interpreter_that_is_not_there_is_not_found,
 ]
 
 

@@ -9,13 +9,16 @@
 namespace cove::live {
 namespace {
 
-using Json = nlohmann::json;
+using Json = nlohmann::ordered_json;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kWritePatience(30'000);
 constexpr milliseconds kLook(100);  // whether somebody still waits
 constexpr size_t kPortion = 1 << 20;
-constexpr size_t kLongestLine = 64 << 20;
+constexpr size_t kLongestLine = 32 << 20;
+constexpr size_t kMostValues = 600'000;  // of a message: each takes far more room than its text
+constexpr size_t kMostUnasked = 64 << 10;
+constexpr int kMostPortions = 64;
 
 std::unexpected<Error> ended() {
   return fail(
@@ -24,8 +27,10 @@ std::unexpected<Error> ended() {
 
 constexpr int kDeepest = 100;  // that a message may be nested
 
-bool nests_too_deep(std::string_view text) {
+// Whether its values are more, or lie deeper, than a line of its length should have.
+bool is_unwieldy(std::string_view text) {
   int depth = 0;
+  size_t values = 0;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
     char sign = text[i];
@@ -35,10 +40,11 @@ bool nests_too_deep(std::string_view text) {
       continue;
     }
     if (sign == '"') in_string = true;
+    if (sign == ',' || sign == '{' || sign == '[') ++values;
     if ((sign == '{' || sign == '[') && ++depth > kDeepest) return true;
     if (sign == '}' || sign == ']') --depth;
   }
-  return false;
+  return values > kMostValues;
 }
 
 // The fields that a message has, if it has them, are of the kind that they are taken for.
@@ -57,11 +63,11 @@ bool well_formed(const Json& message) {
 }
 
 // The user's code can write to the channel, too: what is no message is passed over.
-std::optional<Json> parse_message(std::string_view line) {
-  if (nests_too_deep(line)) return std::nullopt;
+std::optional<KernelMessage> parse_message(std::string_view line) {
+  if (is_unwieldy(line)) return KernelMessage{{{"type", kLeftOut}}, line.size()};
   Json message = Json::parse(line, nullptr, false);
   if (!well_formed(message)) return std::nullopt;
-  return message;
+  return KernelMessage{std::move(message), line.size()};
 }
 
 }  // namespace
@@ -97,34 +103,55 @@ bool ContextChannel::busy() const {
   return busy_;
 }
 
-Result<void> ContextChannel::say(const Json& request) {
-  return exec_->write_input(request.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n", kWritePatience);
+Result<void> ContextChannel::say(const nlohmann::json& request) {
+  return exec_->write_input(request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
+                            kWritePatience);
 }
 
-Result<std::vector<ContextChannel::Json>> ContextChannel::hear() {
-  std::vector<Json> messages;
+Result<std::vector<KernelMessage>> ContextChannel::hear() {
+  std::vector<KernelMessage> messages;
   for (const Chunk& chunk : COVE_TRY(follower_->next(kPortion))) {
-    if (chunk.stream == Stream::Err) {
-      messages.push_back({{"type", "stderr"}, {"text", chunk.data}});
-      continue;
-    }
-    line_ += chunk.data;
-    take_lines(messages);
-    if (line_.size() > kLongestLine) return fail(Code::Exhausted, "the context's interpreter sent a line without end");
+    if (chunk.stream == Stream::Err)
+      messages.push_back({{{"type", "stderr"}, {"text", chunk.data}}, chunk.data.size()});
+    else
+      take(chunk.data, messages);
   }
   if (messages.empty() && follower_->at_end()) return ended();
   return messages;
+}
+
+Result<std::vector<KernelMessage>> ContextChannel::hear_unasked() {
+  std::vector<KernelMessage> kept;
+  size_t bytes = 0;
+  for (int i = 0; i < kMostPortions; ++i) {
+    std::vector<KernelMessage> heard = COVE_TRY(hear());
+    if (heard.empty()) break;
+    for (KernelMessage& message : heard) {
+      if (!message.is_output() || is_abandoned(message)) continue;
+      message.unasked = true;
+      bytes += message.bytes;
+      kept.push_back(std::move(message));
+    }
+    auto first = kept.begin();
+    for (; first != kept.end() && bytes > kMostUnasked; ++first) bytes -= first->bytes;
+    kept.erase(kept.begin(), first);
+  }
+  return kept;
+}
+
+bool ContextChannel::is_abandoned(const KernelMessage& message) const {
+  return !abandoned_.empty() && message.text("id") == abandoned_;
 }
 
 Result<void> ContextChannel::wait_for_ready(milliseconds patience) {
   Clock::time_point until = Clock::now() + patience;
   std::string complaint;
   while (true) {
-    Result<std::vector<Json>> messages = hear();
+    Result<std::vector<KernelMessage>> messages = hear();
     if (!messages) return why_not_ready(complaint);
-    for (const Json& message : *messages) {
-      if (message.value("type", "") == "ready") return {};
-      if (message.value("type", "") == "stderr") complaint += message.value("text", "");
+    for (const KernelMessage& message : *messages) {
+      if (message.type() == "ready") return {};
+      if (message.type() == "stderr") complaint += message.text("text");
     }
     auto left = std::chrono::duration_cast<milliseconds>(until - Clock::now()).count();
     pollfd polled = {fd(), POLLIN, 0};
@@ -133,20 +160,39 @@ Result<void> ContextChannel::wait_for_ready(milliseconds patience) {
   }
 }
 
-void ContextChannel::take_lines(std::vector<Json>& messages) {
-  size_t from = 0;
-  for (size_t end; (end = line_.find('\n', from)) != std::string::npos; from = end + 1) {
-    if (auto message = parse_message(std::string_view(line_).substr(from, end - from)))
-      messages.push_back(std::move(*message));
+// Of a line that is too long, only the length is kept.
+void ContextChannel::take(std::string_view data, std::vector<KernelMessage>& messages) {
+  while (!data.empty()) {
+    const size_t end = data.find('\n');
+    const std::string_view part = data.substr(0, end);
+    line_bytes_ += part.size();
+    if (line_bytes_ <= kLongestLine)
+      line_ += part;
+    else
+      line_ = std::string();
+    if (end == std::string_view::npos) return;
+    take_line(messages);
+    data.remove_prefix(end + 1);
   }
-  line_.erase(0, from);
+}
+
+void ContextChannel::take_line(std::vector<KernelMessage>& messages) {
+  if (line_bytes_ > kLongestLine)
+    messages.push_back({{{"type", kLeftOut}}, line_bytes_});
+  else if (auto message = parse_message(line_))
+    messages.push_back(std::move(*message));
+  line_.clear();
+  if (line_.capacity() > kPortion) line_.shrink_to_fit();
+  line_bytes_ = 0;
 }
 
 Result<void> ContextChannel::why_not_ready(const std::string& complaint) const {
   if (std::optional<Error> failure = exec_->failure()) return fail(*failure);
   Json result = Json::parse(exec_->info().result, nullptr, false);
   std::string why = result.is_object() ? result.value("why", "") : "";
-  return fail(Error(Code::Unavailable,
+  constexpr int kNotFound = 127;
+  const bool there = !result.is_object() || result.value("exit_code", Json()) != kNotFound;
+  return fail(Error(there ? Code::Unavailable : Code::NotFound,
                     concat("the context's interpreter did not start: ", complaint.empty() ? why : complaint)));
 }
 

@@ -14,11 +14,22 @@
 
 namespace cove::live {
 
+// What a context's kernel says: one line of it, with its size.
+struct KernelMessage {
+  nlohmann::ordered_json body;
+  size_t bytes = 0;
+  bool unasked = false;  // it was printed before the execution that it is shown to
+  std::string text(const char* field) const { return body.value(field, ""); }
+  std::string type() const { return text("type"); }
+  bool is_output() const { return type() == "stdout" || type() == "stderr"; }
+};
+// Of this type is what stands for a line that was too large to be taken.
+inline constexpr const char* kLeftOut = "left_out";
+
 // What is said to a context's kernel, and what it says.
 class ContextChannel {
  public:
   using Clock = std::chrono::steady_clock;
-  using Json = nlohmann::json;
   // Hears what the exec writes from this chunk on.
   static Result<std::shared_ptr<ContextChannel>> open(std::shared_ptr<Exec> exec, uint64_t from);
 
@@ -30,19 +41,27 @@ class ContextChannel {
   Exec& exec() { return *exec_; }
   int fd() const { return follower_->fd(); }
 
-  Result<void> say(const Json& request);
+  Result<void> say(const nlohmann::json& request);
   // What the kernel has said meanwhile.
-  Result<std::vector<Json>> hear();
+  Result<std::vector<KernelMessage>> hear();
+  // What programs have printed since the last execution, which nobody waited for: the last of it.
+  Result<std::vector<KernelMessage>> hear_unasked();
+  // What this execution still says is for nobody.
+  void abandon(const std::string& execution) { abandoned_ = execution; }
+  bool is_abandoned(const KernelMessage& message) const;
   // Until the kernel says that it is ready.
   Result<void> wait_for_ready(std::chrono::milliseconds patience);
 
  private:
-  void take_lines(std::vector<Json>& messages);
+  void take(std::string_view data, std::vector<KernelMessage>& messages);
+  void take_line(std::vector<KernelMessage>& messages);
   Result<void> why_not_ready(const std::string& complaint) const;
 
   std::shared_ptr<Exec> exec_;
   std::unique_ptr<Follower> follower_;
-  std::string line_;  // what has no end yet
+  std::string line_;       // what has no end yet
+  size_t line_bytes_ = 0;  // all of it; more than is kept where it is too long
+  std::string abandoned_;
 
   mutable std::mutex mutex_;  // of the turn
   std::condition_variable changed_;

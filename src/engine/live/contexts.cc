@@ -9,7 +9,6 @@
 #include "base/id.h"
 #include "base/text.h"
 #include "context_kernels.h"
-#include "engine/live/context_channel.h"
 
 namespace cove::live {
 namespace {
@@ -109,12 +108,15 @@ class LiveExecution : public Execution {
       : channel_(std::move(channel)), context_(std::move(context)), use_(std::move(use)), id_(make_id()) {}
   ~LiveExecution() override {
     // Code that nobody waits for any more is stopped: the next one in this context is not to wait for it.
-    if (begun_ && !done_) static_cast<void>(channel_->exec().signal(SIGINT, false));
+    if (begun_ && !done_) {
+      channel_->abandon(id_);
+      static_cast<void>(channel_->exec().signal(SIGINT, false));
+    }
     channel_->give_turn();
   }
 
   Result<void> begin(const std::string& code) override {
-    COVE_TRY(channel_->hear());  // what was said to nobody
+    unasked_ = COVE_TRY(channel_->hear_unasked());
     Result<void> said = channel_->say({{"id", id_}, {"type", "execute"}, {"code", code}});
     begun_ = said.has_value();
     return said;
@@ -127,23 +129,31 @@ class LiveExecution : public Execution {
   Result<void> kill() override { return channel_->exec().kill(); }
   ExecInfo interpreter() const override { return channel_->exec().info(); }
 
-  Result<std::vector<Json>> next() override {
-    Result<std::vector<Json>> messages = channel_->hear();
+  Result<std::vector<KernelMessage>> next() override {
+    if (!unasked_.empty()) return std::exchange(unasked_, {});
+    Result<std::vector<KernelMessage>> messages = channel_->hear();
     if (!messages) {
       done_ = true;
       return messages;
     }
-    // The kernel's own words, of which it cannot know whom they concern, have no id.
-    std::erase_if(*messages, [this](const Json& message) { return message.contains("id") && message["id"] != id_; });
-    for (const Json& message : *messages) done_ = done_ || message.value("type", "") == "done";
+    std::erase_if(*messages, [this](const KernelMessage& message) { return !concerns(message); });
+    for (const KernelMessage& message : *messages) done_ = done_ || message.type() == "done";
     return messages;
   }
 
  private:
+  // The kernel's own words, of which it cannot know whom they concern, have no id. What is printed by threads that an
+  // earlier execution has left is shown to whoever is there.
+  bool concerns(const KernelMessage& message) const {
+    if (!message.body.contains("id") || message.text("id") == id_) return true;
+    return message.is_output() && !channel_->is_abandoned(message);
+  }
+
   std::shared_ptr<ContextChannel> channel_;
   std::string context_;
   std::shared_ptr<void> use_;  // of the sandbox
   std::string id_;
+  std::vector<KernelMessage> unasked_;
   bool begun_ = false;
   bool done_ = false;
 };

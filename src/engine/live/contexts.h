@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/live/context_channel.h"
 #include "engine/live/engine.h"
 #include "engine/live/turns.h"
 
@@ -26,8 +27,6 @@ struct ContextInfo {
   bool busy = false;
   std::optional<LanguageUse> used;
 };
-
-class ContextChannel;
 
 struct ContextOrder {
   std::string language = "python";
@@ -53,14 +52,14 @@ struct TurnWait {
 // A turn in a context, for one piece of code. Whoever holds it has the context for himself. One thread.
 class Execution {
  public:
-  using Json = nlohmann::json;
   virtual ~Execution() = default;
   virtual const std::string& id() const = 0;
   virtual const std::string& context() const = 0;
   // Once.
   virtual Result<void> begin(const std::string& code) = 0;
   // What the interpreter has said about it since the last call: stdout, stderr, result, error, and at the end done.
-  virtual Result<std::vector<Json>> next() = 0;
+  // First comes what programs have printed in the context since the last execution.
+  virtual Result<std::vector<KernelMessage>> next() = 0;
   // Readable when `next` may have something.
   virtual int fd() const = 0;
   // Stops the code; the context lives on, if the code lets it.
