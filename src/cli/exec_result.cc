@@ -34,7 +34,11 @@ void tell_note(const Json& result) {
 void explain(const Json& result) {
   std::string status = client::text_of(result, "status");
   bool at_limit = status == "timeout" || status == "oom_killed" || status == "limit_exceeded";
-  if (at_limit || !was_started(result)) tell(client::text_of(result, "why"));
+  if (!at_limit && was_started(result)) return;
+  // That it ran in a sandbox is what whoever reads this expects.
+  std::string why = client::text_of(result, "why");
+  if (why.starts_with("mode all: ") && why.contains("; ")) why.erase(0, why.find("; ") + 2);
+  tell(why);
 }
 
 }  // namespace cove::cli

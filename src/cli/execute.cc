@@ -95,7 +95,9 @@ constexpr Form kForm = {
 };
 
 Result<std::string> read_text(int fd, const std::string& what) {
-  std::string text = COVE_TRY(sys::read_all(fd, kMostInput + 1));
+  Result<std::string> read = sys::read_all(fd, kMostInput + 1);
+  if (!read) return fail(Error::from_errno(read.error().errnum(), concat("read ", what)));
+  std::string text = std::move(*read);
   if (text.size() > kMostInput)
     return fail(Error(Code::Invalid, concat(what, " is larger than ", format_bytes(kMostInput)))
                     .hint("cove run takes input of any length"));

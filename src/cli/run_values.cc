@@ -124,7 +124,11 @@ Result<Workspace> parse_workspace(const std::string& text) {
   }
   if (path.empty()) return fail(Code::Invalid, "the path is empty");
   char absolute[PATH_MAX];
-  if (::realpath(path.c_str(), absolute) == nullptr) return fail_errno(concat("folder ", path));
+  if (::realpath(path.c_str(), absolute) == nullptr) {
+    Error missing = Error::from_errno(errno, concat("folder ", path));
+    if (!path.contains(':')) return fail(std::move(missing));
+    return fail(std::move(missing).hint("after the last ':' comes ro, rw or review"));
+  }
   struct stat info = COVE_TRY(sys::stat(absolute));
   if (!S_ISDIR(info.st_mode)) return fail(Code::Invalid, concat(path, " is not a folder"));
   if (std::string_view(absolute) == "/")
