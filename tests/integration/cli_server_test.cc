@@ -390,6 +390,17 @@ TEST_P(CliServer, WhatIsPrintedToAClosedStreamIsNoRequest) {
   }
 }
 
+TEST_P(CliServer, DoesNotDependOnTheUmask) {
+  const std::string see = " -- sh -c 'touch made; stat -c %a made . / /etc'";
+  for (const std::string way : {" run --direct", " run --direct -w /tmp", " run"}) {
+    Outcome outcome = run({"bash", "-c", "umask 077; " + build_folder() + "/cove" + way + see}, options_);
+    std::string folder = has(way, "/tmp") ? "1777" : "755";
+    EXPECT_EQ(outcome.out, "644\n" + folder + "\n755\n755\n") << way << ": " << outcome.err;
+    // From the second time on there is a server, which has it from whoever started it.
+    if (way == " run --direct -w /tmp") run({"bash", "-c", "umask 077; " + build_folder() + "/cove create"}, options_);
+  }
+}
+
 TEST_P(CliServer, TellsThatOutputCouldNotBeWritten) {
   make("box");
   std::string session = cove({"session", "start"}).out.substr(0, 20);

@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -175,6 +176,7 @@ void close_all_but(int one, int other) {
 
 Result<sys::Child> build_walls(const BuildOrder& order) {
   const SpawnPlan& plan = order.plan;
+  ::umask(022);  // what is made here belongs to the sandbox, and not to whoever runs the server
   cpu_set_t cpus = order.cpus;
   COVE_TRY(become_namespace_root(plan, order.status));
   RootMounts mounts(plan);
