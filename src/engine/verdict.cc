@@ -37,6 +37,13 @@ void explain(ExecResult& result, const ExecEnded& end, Cause cause, const Limits
   }
 }
 
+// A command may be as long as it likes; who reads why it failed knows it.
+std::string without_middle(const std::string& text) {
+  constexpr size_t kHead = 500, kTail = 300;
+  if (text.size() <= kHead + kTail) return text;
+  return concat(text.substr(0, kHead), " … ", text.substr(text.size() - kTail));
+}
+
 }  // namespace
 
 void judge(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& limits) {
@@ -58,7 +65,7 @@ void judge(ExecResult& result, const ExecFailed& failure) {
   result.exit_code = failure.exit_code;
   result.phase = failure.phase;
   result.started = false;
-  result.why = failure.error.message();
+  result.why = without_middle(failure.error.message());
   if (!failure.error.hint().empty()) result.why += concat(" (", failure.error.hint(), ")");
 }
 

@@ -22,6 +22,7 @@ TEST_F(ServerExecs, RunsCommandsAndCode) {
   EXPECT_EQ(run(sandbox, {{"argv", {"cat"}}})["stdout"]["text"], "");
   EXPECT_EQ(run(sandbox, {{"argv", {"sleep", "60"}}, {"timeout", "100ms"}})["status"], "timeout");
   EXPECT_EQ(run(sandbox, {{"argv", {"/no/such"}}})["exit_code"], 127);
+  EXPECT_LT(run(sandbox, {{"argv", {std::string(30'000, 'x')}}})["why"].get<std::string>().size(), 1000u);
   EXPECT_EQ(run(sandbox, {{"shell", "printf '\\377'"}})["stdout"]["base64"], "/w==");
   expect_problem(post(sandbox + "/execs", json::object()), 400, "invalid");
   expect_problem(post(sandbox + "/execs", {{"code", "x"}, {"language", "pyton"}}), 400, "invalid");
