@@ -159,6 +159,7 @@ Result<void> Sessions::end_now(const Caller& caller, const SessionInfo& session,
 }
 
 Result<void> Sessions::clear_up(const Caller& caller, const SessionInfo& session) {
+  host_execs_.end(session.id);
   if (session.order.scope != SessionScope::Session) return end_execs(caller, session);
   std::optional<SandboxRecord> bound =
       COVE_TRY(store_.find_bound(session.project, binding_of(session.order, session.id)));
@@ -301,6 +302,14 @@ Result<std::shared_ptr<Exec>> Sessions::exec(const Caller& caller, const Session
     Result<std::shared_ptr<Exec>> exec = exec_in(caller, session, sandbox.spec.id, order);
     if (exec || i == kTries || !worth_another_try(caller, sandbox.spec.id, exec.error().code())) return exec;
   }
+}
+
+// Noted first, then looked at: whoever ends the session sees the note, or its end is seen here.
+Result<HostExecs::Use> Sessions::on_host(const Caller& caller, const SessionInfo& session) {
+  HostExecs::Use use = host_execs_.use(session.id, caller.connection);
+  SessionInfo now = COVE_TRY(find(caller, session.id));
+  if (now.state == SessionState::Ended) return has_ended(now);
+  return use;
 }
 
 Result<Page<ExecInfo>> Sessions::list_execs(const Caller& caller, const std::string& id, Engine::ExecFilter filter,

@@ -9,6 +9,7 @@
 
 #include "engine/live/engine.h"
 #include "engine/live/errands.h"
+#include "engine/live/host_execs.h"
 #include "engine/live/session_info.h"
 #include "engine/live/turns.h"
 
@@ -58,6 +59,10 @@ class Sessions {
   Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& id, Engine::ExecFilter filter,
                                     const std::string& after, size_t limit);
 
+  // While it lives, what is started on the host for this caller is the session's, and ends with it.
+  Result<HostExecs::Use> on_host(const Caller& caller, const SessionInfo& session);
+  HostExecs& host_execs() { return host_execs_; }
+
   // Ends the thread that keeps house.
   void stop();
 
@@ -85,6 +90,7 @@ class Sessions {
   Store& store_;
   Turns turns_;  // by project and binding: to make the sandbox of it, or to end it
   Errands errands_;
+  HostExecs host_execs_;
   std::atomic<int> removals_ = 0;
   std::vector<SandboxRecord> calls_;  // sandboxes for calls to a server that was killed
 
