@@ -173,8 +173,8 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
 Result<std::vector<std::string>> LiveEngine::record_base_of(const Caller& caller, const SandboxInfo& info) {
   Workspace workspace = info.spec.workspace;
   workspace.caller = caller.connection;
-  change::BaseHead head =
-      COVE_TRY(record_base(*runtime_, workspace, concat(config_.server_folder, "/logs/", info.spec.id, "/base")));
+  change::BaseHead head = COVE_TRY(record_base(
+      *runtime_, workspace, concat(config_.server_folder, "/logs/", info.spec.id, "/base"), {.peer = caller.peer}));
   if (head.uncovered == 0) return std::vector<std::string>();
   return std::vector<std::string>{
       concat("paths of the workspace that are not, or not wholly, on record: ", head.uncovered)};
