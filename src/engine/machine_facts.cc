@@ -20,7 +20,7 @@ constexpr sys::Controller kLimiting[] = {sys::Controller::Cpu, sys::Controller::
                                          sys::Controller::Io};
 constexpr size_t kEssential = 3;  // of these: all but I/O
 constexpr int64_t kIdsWanted = 65536;
-constexpr int64_t kFirstId = 100'000;     // where useradd begins
+constexpr int64_t kFirstId = 100'000;    // where useradd begins
 constexpr int64_t kIdsEnd = 0x70000000;  // the sandboxes' own begin there
 
 Attempt attempt(const Result<void>& outcome) {

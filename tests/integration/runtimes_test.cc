@@ -129,6 +129,19 @@ TEST_F(Runtimes, SaysWhatIsWrongWithARuntime) {
   expect_refusal(post("/v1/sandboxes", {{"runtime", "runc"}, {"nesting", true}}), 422, "unsupported");
 }
 
+TEST_F(Runtimes, ThatCannotBeUsedAreRefusedWhenASessionStarts) {
+  json machine = call("GET", "/v1/machine").json();
+  int refused = 0;
+  for (const json& runtime : machine["runtimes"]) {
+    if (runtime["available"].get<bool>()) continue;
+    HttpResponse session = post("/v1/sessions", {{"runtime", runtime["name"]}});
+    expect_refusal(session, 503, "unavailable");
+    EXPECT_EQ(session.json().value("detail", ""), runtime.value("problem", "none"));
+    ++refused;
+  }
+  EXPECT_GT(refused, 0) << "kata at least cannot be used";
+}
+
 TEST_F(Runtimes, AreToldWithVersionsProblemsAndWhatTheyCanDo) {
   json machine = call("GET", "/v1/machine").json();
   std::map<std::string, json> runtimes;

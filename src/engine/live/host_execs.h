@@ -10,7 +10,8 @@
 
 namespace cove::live {
 
-// Commands of sessions that run on the host, so that they end with their session. Thread-safe; outlives what it watches.
+// Commands of sessions that run on the host, so that they end with their session. Thread-safe; outlives what it
+// watches.
 class HostExecs {
   struct Entry {
     std::string session;

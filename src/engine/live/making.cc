@@ -1,4 +1,5 @@
 // Making sandboxes.
+#include <climits>
 #include <nlohmann/json.hpp>
 
 #include "base/crash_point.h"
@@ -183,6 +184,9 @@ Result<std::vector<std::string>> LiveEngine::record_base_of(const Caller& caller
 Result<void> LiveEngine::pin(const Caller& caller, Workspace& workspace) {
   // One that is noted already is looked at by whoever opens it.
   if (workspace.access == Access::None || workspace.inode != 0) return {};
+  if (workspace.path.size() >= PATH_MAX)
+    return fail(Code::Invalid, concat("the path of the workspace has ", workspace.path.size(), " bytes: more than the ",
+                                      PATH_MAX - 1, " that the kernel takes"));
   Workspace asked = workspace;
   asked.caller = caller.connection;
   COVE_TRY(runtime_->pin_workspace(asked));

@@ -10,6 +10,7 @@
 #include "engine/live/clock.h"
 #include "engine/live/contexts.h"
 #include "engine/live/record_codec.h"
+#include "runtime/oci/programs.h"
 
 namespace cove::live {
 namespace {
@@ -89,6 +90,7 @@ Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
   session.id = make_id();
   session.project = caller.project;
   session.order = std::move(order);
+  if (session.order.mode != Mode::Off) COVE_TRY(check_runtime(session.order.sandbox.runtime));
   COVE_TRY(engine_.pin(caller, session.order.sandbox.workspace));
   session.created_ms = session.last_used_ms = now_ms();
   EventDraft event = event_of(caller, session, "session.started",
@@ -97,6 +99,15 @@ Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
                                {"agent", session.order.agent}});
   COVE_TRY(store_.insert_session(record_of(session), {&event, 1}));
   return session;
+}
+
+// Its sandbox is made later; that there can be none is told at once.
+Result<void> Sessions::check_runtime(const std::string& named) {
+  std::string name = COVE_TRY(oci::settle_runtime(named.empty() ? engine_.config().runtime : named));
+  if (find_runtime_kind(name)->family != RuntimeFamily::Engine) return {};
+  RuntimeFact fact = COVE_TRY(engine_.examine(name));
+  if (fact.available) return {};
+  return fail(Error(Code::Unavailable, fact.problem).hint(fact.remedy));
 }
 
 Result<SessionInfo> Sessions::find(const Caller& caller, const std::string& id) {
@@ -262,7 +273,7 @@ Result<SandboxInfo> Sessions::passing_sandbox(const Caller& caller, const Sessio
 
 void Sessions::remove_soon(const Caller& caller, const std::string& sandbox_id) {
   Caller later = caller;
-  later.connection = -1;
+  later.connection = later.peer = -1;
   auto remove = [this, later, sandbox_id] {
     Result<void> removed = engine_.remove(later, sandbox_id);
     if (!removed && removed.error().code() != Code::NotFound)

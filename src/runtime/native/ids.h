@@ -49,9 +49,9 @@ Result<void> do_as_owner_of(const IdPlan& ids, const std::function<Result<void>(
 
 // As root: how the files of a folder are shown inside. The folder's owner is `shown`, one of the sandbox's ids; whoever
 // else has files there is nobody. Two ids inside cannot be one outside, so root inside, where it is not `shown` itself,
-// has an id of its own on disk: the owner's user id and 2^31. Nobody else has it, no sandbox on a folder of another owner
-// can touch what it made, and every later one on a folder of this owner can. An owner without room for it: no files for
-// root inside.
+// has an id of its own on disk: the owner's user id and 2^31. Nobody else has it, no sandbox on a folder of another
+// owner can touch what it made, and every later one on a folder of this owner can. An owner without room for it: no
+// files for root inside.
 struct WorkspaceIds {
   sys::IdMap users;
   sys::IdMap groups;

@@ -378,7 +378,12 @@ Result<void> RootMounts::map_workspace() {
   WorkspaceIds ids = plan_workspace_ids(info.st_uid, info.st_gid, plan_.ids.builder_id(plan_.workspace_owner),
                                         plan_.ids.builder_id(0));
   UniqueFd map = COVE_TRY(make_id_mapping(ids.users, ids.groups));
-  return sys::mount_setattr(workspace_.get(), 0, Subtree::One, map.get());
+  Result<void> mapped = sys::mount_setattr(workspace_.get(), 0, Subtree::One, map.get());
+  if (mapped || mapped.error().errnum() != EINVAL) return mapped;
+  return fail(Error(Code::Unsupported, concat(plan_.workspace.path,
+                                              " cannot be a workspace: its file system cannot be "
+                                              "mounted with mapped user ids"))
+                  .hint("copy what is needed to a folder on ext4, xfs, btrfs or tmpfs"));
 }
 
 Result<void> RootMounts::attach_workspace() {
