@@ -18,6 +18,7 @@ void tell(Api& api, http::Exchange& exchange, Problem problem) {
 
 Outcome serve(Api& api, http::Exchange& exchange, Door door, Handle handle) {
   Call call{api, exchange, COVE_TRY(authenticate(api, exchange, door.admits))};
+  call.caller.peer = exchange.connection();
   COVE_TRY(authorize(call, door.scope));
   return handle(call);
 }

@@ -33,6 +33,8 @@ class Execution {
     if (!request_.session.empty()) session_ = COVE_TRY(call_.api.sessions->use(call_.caller, request_.session));
     live::Placement placement = COVE_TRY(live::place(circumstances()));
     if (placement.where != live::Where::Sandbox) {
+      std::optional<live::HostExecs::Use> use;
+      if (session_) use.emplace(COVE_TRY(call_.api.sessions->on_host(call_.caller, *session_)));
       HostWish host{order(), workspace(), ExecForm::AtEnd, placement};
       if (COVE_TRY(answer_on_host(call_, host)) == HostAnswer::Given) return {};
       placement.why = host.placement.why;

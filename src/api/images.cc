@@ -148,7 +148,7 @@ Outcome pull_image(Call& call) {
   std::string name = to_text(COVE_TRY_NOTE("pull", call.engine().images().reference_of(order.reference)));
   live::Engine& engine = call.engine();
   live::Caller caller = call.caller;
-  caller.connection = -1;
+  caller.connection = caller.peer = -1;
   auto work = [&engine, caller, order = std::move(order)](Operation& operation) -> Checked<Document> {
     Result<ImageInfo> image = with_advice(engine.images().pull(order, operation.progress));
     if (!image) return refuse(Problem(image.error()));

@@ -144,7 +144,7 @@ class Service {
                                                            native::make_spawned_shelf(spawn_), std::move(rules)));
     engine_ = COVE_TRY(live::Engine::open(config_, std::move(store), make_runtimes(), std::move(images)));
     api_ = COVE_TRY(Api::create(*engine_, order.owner));
-    api_->host = native::make_spawned_host_runner(spawn_);
+    api_->host = api_->sessions->host_execs().watch(native::make_spawned_host_runner(spawn_));
     api_->can_spawn = [this] { return !spawn_lost_; };
     api_->autostarted = order.exits_when_idle;
     api_->diagnosis = [this] { return native::diagnose(*spawn_); };

@@ -94,6 +94,7 @@ Outcome create_exec(Call& call) {
   live::SessionInfo session = COVE_TRY(call.api.sessions->use(call.caller, session_of(call)));
   live::Placement placement = COVE_TRY(live::place(circumstances_of(call, session, wish)));
   if (placement.where != live::Where::Sandbox) {
+    live::HostExecs::Use use = COVE_TRY(call.api.sessions->on_host(call.caller, session));
     live::ExecOrder order = live::order_in_session(session, wish.order);
     HostWish host{order, session.order.sandbox.workspace, wish.form, placement};
     if (COVE_TRY(answer_on_host(call, host)) == HostAnswer::Given) return {};

@@ -82,7 +82,7 @@ struct BaseLimits {
   uint64_t all_copies_bytes = 64 << 20;
   size_t copies = 10'000;
   uint64_t read_bytes = uint64_t{4} << 30;  // in all; what comes after is known by its stamp only
-  size_t entries = 1'000'000;               // more is Exhausted
+  size_t entries = 500'000;                 // more is Exhausted
   // For tests: called when a file has been read and is about to be looked at again.
   std::function<void(const std::string& path)> after_reading;
 };
@@ -115,7 +115,9 @@ struct BaseHead {
   uint64_t entries = 0;
   uint64_t uncovered = 0;
 };
-Result<BaseHead> receive_base(int from, int into, const BaseLimits& limits = {});
+// `wait` is called before each read: its error is that of the whole.
+using Wait = std::function<Result<void>()>;
+Result<BaseHead> receive_base(int from, int into, const BaseLimits& limits = {}, const Wait& wait = {});
 // The content of a copy, checked against its id.
 Result<std::string> read_copy(int from, const std::string& id);
 

@@ -23,7 +23,7 @@ std::unexpected<Error> malformed(std::string_view what) {
 
 class Source {
  public:
-  explicit Source(int fd) : fd_(fd) {}
+  Source(int fd, const Wait& wait) : fd_(fd), wait_(wait) {}
 
   // Without its end; empty at the end of the stream.
   Result<std::string> line() {
@@ -54,6 +54,7 @@ class Source {
   Result<bool> fill() {
     buffer_.resize(kBuffer);
     at_ = 0;
+    if (wait_) COVE_TRY(wait_());
     ssize_t count;
     do count = ::read(fd_, buffer_.data(), buffer_.size());
     while (count < 0 && errno == EINTR);
@@ -63,6 +64,7 @@ class Source {
   }
 
   int fd_;
+  const Wait& wait_;
   std::string buffer_;
   size_t at_ = 0;
 };
@@ -99,12 +101,12 @@ Result<void> send_base(const BaseRecord& record, int to) {
   return sys::write_all(to, text);
 }
 
-Result<BaseHead> receive_base(int from, int into, const BaseLimits& limits) {
+Result<BaseHead> receive_base(int from, int into, const BaseLimits& limits, const Wait& wait) {
   COVE_TRY(sys::mkdirat(into, kCopies, 0700));
   UniqueFd copies = COVE_TRY(sys::openat(into, kCopies, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   Room room{limits.copies, limits.all_copies_bytes};
   uint64_t most = std::min<uint64_t>(kMostBase, (limits.entries + 1) * kMostPerEntry);
-  Source source(from);
+  Source source(from, wait);
   while (true) {
     std::vector<std::string> words = split(COVE_TRY(source.line()), ' ');
     if (words.size() == 3 && words[0] == "copy") {

@@ -138,6 +138,13 @@ Finding cgroups(const MachineFacts& facts) {
   return finding;
 }
 
+std::string add_ids(const MachineFacts& facts) {
+  if (facts.free_ids == 0)
+    return concat("make room for 65536 ids of ", facts.user, " in /etc/subuid and /etc/subgid: others have them all");
+  std::string range = concat(facts.free_ids, "-", facts.free_ids + 65535);
+  return concat("sudo usermod --add-subuids ", range, " --add-subgids ", range, " ", facts.user);
+}
+
 Finding user_ids(const MachineFacts& facts) {
   Finding finding = good("user_ids", "user ids", "a range for each sandbox");
   if (facts.root) return finding;
@@ -149,7 +156,7 @@ Finding user_ids(const MachineFacts& facts) {
   finding.standing = Standing::Weak;
   finding.value = helpers ? "no subordinate range" : "newuidmap is not installed";
   finding.effect = "there is only one user inside, who has your rights to the files below /usr and /opt";
-  std::string range = concat("sudo usermod --add-subuids 100000-165535 --add-subgids 100000-165535 ", facts.user);
+  std::string range = add_ids(facts);
   finding.remedy = helpers                 ? range
                    : facts.subordinate_ids ? "sudo apt install uidmap"
                                            : "sudo apt install uidmap && " + range;

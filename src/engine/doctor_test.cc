@@ -136,7 +136,9 @@ TEST(Doctor, NamesTheControllersThatAreMissing) {
 TEST(Doctor, WantsSubordinateIdsWithoutRoot) {
   MachineFacts facts = sound_rootless_machine();
   facts.subordinate_ids = false;
-  EXPECT_THAT(finding(diagnose(facts), "user_ids").remedy, HasSubstr("--add-subuids"));
+  facts.free_ids = 165'536;
+  EXPECT_EQ(finding(diagnose(facts), "user_ids").remedy,
+            "sudo usermod --add-subuids 165536-231071 --add-subgids 165536-231071 ada");
   facts.newuidmap = "";
   EXPECT_THAT(finding(diagnose(facts), "user_ids").remedy, HasSubstr("apt install uidmap &&"));
   facts.root = true;
@@ -169,6 +171,15 @@ TEST(SubordinateIds, AreFoundByNameAndNumber) {
   EXPECT_FALSE(has_subordinate_ids("ada:100000:1000\n", "ada", 1000));
   EXPECT_FALSE(has_subordinate_ids("adam:100000:65536\n", "ada", 1000));
   EXPECT_FALSE(has_subordinate_ids("", "ada", 1000));
+}
+
+TEST(SubordinateIds, AreRecommendedWhereNobodyHasThem) {
+  EXPECT_EQ(first_free_ids({"", ""}), 100'000u);
+  EXPECT_EQ(first_free_ids({"ada:100000:65536\n", "ada:100000:65536\n"}), 165'536u);
+  // A group's range counts as a user's, and a range may begin in the middle of the next.
+  EXPECT_EQ(first_free_ids({"ada:100000:65536\n", "eve:231000:65536\nada:100000:65536\n"}), 296'536u);
+  EXPECT_EQ(first_free_ids({"eve:1000:10\nada:400000:65536\nnonsense\nbob:90000:20000\n", ""}), 110'000u);
+  EXPECT_EQ(first_free_ids({"ada:100000:4000000000\n", ""}), 0u);
 }
 
 // Whatever this machine can do, looking at it changes nothing.

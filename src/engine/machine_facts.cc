@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <span>
+#include <utility>
 
 #include "base/text.h"
 #include "runtime/docker/docker_runtime.h"
@@ -19,6 +20,8 @@ constexpr sys::Controller kLimiting[] = {sys::Controller::Cpu, sys::Controller::
                                          sys::Controller::Io};
 constexpr size_t kEssential = 3;  // of these: all but I/O
 constexpr int64_t kIdsWanted = 65536;
+constexpr int64_t kFirstId = 100'000;    // where useradd begins
+constexpr int64_t kIdsEnd = 0x70000000;  // the sandboxes' own begin there
 
 Attempt attempt(const Result<void>& outcome) {
   if (outcome) return {true, ""};
@@ -97,11 +100,11 @@ void examine_ids(MachineFacts& facts) {
   facts.user = user_name(::getuid());
   facts.newuidmap = sys::find_program("newuidmap");
   facts.newgidmap = sys::find_program("newgidmap");
-  auto has = [&](const char* path) {
-    auto table = sys::read_file(path);
-    return table && has_subordinate_ids(*table, facts.user, ::getuid());
-  };
-  facts.subordinate_ids = has("/etc/subuid") && has("/etc/subgid");
+  std::vector<std::string> tables;
+  for (const char* path : {"/etc/subuid", "/etc/subgid"}) tables.push_back(sys::read_file(path).value_or(""));
+  facts.subordinate_ids = std::ranges::all_of(
+      tables, [&](const std::string& table) { return has_subordinate_ids(table, facts.user, ::getuid()); });
+  facts.free_ids = first_free_ids(tables);
 }
 
 void examine_extras(MachineFacts& facts) {
@@ -144,6 +147,24 @@ bool has_subordinate_ids(const std::string& table, const std::string& user, unsi
     if (parse_integer(fields[2], kIdsWanted, INT64_MAX)) return true;
   }
   return false;
+}
+
+uint32_t first_free_ids(const std::vector<std::string>& tables) {
+  std::vector<std::pair<int64_t, int64_t>> taken;  // from, and the first that is not
+  for (const std::string& table : tables) {
+    for (const std::string& line : split(table, '\n')) {
+      std::vector<std::string> fields = split(trim(line), ':');
+      if (fields.size() != 3) continue;
+      Result<int64_t> start = parse_integer(fields[1], 0, UINT32_MAX);
+      Result<int64_t> count = parse_integer(fields[2], 1, UINT32_MAX);
+      if (start && count) taken.emplace_back(*start, *start + *count);
+    }
+  }
+  std::ranges::sort(taken);
+  int64_t first = kFirstId;
+  for (auto [from, end] : taken)
+    if (from < first + kIdsWanted) first = std::max(first, end);
+  return first + kIdsWanted <= kIdsEnd ? static_cast<uint32_t>(first) : 0;
 }
 
 }  // namespace cove

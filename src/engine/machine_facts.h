@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ struct MachineFacts {
   std::string newuidmap;
   std::string newgidmap;
   bool subordinate_ids = false;  // at least 65,536 in both /etc/subuid and /etc/subgid
+  uint32_t free_ids = 100'000;   // the first of 65,536 that neither of them gives to anybody; 0: there are none
   std::string user;
   std::vector<RuntimeFact> runtimes;  // but native
 };
@@ -53,5 +55,9 @@ MachineFacts examine_machine();
 
 // Whether a table like /etc/subuid gives a user, by name or number, at least 65,536 ids in one range.
 bool has_subordinate_ids(const std::string& table, const std::string& user, unsigned uid);
+
+// The first of 65,536 ids, from where useradd begins up, that none of such tables gives to anybody; 0 where there are
+// none below those of the sandboxes.
+uint32_t first_free_ids(const std::vector<std::string>& tables);
 
 }  // namespace cove

@@ -1,8 +1,11 @@
 // What runs outside of sandboxes, and what never does.
 #include <sys/stat.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <thread>
 
 #include "integration/api_fixture.h"
 
@@ -524,6 +527,33 @@ TEST_F(Off, RunsOnTheHostAsTheCallerAndSaysSo) {
   EXPECT_THAT(around["stdout"]["text"], testing::Not(HasSubstr("COVE_")));
   EXPECT_THAT(around["stdout"]["text"], HasSubstr("\n0\n1\n2\n3\n")) << "3 is the folder that ls looks at";
   EXPECT_THAT(around["stdout"]["text"], testing::Not(HasSubstr("\n4\n")));
+}
+
+// As an exec in a sandbox would, that somebody waits for.
+TEST_F(Off, EndsTheSessionsCommandsWithTheSession) {
+  struct Way {
+    const char* scope;
+    std::function<HttpResponse(const std::string& session, const json& command)> run;
+  };
+  auto in_session = [](const std::string& session, const json& command) { return try_in(session, command); };
+  auto by_execute = [](const std::string& session, json command) {
+    command["session"] = session;
+    return post("/v1/execute", command);
+  };
+  for (const Way& way : {Way{"session", in_session}, Way{"shared", in_session}, Way{"session", by_execute}}) {
+    std::string id = start(body("off", {{"scope", way.scope}}));
+    std::string mark = folder_ + "/pid";
+    std::filesystem::remove(mark);
+    HttpResponse answer;
+    std::thread waits([&] { answer = way.run(id, {{"shell", "echo $$ > pid.new; mv pid.new pid; exec sleep 100"}}); });
+    EXPECT_TRUE(comes_true([&] { return std::filesystem::exists(mark); }));
+    EXPECT_EQ(call("DELETE", "/v1/sessions/" + id).status, 204);
+    waits.join();
+    EXPECT_EQ(answer.status, 200) << answer.body;
+    EXPECT_EQ(answer.json().value("status", ""), "killed") << answer.body;
+    EXPECT_NE(::kill(static_cast<pid_t>(std::stol(read(mark))), 0), 0);
+    expect_refusal(way.run(id, {{"argv", {"true"}}}), 409, "conflict");
+  }
 }
 
 TEST_F(Off, RefusesCallersFromElsewhereAndWhatNeedsASandbox) {

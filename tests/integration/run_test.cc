@@ -137,6 +137,42 @@ TEST_P(Run, ShowsTheWorkspaceWithTheAccessAskedFor) {
   EXPECT_EQ(made.st_gid, owner.st_gid);
 }
 
+// What it makes has an owner of its own outside, who is neither the machine's root nor anybody else on it.
+TEST_P(Run, LetsRootInsideWriteToAWritableWorkspace) {
+  std::string here = folder();
+  Outcome made = cove({"run", "--workspace", here + ":rw", "--", "sudo", "sh", "-c", "echo of root > f; stat -c %U f"});
+  EXPECT_EQ(made.out, "root\n") << made.err;
+  EXPECT_EQ(read(here + "/f"), "of root\n");
+  struct stat info;
+  ASSERT_EQ(::stat((here + "/f").c_str(), &info), 0);
+  EXPECT_NE(info.st_uid, 0u);
+}
+
+// Root inside of the next sandbox has power over it again, and may give it to the folder's owner.
+TEST_P(Run, GivesRootInsideOneIdPerOwnerInWorkspaces) {
+  if (rootless()) return;  // they are the caller's subordinate ids
+  constexpr uid_t kOwner = 12345, kGroup = 23456, kRootThere = (uid_t{1} << 31) + kOwner;
+  std::string here = folder();
+  ASSERT_EQ(::chown(here.c_str(), kOwner, kGroup), 0);
+  auto owners = [&] {
+    struct stat info = {};
+    ::stat((here + "/d/f").c_str(), &info);
+    return std::pair(info.st_uid, info.st_gid);
+  };
+  auto run = [&](const std::string& shell) {
+    Outcome outcome = cove({"run", "--workspace", here + ":rw", "--", "sudo", "sh", "-c", shell});
+    EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  };
+  run("umask 077; mkdir d; echo x > d/f");
+  EXPECT_EQ(owners(), std::pair(kRootThere, kRootThere));
+  run("echo y >> d/f; chown -R user:user d");
+  EXPECT_EQ(owners(), std::pair(kOwner, kGroup));
+  run("chown root:root d/f");
+  EXPECT_EQ(owners(), std::pair(kRootThere, kRootThere));
+  ASSERT_EQ(::chown(here.c_str(), kOwner + 1, kGroup), 0);
+  EXPECT_NE(cove({"run", "--workspace", here + ":rw", "--", "sudo", "sh", "-c", "echo z >> d/f"}).exit_code, 0);
+}
+
 TEST_P(Run, LetsNoSetIdFileBeMadeInAWritableWorkspace) {
   std::string here = folder();
   const char* script = R"(
@@ -158,7 +194,6 @@ for name, attempt in attempts.items():
 os.chmod('plain', 0o755)
 )";
   for (const char* user : {"user", "root"}) {
-    if (std::string(user) == "root" && !rootless()) continue;  // root inside may make no files there at all
     Outcome outcome = cove({"run", "-u", user, "--workspace", here + ":rw", "--", "python3", "-c", script});
     EXPECT_EQ(outcome.out, "") << outcome.err;
     EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

@@ -1,6 +1,9 @@
 // Other runtimes than native, by way of the server.
+#include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <map>
 
 #include "integration/api_fixture.h"
@@ -56,6 +59,25 @@ TEST_P(Runtimes, KeepsFilesFromStopToStart) {
   remove(box);
 }
 
+// What user inside writes belongs to the folder's owner, by whatever way the runtime makes files.
+TEST_P(Runtimes, WritesToAWorkspaceAsItsOwner) {
+  char folder[] = "/tmp/cove-workspace-XXXXXX";
+  ASSERT_TRUE(::mkdtemp(folder));
+  constexpr uid_t kOwner = 12345, kGroup = 23456;
+  ASSERT_EQ(::chown(folder, is_root() ? kOwner : ::getuid(), is_root() ? kGroup : ::getgid()), 0);
+  std::string box = make({{"workspace", {{"path", folder}, {"access", "rw"}}}});
+  EXPECT_EQ(says(box, "echo one > f && mkdir d && echo two > d/g && cat f d/g; sudo sh -c 'echo three > h' && cat h"),
+            "one\ntwo\nthree\n");
+  for (const char* name : {"/f", "/d", "/d/g"}) {
+    struct stat info = {};
+    EXPECT_EQ(::stat((std::string(folder) + name).c_str(), &info), 0) << name;
+    EXPECT_EQ(info.st_uid, is_root() ? kOwner : ::getuid()) << name;
+    EXPECT_EQ(info.st_gid, is_root() ? kGroup : ::getgid()) << name;
+  }
+  remove(box);
+  std::filesystem::remove_all(folder);
+}
+
 TEST_P(Runtimes, ChangesLimitsOrSaysThatItCannot) {
   json machine = call("GET", "/v1/machine").json();
   bool can = false;
@@ -105,6 +127,19 @@ TEST_F(Runtimes, SaysWhatIsWrongWithARuntime) {
   expect_refusal(kata, 503, "unavailable");
   EXPECT_THAT(kata.body, HasSubstr("containerd"));
   expect_refusal(post("/v1/sandboxes", {{"runtime", "runc"}, {"nesting", true}}), 422, "unsupported");
+}
+
+TEST_F(Runtimes, ThatCannotBeUsedAreRefusedWhenASessionStarts) {
+  json machine = call("GET", "/v1/machine").json();
+  int refused = 0;
+  for (const json& runtime : machine["runtimes"]) {
+    if (runtime["available"].get<bool>()) continue;
+    HttpResponse session = post("/v1/sessions", {{"runtime", runtime["name"]}});
+    expect_refusal(session, 503, "unavailable");
+    EXPECT_EQ(session.json().value("detail", ""), runtime.value("problem", "none"));
+    ++refused;
+  }
+  EXPECT_GT(refused, 0) << "kata at least cannot be used";
 }
 
 TEST_F(Runtimes, AreToldWithVersionsProblemsAndWhatTheyCanDo) {

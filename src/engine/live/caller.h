@@ -15,6 +15,7 @@ struct Caller {
   Scopes scopes;
   std::string only_sandbox;  // a token's: the id of the one sandbox that there is for it
   int connection = -1;       // local: his connection's descriptor; his own rights decide about folders of the host
+  int peer = -1;  // his connection's descriptor, local or not, while he waits: its end tells that he has gone
 };
 
 }  // namespace cove::live

@@ -1,4 +1,5 @@
 // Making sandboxes.
+#include <climits>
 #include <nlohmann/json.hpp>
 
 #include "base/crash_point.h"
@@ -174,8 +175,8 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
 Result<std::vector<std::string>> LiveEngine::record_base_of(const Caller& caller, const SandboxInfo& info) {
   Workspace workspace = info.spec.workspace;
   workspace.caller = caller.connection;
-  change::BaseHead head =
-      COVE_TRY(record_base(*runtime_, workspace, concat(config_.server_folder, "/logs/", info.spec.id, "/base")));
+  change::BaseHead head = COVE_TRY(record_base(
+      *runtime_, workspace, concat(config_.server_folder, "/logs/", info.spec.id, "/base"), {.peer = caller.peer}));
   if (head.uncovered == 0) return std::vector<std::string>();
   return std::vector<std::string>{
       concat("paths of the workspace that are not, or not wholly, on record: ", head.uncovered)};
@@ -184,6 +185,9 @@ Result<std::vector<std::string>> LiveEngine::record_base_of(const Caller& caller
 Result<void> LiveEngine::pin(const Caller& caller, Workspace& workspace) {
   // One that is noted already is looked at by whoever opens it.
   if (workspace.access == Access::None || workspace.inode != 0) return {};
+  if (workspace.path.size() >= PATH_MAX)
+    return fail(Code::Invalid, concat("the path of the workspace has ", workspace.path.size(), " bytes: more than the ",
+                                      PATH_MAX - 1, " that the kernel takes"));
   Workspace asked = workspace;
   asked.caller = caller.connection;
   COVE_TRY(runtime_->pin_workspace(asked));

@@ -72,14 +72,15 @@ void Sessions::expire(const SessionRecord& record) {
     log::warning("a session could not be ended", {{"session", record.id}, {"why", ended.error().message()}});
 }
 
-// Uses that the record does not know of: an exec that somebody waits for, or its end; the sandbox's files, where the
-// sandbox is the session's own.
+// Uses that the record does not know of: an exec that somebody waits for, in the sandbox or on the host, or its end;
+// the sandbox's files, where the sandbox is the session's own.
 bool Sessions::used_since(const SessionInfo& session) {
   int64_t used = store_.last_end_in_session(session.id).value_or(0);
   for (const ExecRecord& record : store_.running_execs_of_session(session.id).value_or(std::vector<ExecRecord>())) {
     Result<ExecInfo> exec = info_of(record);
     if (exec && !exec->order.detached) used = now_ms();
   }
+  if (host_execs_.serves(session.id)) used = now_ms();
   if (session.order.scope == SessionScope::Session && !session.sandbox_id.empty())
     if (Result<SandboxInfo> sandbox = engine_.find(server_in(session.project), session.sandbox_id))
       used = std::max(used, sandbox->last_used_ms);

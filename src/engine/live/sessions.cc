@@ -90,6 +90,7 @@ Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
   session.id = make_id();
   session.project = caller.project;
   session.order = std::move(order);
+  if (session.order.mode != Mode::Off) COVE_TRY(check_runtime(session.order.sandbox.runtime));
   COVE_TRY(engine_.pin(caller, session.order.sandbox.workspace));
   session.created_ms = session.last_used_ms = now_ms();
   EventDraft event = event_of(caller, session, "session.started",
@@ -98,6 +99,15 @@ Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
                                {"agent", session.order.agent}});
   COVE_TRY(store_.insert_session(record_of(session), {&event, 1}));
   return session;
+}
+
+// Its sandbox is made later; that there can be none is told at once.
+Result<void> Sessions::check_runtime(const std::string& named) {
+  std::string name = COVE_TRY(oci::settle_runtime(named.empty() ? engine_.config().runtime : named));
+  if (find_runtime_kind(name)->family != RuntimeFamily::Engine) return {};
+  RuntimeFact fact = COVE_TRY(engine_.examine(name));
+  if (fact.available) return {};
+  return fail(Error(Code::Unavailable, fact.problem).hint(fact.remedy));
 }
 
 Result<SessionInfo> Sessions::find(const Caller& caller, const std::string& id) {
@@ -160,6 +170,7 @@ Result<void> Sessions::end_now(const Caller& caller, const SessionInfo& session,
 }
 
 Result<void> Sessions::clear_up(const Caller& caller, const SessionInfo& session) {
+  host_execs_.end(session.id);
   if (session.order.scope != SessionScope::Session) return end_execs(caller, session);
   std::optional<SandboxRecord> bound =
       COVE_TRY(store_.find_bound(session.project, binding_of(session.order, session.id)));
@@ -265,7 +276,7 @@ Result<SandboxInfo> Sessions::passing_sandbox(const Caller& caller, const Sessio
 
 void Sessions::remove_soon(const Caller& caller, const std::string& sandbox_id) {
   Caller later = caller;
-  later.connection = -1;
+  later.connection = later.peer = -1;
   auto remove = [this, later, sandbox_id] {
     Result<void> removed = engine_.remove(later, sandbox_id);
     if (!removed && removed.error().code() != Code::NotFound)
@@ -305,6 +316,14 @@ Result<std::shared_ptr<Exec>> Sessions::exec(const Caller& caller, const Session
     Result<std::shared_ptr<Exec>> exec = exec_in(caller, session, sandbox.spec.id, order);
     if (exec || i == kTries || !worth_another_try(caller, sandbox.spec.id, exec.error().code())) return exec;
   }
+}
+
+// Noted first, then looked at: whoever ends the session sees the note, or its end is seen here.
+Result<HostExecs::Use> Sessions::on_host(const Caller& caller, const SessionInfo& session) {
+  HostExecs::Use use = host_execs_.use(session.id, caller.connection);
+  SessionInfo now = COVE_TRY(find(caller, session.id));
+  if (now.state == SessionState::Ended) return has_ended(now);
+  return use;
 }
 
 Result<Page<ExecInfo>> Sessions::list_execs(const Caller& caller, const std::string& id, Engine::ExecFilter filter,

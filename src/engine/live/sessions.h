@@ -9,6 +9,7 @@
 
 #include "engine/live/engine.h"
 #include "engine/live/errands.h"
+#include "engine/live/host_execs.h"
 #include "engine/live/session_info.h"
 #include "engine/live/turns.h"
 
@@ -58,12 +59,17 @@ class Sessions {
   Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& id, Engine::ExecFilter filter,
                                     const std::string& after, size_t limit);
 
+  // While it lives, what is started on the host for this caller is the session's, and ends with it.
+  Result<HostExecs::Use> on_host(const Caller& caller, const SessionInfo& session);
+  HostExecs& host_execs() { return host_execs_; }
+
   // Ends the thread that keeps house.
   void stop();
 
  private:
   explicit Sessions(Engine& engine) : engine_(engine), store_(engine.store()) {}
 
+  Result<void> check_runtime(const std::string& named);
   Result<SandboxInfo> find_or_make(const Caller& caller, const SessionOrder& order, const std::string& session_id);
   Result<std::optional<SandboxInfo>> find_bound(const Caller& caller, const std::string& binding);
   Result<SandboxInfo> make(const Caller& caller, const SessionOrder& order, const std::string& session_id);
@@ -85,6 +91,7 @@ class Sessions {
   Store& store_;
   Turns turns_;  // by project and binding: to make the sandbox of it, or to end it
   Errands errands_;
+  HostExecs host_execs_;
   std::atomic<int> removals_ = 0;
   std::vector<SandboxRecord> calls_;  // sandboxes for calls to a server that was killed
 

@@ -31,6 +31,9 @@ constexpr uid_t kNobody = static_cast<uid_t>(-1);
 constexpr int kWorkspaceFd = 3;
 constexpr const char* kOtherFolder = " is another folder than the one that was recorded";
 constexpr int kVerdictFd = 4;
+// For cove-record, should whoever waits for it not end it before.
+constexpr unsigned kRecordSeconds = 90;
+constexpr rlim_t kRecordMemory = rlim_t{1} << 30;
 
 struct Account {
   std::string name;
@@ -108,11 +111,20 @@ void arrange(std::vector<int> wanted, int errors) {
   give_up(2, "execute cove-host", kNotRun);
 }
 
+void bound_record() {
+  ::alarm(kRecordSeconds);  // holds beyond execve
+#ifndef __SANITIZE_ADDRESS__
+  const struct rlimit memory = {kRecordMemory, kRecordMemory};
+  ::setrlimit(RLIMIT_AS, &memory);
+#endif
+}
+
 [[noreturn]] void execute_record(int program, int folder, int output, int errors) {
   int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (null < 0) give_up(errors, "open /dev/null", kNotRun);
   arrange({null, output, errors, folder, program}, errors);
   ::fcntl(kWorkspaceFd + 1, F_SETFD, FD_CLOEXEC);
+  bound_record();
   char name[] = "cove-record";
   char* const argv[] = {name, nullptr};
   char* const none[] = {nullptr};

@@ -24,6 +24,8 @@ namespace {
 // Above what useradd hands out and above systemd's containers; below 2^31.
 constexpr uint32_t kFirstBase = 0x70000000;
 constexpr uint32_t kRanges = 4094;
+// No process has an id from here on, only files do.
+constexpr uint32_t kFirstStandIn = uint32_t{1} << 31;
 
 bool lock_range(int fd, uint32_t range) {
   struct flock lock = {};
@@ -172,6 +174,15 @@ Result<void> do_as_owner_of(const IdPlan& ids, const std::function<Result<void>(
   int status = COVE_TRY(sys::wait_for(child.pid));
   if (!mapped || status == 0) return mapped;
   return fail(decode_error(error.value_or("")));
+}
+
+WorkspaceIds plan_workspace_ids(uint32_t owner, uint32_t group, uint32_t shown, uint32_t root) {
+  WorkspaceIds ids{{{owner, shown, 1}}, {{group, shown, 1}}};
+  const uint32_t stand_in = kFirstStandIn + owner;
+  if (shown == root || owner >= kFirstStandIn - 1 || group == stand_in) return ids;
+  ids.users.push_back({stand_in, root, 1});
+  ids.groups.push_back({stand_in, root, 1});
+  return ids;
 }
 
 Result<UniqueFd> make_id_mapping(const sys::IdMap& users, const sys::IdMap& groups) {

@@ -47,6 +47,17 @@ uint32_t find_subordinate_ids(std::string_view table, std::string_view user, uin
 // Does `work` in a child that has power over the files of all these ids (rootless: subordinate ones, too).
 Result<void> do_as_owner_of(const IdPlan& ids, const std::function<Result<void>()>& work);
 
+// As root: how the files of a folder are shown inside. The folder's owner is `shown`, one of the sandbox's ids; whoever
+// else has files there is nobody. Two ids inside cannot be one outside, so root inside, where it is not `shown` itself,
+// has an id of its own on disk: the owner's user id and 2^31. Nobody else has it, no sandbox on a folder of another
+// owner can touch what it made, and every later one on a folder of this owner can. An owner without room for it: no
+// files for root inside.
+struct WorkspaceIds {
+  sys::IdMap users;
+  sys::IdMap groups;
+};
+WorkspaceIds plan_workspace_ids(uint32_t owner, uint32_t group, uint32_t shown, uint32_t root);
+
 // A user namespace with these maps, in this process's ids: for mounts with mapped ids. Nobody lives in it.
 Result<UniqueFd> make_id_mapping(const sys::IdMap& users, const sys::IdMap& groups);
 

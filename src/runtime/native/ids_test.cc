@@ -42,5 +42,17 @@ TEST(RootIds, LieAboveTheIdsOfPeopleAndContainers) {
   ASSERT_TRUE(sys::remove_tree(folder));
 }
 
+TEST(WorkspaceIds, GiveRootInsideAnIdThatNobodyElseHas) {
+  auto text = [](const sys::IdMap& map) { return sys::id_map_text(map); };
+  WorkspaceIds ids = plan_workspace_ids(1000, 100, 501000, 500000);
+  EXPECT_EQ(text(ids.users), text({{1000, 501000, 1}, {2147484648, 500000, 1}}));
+  EXPECT_EQ(text(ids.groups), text({{100, 501000, 1}, {2147484648, 500000, 1}}));
+  // The sandbox's own user is root; the folder is root's who was inside; the group is that one's.
+  EXPECT_EQ(plan_workspace_ids(1000, 100, 500000, 500000).users.size(), 1u);
+  EXPECT_EQ(plan_workspace_ids(2147484648, 100, 501000, 500000).users.size(), 1u);
+  EXPECT_EQ(plan_workspace_ids(0x7fffffff, 100, 501000, 500000).users.size(), 1u);
+  EXPECT_EQ(plan_workspace_ids(1000, 2147484648, 501000, 500000).groups.size(), 1u);
+}
+
 }  // namespace
 }  // namespace cove::native

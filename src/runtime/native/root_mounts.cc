@@ -371,13 +371,19 @@ Result<void> RootMounts::mask_proc() {
 }
 
 // As root the folder's owner is shown as the sandbox's user, so that what is written belongs to the owner, and nobody
-// else's files can be touched. Rootless the caller is that user anyway.
+// else's files can be touched; root inside has an id of its own there. Rootless the caller is that user anyway.
 Result<void> RootMounts::map_workspace() {
   if (plan_.ids.rootless) return {};
   struct stat info = COVE_TRY(sys::stat(sys::fd_path(workspace_.get())));
-  uint32_t shown = plan_.ids.builder_id(plan_.workspace_owner);
-  UniqueFd map = COVE_TRY(make_id_mapping({{info.st_uid, shown, 1}}, {{info.st_gid, shown, 1}}));
-  return sys::mount_setattr(workspace_.get(), 0, Subtree::One, map.get());
+  WorkspaceIds ids = plan_workspace_ids(info.st_uid, info.st_gid, plan_.ids.builder_id(plan_.workspace_owner),
+                                        plan_.ids.builder_id(0));
+  UniqueFd map = COVE_TRY(make_id_mapping(ids.users, ids.groups));
+  Result<void> mapped = sys::mount_setattr(workspace_.get(), 0, Subtree::One, map.get());
+  if (mapped || mapped.error().errnum() != EINVAL) return mapped;
+  return fail(Error(Code::Unsupported, concat(plan_.workspace.path,
+                                              " cannot be a workspace: its file system cannot be "
+                                              "mounted with mapped user ids"))
+                  .hint("copy what is needed to a folder on ext4, xfs, btrfs or tmpfs"));
 }
 
 Result<void> RootMounts::attach_workspace() {

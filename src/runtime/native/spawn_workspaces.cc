@@ -10,6 +10,7 @@
 #include "runtime/native/same_folder.h"
 #include "runtime/native/spawn_server.h"
 #include "sys/file.h"
+#include "sys/own_folder.h"
 
 namespace cove::native {
 namespace {
@@ -57,20 +58,57 @@ Result<UniqueFd> open_folder_below(const std::vector<std::string>& roots, const 
     UniqueFd top = COVE_TRY(sys::open(root, O_PATH | O_DIRECTORY));
     std::string rest = path.substr(root.size());
     while (rest.starts_with('/')) rest.erase(0, 1);
-    return sys::openat2(top.get(), rest.empty() ? "." : rest, O_PATH | O_DIRECTORY,
-                        RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+    Result<UniqueFd> folder = sys::openat2(top.get(), rest.empty() ? "." : rest, O_PATH | O_DIRECTORY,
+                                           RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS);
+    // It leads out, by `..` or by a link.
+    if (!folder && (folder.error().errnum() == EXDEV || folder.error().errnum() == ELOOP)) break;
+    return folder;
   }
   return fail(Error(Code::Denied, concat(path, " is not below a folder that may be shown to callers from elsewhere"))
                   .hint("the administrator lists such folders as `workspace_roots`"));
+}
+
+bool is_same(const struct stat& one, const struct stat& other) {
+  return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+// Whether the first is the second, or lies below it.
+Result<bool> lies_in(int inner, int outer) {
+  const struct stat wanted = COVE_TRY(sys::fstat(outer));
+  struct stat here = COVE_TRY(sys::fstat(inner));
+  UniqueFd folder = COVE_TRY(sys::dup(inner));
+  while (!is_same(here, wanted)) {
+    folder = COVE_TRY(sys::openat(folder.get(), "..", O_PATH | O_DIRECTORY));
+    struct stat above = COVE_TRY(sys::fstat(folder.get()));
+    if (is_same(above, here)) return false;
+    here = above;
+  }
+  return true;
+}
+
+// What the server keeps is nobody's to work on: who could write there would have the server, and who could read there
+// the secret that signs its tokens.
+Result<void> check_not_own(int folder, const std::string& path) {
+  std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
+  Result<UniqueFd> own = sys::open(state, O_PATH | O_DIRECTORY);
+  if (!own && own.error().code() == Code::NotFound) return {};
+  if (!own) return std::unexpected(own.error());
+  if (!lies_in(folder, own->get()).value_or(false) && !lies_in(own->get(), folder).value_or(false)) return {};
+  return fail(Error(Code::Denied, concat(path, " holds what the server itself keeps, at ", state))
+                  .hint("choose a folder that neither holds that one nor lies in it, or set `state` to another"));
 }
 
 }  // namespace
 
 Result<UniqueFd> SpawnServer::open_workspace(const Workspace& workspace, int connection) const {
   if (workspace.access == Access::None) return UniqueFd();
-  UniqueFd folder = COVE_TRY(connection < 0     ? open_folder_below(workspace_roots_, workspace.path)
-                             : ::geteuid() != 0 ? open_folder_as_myself(workspace.path, workspace.access)
-                                                : open_folder_as_caller(workspace.path, workspace.access, connection));
+  Result<UniqueFd> opened = connection < 0     ? open_folder_below(workspace_roots_, workspace.path)
+                            : ::geteuid() != 0 ? open_folder_as_myself(workspace.path, workspace.access)
+                                               : open_folder_as_caller(workspace.path, workspace.access, connection);
+  if (!opened && opened.error().errnum() == ENAMETOOLONG)
+    return fail(Code::Invalid, "the path of the workspace, or a name in it, is longer than the kernel takes");
+  UniqueFd folder = COVE_TRY(std::move(opened));
+  COVE_TRY(check_not_own(folder.get(), workspace.path));
   if (!is_same_folder(folder.get(), workspace.device, workspace.inode))
     return fail(Error(Code::Unavailable, concat(workspace.path, " is another folder than the one that was recorded"))
                     .hint("put the folder back, or begin a new session or sandbox"));
