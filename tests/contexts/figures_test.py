@@ -74,8 +74,9 @@ def a_figure_is_shown_by_itself(house, painter):
 
 
 def there_are_at_most_32(house, painter):
-    result = succeed(house, HEAD + "for i in range(40):\n    plt.figure(figsize=(1, 1))\n    plt.plot([1, 2])\n    plt.show()")
+    result = run(house, HEAD + "for i in range(40):\n    plt.figure(figsize=(1, 1))\n    plt.plot([1, 2])\n    plt.show()")
     expect(len(figures_of(result)) == 32, len(result["results"]))
+    expect(result["stderr"]["text"] == "more than 32 figures: the others are not given\n", result["stderr"])
 
 
 def a_large_one_is_made_smaller(house, painter):
@@ -85,7 +86,25 @@ def a_large_one_is_made_smaller(house, painter):
 
 
 def what_cannot_be_drawn_is_left_out(house, painter):
-    expect_pictures(painter, succeed(house, HEAD + "plt.title('$\\\\nonsense$')\nplt.show()\n" + LINE), [LINE])
+    result = run(house, HEAD + "plt.title('$\\\\nonsense$')\nplt.show()\n" + LINE)
+    expect(result["exit_code"] == 0 and result["stderr"]["text"].startswith("figure 1 cannot be given: ValueError: "), result)
+    expect_pictures(painter, result, [LINE])
+
+
+def a_backend_chosen_by_the_script_gives_them_too(house, painter):
+    choices = {
+        "before pyplot": "import matplotlib\nmatplotlib.use('Agg')\n" + HEAD,
+        "after pyplot": HEAD + "plt.switch_backend('agg')\n",
+        "as a setting": "import matplotlib\nmatplotlib.rcParams['backend'] = 'agg'\n" + HEAD,
+        "with use": HEAD + "import matplotlib\nmatplotlib.use('svg')\n",
+        "loaded anew": HEAD + "import importlib\nplt = importlib.reload(plt)\nplt.switch_backend('agg')\n",
+    }
+    for name, head in choices.items():
+        for end in ("", "\nplt.show()\nprint(plt.get_fignums())", "\nplt.gcf().show()"):
+            try:
+                expect_pictures(painter, succeed(house, head + LINE + end), [LINE])
+            except AssertionError as error:
+                raise AssertionError(f"{name}, {end!r}: {error}") from error
 
 
 def processes_share_the_numbers(house, painter):
@@ -242,6 +261,7 @@ TESTS = [
     there_are_at_most_32,
     a_large_one_is_made_smaller,
     what_cannot_be_drawn_is_left_out,
+    a_backend_chosen_by_the_script_gives_them_too,
     processes_share_the_numbers,
     one_call_gives_them,
     a_stream_ends_with_them,
