@@ -2,8 +2,7 @@
 
 With MPLBACKEND=module://cove_figures, every figure that pyplot.show() would show, and every one that is open when the
 interpreter ends, is written as PNG into a folder whose name has the number of the session: figure-01.png and on. Process
-1 finds it there when the program has ended. pyplot.show() does not wait, and closes what it has given. Where the script
-chooses a backend without windows for itself, take_over() does the same for it (see python_start.py).
+1 finds it there when the program has ended. pyplot.show() does not wait, and closes what it has given.
 """
 
 import atexit
@@ -47,12 +46,6 @@ def draw_if_interactive():
 def show(*_arguments, **_named):
     for manager in Gcf.get_all_fig_managers():
         give(manager)
-
-
-def take_over(pyplot):
-    """Of a pyplot that may come to have another backend."""
-    pyplot.show = show
-    FigureManagerBase.show = give
 
 
 def give(manager):

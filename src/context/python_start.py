@@ -39,41 +39,8 @@ def _settle():
         del sys.modules["gc"]
 
 
-def _watch():
-    """Where figures are wanted, they are also from a script that chooses its backend: pyplot is looked at when it is
-    loaded."""
-    import os
-    import sys
-
-    if os.environ.get("MPLBACKEND") != "module://cove_figures":
-        return
-
-    class Pyplot:
-        @staticmethod
-        def find_spec(name, path=None, target=None):
-            if name != "matplotlib.pyplot":
-                return None
-            finders = [finder for finder in sys.meta_path if finder is not Pyplot]
-            specs = (finder.find_spec(name, path, target) for finder in finders)
-            spec = next((spec for spec in specs if spec is not None), None)
-            load = spec and spec.loader.exec_module
-
-            def load_and_take_over(module):
-                load(module)
-                import cove_figures
-
-                cove_figures.take_over(module)
-
-            if spec:
-                spec.loader.exec_module = load_and_take_over
-            return spec
-
-    sys.meta_path.insert(0, Pyplot)
-
-
-for _first in (_watch, _settle):
-    try:
-        _first()
-    except Exception:
-        pass
-del _watch, _settle, _first
+try:
+    _settle()
+except Exception:
+    pass
+del _settle

@@ -91,22 +91,6 @@ def what_cannot_be_drawn_is_left_out(house, painter):
     expect_pictures(painter, result, [LINE])
 
 
-def a_backend_chosen_by_the_script_gives_them_too(house, painter):
-    choices = {
-        "before pyplot": "import matplotlib\nmatplotlib.use('Agg')\n" + HEAD,
-        "after pyplot": HEAD + "plt.switch_backend('agg')\n",
-        "as a setting": "import matplotlib\nmatplotlib.rcParams['backend'] = 'agg'\n" + HEAD,
-        "with use": HEAD + "import matplotlib\nmatplotlib.use('svg')\n",
-        "loaded anew": HEAD + "import importlib\nplt = importlib.reload(plt)\nplt.switch_backend('agg')\n",
-    }
-    for name, head in choices.items():
-        for end in ("", "\nplt.show()\nprint(plt.get_fignums())", "\nplt.gcf().show()"):
-            try:
-                expect_pictures(painter, succeed(house, head + LINE + end), [LINE])
-            except AssertionError as error:
-                raise AssertionError(f"{name}, {end!r}: {error}") from error
-
-
 def processes_share_the_numbers(house, painter):
     script = "import multiprocessing\ndef work():\n    plt.plot([1, 4, 9])\n    plt.show()\nfor i in range(2):\n    p = multiprocessing.Process(target=work)\n    p.start()\n    p.join()"
     expect_pictures(painter, succeed(house, HEAD + script), [LINE] * 2)
@@ -261,7 +245,6 @@ TESTS = [
     there_are_at_most_32,
     a_large_one_is_made_smaller,
     what_cannot_be_drawn_is_left_out,
-    a_backend_chosen_by_the_script_gives_them_too,
     processes_share_the_numbers,
     one_call_gives_them,
     a_stream_ends_with_them,
