@@ -8,6 +8,7 @@ interpreter ends, is written as PNG into a folder whose name has the number of t
 import atexit
 import io
 import os
+import sys
 
 from matplotlib._pylab_helpers import Gcf
 from matplotlib.backend_bases import FigureManagerBase
@@ -48,18 +49,25 @@ def show(*_arguments, **_named):
 
 
 def give(manager):
-    """Writes the figure and closes it; what goes wrong is no concern of the script."""
+    """Writes the figure and closes it; what goes wrong is told, and does not end the script."""
     Gcf.destroy(manager.num)
     try:
         write(manager.canvas.figure)
-    except Exception:
+    except Exception as error:
+        complain("figure %s cannot be given: %s: %s" % (manager.num, type(error).__name__, error))
+
+
+def complain(text):
+    try:
+        print(text, file=sys.stderr)
+    except Exception:  # there may be none
         pass
 
 
 def write(figure):
     """Under the next free number, unless there are enough. Other processes write into the same folder."""
     if os.path.exists(path_of(MOST_FIGURES)):
-        return
+        return complain_of_too_many()
     data = bounded_png(figure)
     os.makedirs(FOLDER, mode=0o700, exist_ok=True)
     for number in range(1, MOST_FIGURES + 1):
@@ -69,6 +77,13 @@ def write(figure):
             return
         except FileExistsError:
             continue
+    complain_of_too_many()
+
+
+def complain_of_too_many(told=[]):
+    if not told:
+        told.append(True)
+        complain("more than %d figures: the others are not given" % MOST_FIGURES)
 
 
 def path_of(number):

@@ -31,7 +31,7 @@ import { isMainThread, parentPort, Worker, workerData } from 'node:worker_thread
 
 // The user's code may declare names like these for itself, and would be seen from here.
 const {
-  AbortController, Array, Atomics, Buffer, Error, Int32Array, JSON, Map, Object, Promise, Set, SharedArrayBuffer, String, Symbol,
+  AbortController, Array, Atomics, Buffer, Error, Int32Array, JSON, Map, Number, Object, Promise, Set, SharedArrayBuffer, String, Symbol,
   SyntaxError, TypeError, Uint8Array, globalThis: global,
 } = globalThis;
 const { clearImmediate, clearTimeout, setImmediate, setTimeout } = timers;
@@ -44,6 +44,14 @@ const READ_BYTES = 1 << 16;
 const GROUP_DELAY = 500; // ms until an interrupt goes to the children, too
 const STUCK_DELAY = 150; // ms until code counts as stuck: it does not let the event loop run
 const EXIT_PATIENCE = 2000; // ms
+// Of one result. A longer text is cut; what is longer in any other format is left out.
+const MOST_TEXT = 10 << 20; // characters
+const MOST_STRING = 1 << 17; // characters of a string inside of a value
+const MOST_JSON = 1 << 20; // bytes, as those that follow
+const MOST_FORMAT = 16 << 20;
+const MOST_FORMATS = 40 << 20;
+const DEEPEST_JSON = 50;
+const FAREWELL = 'Waiting for the debugger to disconnect...\n'; // Node's, where it ends with an inspector attached
 const IMPORT = '__cove_import__';
 const META = '__cove_meta__';
 const TURN = '__cove_turn__';
@@ -169,7 +177,8 @@ class Supervisor {
     this.send_text(output, output.decoder.write(data));
   }
 
-  send_text(output, text) {
+  send_text(output, all) {
+    const text = output.type === 'stderr' && all.endsWith(FAREWELL) ? all.slice(0, -FAREWELL.length) : all;
     if (text) this.send({ type: output.type, id: this.id, text });
   }
 
@@ -309,9 +318,21 @@ function attempt(ask, otherwise) {
   }
 }
 
+function bytes_of(data) {
+  return typeof data === 'string' && data.length < 1 << 16 ? 6 * data.length : Buffer.byteLength(JSON.stringify(data));
+}
+
+// A text, with a word on what is missing of it.
+function cut(text, most = MOST_TEXT) {
+  let shown = text.slice(0, most);
+  while (bytes_of(shown) > MOST_FORMAT) shown = shown.slice(0, shown.length / 2);
+  return shown.length === text.length ? text : `${shown}… (${text.length - shown.length} characters more)`;
+}
+
 function text_of(value) {
-  const text = attempt(() => inspect(value, { maxStringLength: null, maxArrayLength: 1000 }), undefined);
-  return typeof text === 'string' ? text : `[${typeof value} that cannot be shown]`;
+  const maxStringLength = typeof value === 'string' ? MOST_TEXT : MOST_STRING;
+  const text = attempt(() => inspect(value, { maxStringLength, maxArrayLength: 1000 }), undefined);
+  return typeof text === 'string' ? cut(text) : `[${typeof value} that cannot be shown]`;
 }
 
 function is_plain(value) {
@@ -321,25 +342,64 @@ function is_plain(value) {
   return prototype === Object.prototype || prototype === null;
 }
 
+const TOO_MUCH = Symbol('too much');
+
+// The value as JSON gives it back. Throws TOO_MUCH before it is made where it would be too large, or other readers would
+// not take it.
+function copy_of(value, most) {
+  const depths = new Map();
+  let left = most;
+  const pay = (bytes) => {
+    left -= bytes;
+    if (left < 0) throw TOO_MUCH;
+  };
+  const text = JSON.stringify(value, function (key, one) {
+    pay(key.length + 2);
+    if (typeof one === 'string') pay(one.length);
+    if (typeof one === 'number' && !Number.isFinite(one)) throw TOO_MUCH;
+    if (one !== null && typeof one === 'object') {
+      const depth = (depths.get(this) ?? 0) + 1;
+      depths.set(one, depth);
+      if (depth > DEEPEST_JSON || (Array.isArray(one) && 2 * one.length > left)) throw TOO_MUCH;
+    }
+    return one;
+  });
+  return text === undefined ? undefined : JSON.parse(text);
+}
+
 function json_of(value) {
   try {
-    return is_plain(value) ? JSON.parse(JSON.stringify(value)) : undefined;
+    return is_plain(value) ? copy_of(value, MOST_JSON) : undefined;
   } catch {
-    return undefined; // a cycle, a BigInt
+    return undefined; // too large, a cycle, a BigInt
   }
 }
 
-function sendable(data) {
-  return data instanceof Uint8Array ? Buffer.from(data).toString('base64') : data;
+// As the channel has it; undefined where that is too large.
+function sendable(name, data) {
+  const text = data instanceof Uint8Array ? Buffer.from(data).toString('base64') : data;
+  const most = name === 'json' ? MOST_JSON : MOST_FORMAT;
+  if (typeof text === 'string' && name === 'text') return cut(text);
+  if (typeof text === 'string') return text.length > most || bytes_of(text) > 2 * most ? undefined : text;
+  try {
+    return copy_of(text, most);
+  } catch (error) {
+    if (error === TOO_MUCH) return undefined;
+    throw error;
+  }
 }
 
 // A dictionary of formats, by our names or by MIME type.
 function formats_of_bundle(bundle) {
   const formats = {};
-  for (const [name, data] of Object.entries(bundle)) {
-    if (FORMAT_NAMES.has(name)) formats[name] = sendable(data);
-    else if (FORMATS.has(name)) formats[FORMATS.get(name)] = sendable(data);
-    else formats.extra = { ...formats.extra, [name]: sendable(data) };
+  let left = MOST_FORMATS;
+  for (const [key, data] of Object.entries(bundle)) {
+    const name = FORMATS.get(key) ?? key;
+    const sent = sendable(name, data);
+    left -= sent === undefined ? 0 : bytes_of(sent);
+    if (sent === undefined || left < 0) continue;
+    if (FORMAT_NAMES.has(name)) formats[name] = sent;
+    else formats.extra = { ...formats.extra, [name]: sent };
   }
   return formats;
 }
@@ -347,7 +407,7 @@ function formats_of_bundle(bundle) {
 // Only what can be sent.
 function own_formats_of(value) {
   const method = value?.[Symbol.for('Jupyter.display')];
-  return typeof method === 'function' ? JSON.parse(JSON.stringify(formats_of_bundle(method.call(value)))) : undefined;
+  return typeof method === 'function' ? formats_of_bundle(method.call(value)) : undefined;
 }
 
 function formats_of(value) {
@@ -423,7 +483,7 @@ function describe_error(error, place) {
   const text = stack.includes('\n    at ') ? text_of(error) : stack;
   const name = attempt(() => String(error.name), 'Error');
   const value = attempt(() => String(error.message), '');
-  return { name, value: tidy(value), traceback: tidy(`${head}${text}\n`) };
+  return { name: cut(name, 1000), value: cut(tidy(value)), traceback: cut(tidy(`${head}${text}\n`)) };
 }
 
 // The loader takes us for the one who imports.
@@ -547,6 +607,7 @@ class Execution {
 class Evaluator {
   constructor() {
     this.execution = null;
+    this.outcome = null; // of the execution, before it is told
     this.count = 0;
     this.displayed = 0;
     this.acknowledged = new Int32Array(new SharedArrayBuffer(4)); // of what was displayed
@@ -631,8 +692,17 @@ class Evaluator {
     this.execution = new Execution(count);
   }
 
-  // From the controller: the value or error of the code.
-  settle(count, failed, value, place) {
+  // From the controller: the value or error of the code. To describe it runs code of the user's, which could not be
+  // ended while the inspector waits for it.
+  settle(...outcome) {
+    this.outcome = outcome;
+    setImmediate(() => this.settle_now());
+  }
+
+  settle_now() {
+    if (!this.outcome) return;
+    const [count, failed, value, place] = this.outcome;
+    this.outcome = null;
     if (this.execution?.count !== count) return;
     if (failed) this.fail(value, place);
     else this.give(value);
@@ -674,12 +744,11 @@ class Evaluator {
   }
 
   // From the controller. What was ended in the middle of a callback has left its mark in Node's stack of asynchronous
-  // ids, which is cleared after an error that nobody caught.
+  // ids, which is cleared after an error that nobody caught. When that has come, it is answered.
   ping() {
     setImmediate(() => {
       throw CLEARING;
     });
-    this.controller.postMessage({ type: 'pong' });
   }
 
   shutdown() {
@@ -687,7 +756,9 @@ class Evaluator {
   }
 
   uncaught(event, error) {
-    if (error === CLEARING || process.listenerCount(event) > 1) return; // the user has a handler
+    if (error === CLEARING) return this.controller.postMessage({ type: 'pong' });
+    if (process.listenerCount(event) > 1) return; // the user has a handler
+    this.settle_now();
     if (this.execution) this.fail(error);
     else process.stderr.write(`Uncaught ${text_of(error)}\n`);
   }
@@ -1064,7 +1135,9 @@ class Controller {
   // Hands the value itself to the evaluator.
   tell(run, value, details) {
     const { objectId, unserializableValue } = value;
-    const passed = objectId ? { objectId } : unserializableValue ? { unserializableValue } : { value: value.value };
+    const long = typeof value.value === 'string' && value.value.length > MOST_TEXT;
+    const plain = long ? cut(value.value, MOST_TEXT - 100) : value.value;
+    const passed = objectId ? { objectId } : unserializableValue ? { unserializableValue } : { value: plain };
     const before = details?.lineNumber === 0 ? run.prefix.length : 0;
     const place = details && { count: run.count, line: details.lineNumber + 1, column: details.columnNumber + 1 - before };
     return this.ask('Runtime.callFunctionOn', {
@@ -1087,9 +1160,14 @@ class Controller {
     let terminated = false;
     while (this.running === run && !(await this.asked({ type: 'abandon', count: run.count }, 'finished'))) {
       terminated = true;
-      this.session.post('Runtime.terminateExecution', () => {});
+      this.terminate();
     }
-    while (terminated && !(await this.asked({ type: 'ping' }, 'pong'))) continue;
+    // What the code has left in a queue may go on without an end.
+    while (terminated && !(await this.asked({ type: 'ping' }, 'pong'))) this.terminate();
+  }
+
+  terminate() {
+    this.session.post('Runtime.terminateExecution', () => {});
   }
 
   // Whether it was answered soon.

@@ -2,29 +2,50 @@
 
 It speaks docs/formats/context-channel.md on the descriptors 0 and 1 that it was started with. The standard library
 is all it needs; where IPython can be imported, cells are run by it. For Python 3.8 and newer.
+
+There are two roles. The process that was started is the supervisor: it forwards what is printed, and what its child has
+to say. The child is the interpreter, which runs the user's code. So nothing is lost where that ends in whatever way.
 """
 
+import sys
+
+# The folder of this file is one where the user's files may be: none of them is to be taken for a module of the library.
+OWN_FILE = (lambda: None).__code__.co_filename
+if sys.path and sys.path[0] == OWN_FILE.rpartition("/")[0]:
+    del sys.path[0]
+
 import ast
+import atexit
 import builtins
 import codecs
 import fcntl
+import gc
+import importlib.util
 import io
 import json
 import os
+import re
 import select
 import signal
-import sys
 import time
 import types
+import warnings
 import _thread
 
-OWN_FILE = (lambda: None).__code__.co_filename
 HIGH_DESCRIPTORS = (700, 100, 20)  # the first that the limit of open files allows
 PIPE_BYTES = 1 << 20
 READ_BYTES = 1 << 16
-OUTPUT_PAUSE = 0.004  # between two looks at a trickle of output, so that the reader does not fight for the interpreter
+OUTPUT_PAUSE = 4  # ms between two looks at a trickle of output, so that few messages carry it
 CANCEL_PATIENCE = 2  # seconds for a task to end that was cancelled
 EXIT_PATIENCE = 2
+
+# Of one result. A longer text is cut; what is longer in any other format is left out.
+MOST_TEXT = 10 << 20  # characters
+MOST_PIECES = 100_000  # of the text of a list and the like
+MOST_JSON = 1 << 20  # bytes, as those that follow
+MOST_FORMAT = 16 << 20
+MOST_FORMATS = 40 << 20
+DEEPEST_JSON = 50
 
 FORMATS = {
     "text/plain": "text",
@@ -56,6 +77,18 @@ class StdinNotImplementedError(EOFError, NotImplementedError):
     """input() was called; a context has no one to ask."""
 
 
+def import_own(name):
+    """A module of the library, when it is first needed, and whatever lies in the current folder."""
+    if name not in sys.modules:
+        path = list(sys.path)
+        sys.path[:] = [folder for folder in path if folder not in ("", os.getcwd())]
+        try:
+            importlib.import_module(name)
+        finally:
+            sys.path[:] = path
+    return sys.modules[name]
+
+
 # --- interrupts ---------------------------------------------------------------------------------------------------
 
 
@@ -83,9 +116,10 @@ class Interrupts:
         self.delivered = False
         self.install()
 
-    def end(self):
+    def end(self, others_wait):
+        """After the last answer. What came since counts for the next request, unless there was one before the answer."""
         self.executing = False
-        self.pending = False
+        self.pending = self.pending and not others_wait and self.request_waits()
         self.install()
 
     def handle(self, _signal, frame):
@@ -122,7 +156,7 @@ class Interrupts:
         raise KeyboardInterrupt
 
 
-# --- the channel --------------------------------------------------------------------------------------------------
+# --- descriptors --------------------------------------------------------------------------------------------------
 
 
 def move_up(descriptor):
@@ -135,11 +169,283 @@ def move_up(descriptor):
     raise SystemExit("python_kernel: too few open files are allowed")
 
 
+def moved_up(descriptors):
+    """The same of all, in place of them."""
+    moved = [move_up(descriptor) for descriptor in descriptors]
+    for descriptor in descriptors:
+        os.close(descriptor)
+    return moved
+
+
 def wait_readable(descriptor, milliseconds):
     """Whether it is, in that time; None: however long that takes."""
     poll = select.poll()
     poll.register(descriptor, select.POLLIN)
     return bool(poll.poll(milliseconds))
+
+
+def write_fully(descriptor, data):
+    rest = memoryview(data)
+    while rest:
+        try:
+            rest = rest[os.write(descriptor, rest) :]
+        except BlockingIOError:  # somebody has made it so
+            os.set_blocking(descriptor, True)
+
+
+def json_line(message):
+    """A lone surrogate is no valid JSON: it becomes a question mark."""
+    return json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+
+
+class Lines:
+    """Of what comes in pieces."""
+
+    def __init__(self):
+        self.unread = bytearray()
+        self._searched = 0
+
+    def add(self, data):
+        self.unread += data
+
+    def next(self):
+        """Without its end; None if it is not whole."""
+        end = self.unread.find(b"\n", self._searched)
+        if end < 0:
+            self._searched = len(self.unread)
+            return None
+        line = bytes(self.unread[:end])
+        del self.unread[: end + 1]
+        self._searched = 0
+        return line
+
+
+# --- the supervisor -----------------------------------------------------------------------------------------------
+
+
+class PrintedStream:
+    """The pipe that is descriptor 1 or 2 of the interpreter."""
+
+    def __init__(self, name, reader):
+        self.name = name
+        self.reader = reader
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        os.set_blocking(reader, False)
+
+    def read(self):
+        """Texts of what is in the pipe now, and not of what is written to it meanwhile."""
+        count = 0
+        while count < PIPE_BYTES:
+            try:
+                data = os.read(self.reader, READ_BYTES)
+            except BlockingIOError:
+                return
+            if not data:
+                return
+            count += len(data)
+            text = self._decoder.decode(data)
+            if text:
+                yield text
+
+    def rest(self):
+        """Of a character that was not completed."""
+        text = self._decoder.decode(b"", True)
+        self._decoder.reset()
+        return text
+
+
+class Supervisor:
+    """Has the channel's answers. The interpreter speaks to it in lines: an answer goes on as it is, after all that was
+    printed before it. The line `id "…"` names the request that follows. Each is acknowledged by one byte."""
+
+    def __init__(self, child, events, acknowledgements, streams):
+        self.child = child
+        self.events = events
+        self.acknowledgements = acknowledgements
+        self.streams = streams
+        self.id = ""
+        self.status = None  # of the child, when it has ended
+        self._lines = Lines()
+        os.set_blocking(events, False)
+        self._woken, waker = moved_up(os.pipe())
+        os.set_blocking(waker, False)
+        os.set_blocking(self._woken, False)
+        signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        signal.signal(signal.SIGINT, self._interrupt)
+
+    def _interrupt(self, *_):
+        """It is meant for the child, which has a group of its own."""
+        if self.status is None:
+            os.kill(self.child, signal.SIGINT)
+
+    def run(self):
+        quiet = self._poll([])
+        all = self._poll([stream.reader for stream in self.streams])
+        while self.status is None:
+            self._look(all.poll())
+            if self.status is None and self._forward_printed() < READ_BYTES:
+                self._look(quiet.poll(OUTPUT_PAUSE))
+        self._take_events()
+        self._finish_printed()
+        self._end_like_child()
+
+    def _poll(self, descriptors):
+        poll = select.poll()
+        for descriptor in (self.events, self._woken, *descriptors):
+            poll.register(descriptor, select.POLLIN)
+        return poll
+
+    def _look(self, ready):
+        ready = [descriptor for descriptor, _ in ready]
+        if self._woken in ready:
+            os.read(self._woken, READ_BYTES)
+            self._reap()
+        if self.events in ready and self.status is None:
+            self._take_events()
+
+    def _reap(self):
+        process, status = os.waitpid(self.child, os.WNOHANG)
+        if process:
+            self.status = status
+
+    def _take_events(self):
+        while True:
+            try:
+                data = os.read(self.events, PIPE_BYTES)
+            except BlockingIOError:
+                return
+            if not data:
+                break
+            self._lines.add(data)
+            line = self._lines.next()
+            while line is not None:
+                self._take(line)
+                line = self._lines.next()
+        if self.status is None:
+            self._wait_for_end()
+
+    def _wait_for_end(self):
+        """It has closed its side: it ends, or the user's code did it, and it is of no use any more."""
+        self._finish_printed()
+        deadline = time.monotonic() + EXIT_PATIENCE
+        while self.status is None and time.monotonic() < deadline:
+            wait_readable(self._woken, 100)
+            self._forward_printed()
+            self._reap()
+        if self.status is None:
+            self._kill()
+
+    def _take(self, line):
+        if line.startswith(b"id "):
+            self._forward_printed()  # belongs to the request before
+            self.id = json.loads(line[3:].decode("utf-8", "replace"))
+        else:
+            self._finish_printed() if line.startswith(b'{"type": "done"') else self._forward_printed()
+            self._send(line + b"\n")
+        try:
+            os.write(self.acknowledgements, b".")
+        except OSError:
+            pass  # it has ended
+
+    def _forward_printed(self):
+        count = 0
+        for stream in self.streams:
+            for text in stream.read():
+                self._send_text(stream, text)
+                count += len(text)
+        return count
+
+    def _finish_printed(self):
+        self._forward_printed()
+        for stream in self.streams:
+            rest = stream.rest()
+            if rest:
+                self._send_text(stream, rest)
+
+    def _send_text(self, stream, text):
+        self._send(json_line({"type": stream.name, "id": self.id, "text": text}))
+
+    def _send(self, data):
+        try:
+            write_fully(1, data)
+        except OSError:  # nobody listens any more, and there is nobody to complain to
+            self._kill()
+            os._exit(1)
+
+    def _kill(self):
+        os.kill(self.child, signal.SIGKILL)
+        self.status = os.waitpid(self.child, 0)[1]
+
+    def _end_like_child(self):
+        if os.WIFSIGNALED(self.status):
+            number = os.WTERMSIG(self.status)
+            if number != signal.SIGKILL:
+                signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        os._exit(os.WEXITSTATUS(self.status))
+
+
+def supervise(supervisor):
+    """Until the interpreter has ended, and then ends in the same way."""
+    gc.disable()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
+    try:
+        supervisor.run()
+    finally:
+        os._exit(1)
+
+
+def make_pipe():
+    """Its ends, for reading and writing."""
+    reader, writer = moved_up(os.pipe())
+    try:
+        fcntl.fcntl(writer, 1031, PIPE_BYTES)  # F_SETPIPE_SZ
+    except OSError:
+        pass
+    return reader, writer
+
+
+class SupervisorLink:
+    """The interpreter's ends of the pipes between the two."""
+
+    def __init__(self, events, acknowledgements, stdout, stderr):
+        self.events = events
+        self.acknowledgements = acknowledgements
+        self.stdout = stdout
+        self.stderr = stderr
+
+    def tell(self, line):
+        """Returns when it was heard; False: there is nobody."""
+        try:
+            write_fully(self.events, line)
+            return os.read(self.acknowledgements, 1) != b""
+        except OSError:
+            return False
+
+    def close(self):
+        os.close(self.events)
+        os.close(self.acknowledgements)
+
+
+def split_in_two():
+    """Returns in the interpreter; the supervisor goes no further."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])  # until each has its handler
+    events, acknowledgements, stdout, stderr = [make_pipe() for _ in range(4)]
+    gc.freeze()  # what is loaded stays, and the two share the memory that no collection writes to
+    child = os.fork()
+    if child:
+        for descriptor in (0, events[1], acknowledgements[0], stdout[1], stderr[1]):
+            os.close(descriptor)
+        streams = [PrintedStream("stdout", stdout[0]), PrintedStream("stderr", stderr[0])]
+        supervise(Supervisor(child, events[0], acknowledgements[1], streams))
+    for descriptor in (events[0], acknowledgements[1], stdout[0], stderr[0]):
+        os.close(descriptor)
+    os.setpgid(0, 0)
+    return SupervisorLink(events[1], acknowledgements[0], stdout[1], stderr[1])
+
+
+# --- the channel --------------------------------------------------------------------------------------------------
 
 
 def end_unheard():
@@ -148,14 +454,14 @@ def end_unheard():
 
 
 class Channel:
-    """Requests come and answers go here, one JSON object per line."""
+    """Requests come and answers go here, one JSON object per line; the answers by way of the supervisor."""
 
-    def __init__(self):
+    def __init__(self, supervisor):
         self.requests = move_up(0)
-        self.answers = move_up(1)
         self.id = ""
         self.interrupts = None
-        self._unread = bytearray()
+        self._supervisor = supervisor
+        self._lines = Lines()
         self._lock = _thread.allocate_lock()
 
     def request(self):
@@ -172,19 +478,15 @@ class Channel:
                 return request
 
     def _line(self):
-        searched = 0
         while True:
-            end = self._unread.find(b"\n", searched)
-            if end >= 0:
-                line = bytes(self._unread[:end])
-                del self._unread[: end + 1]
+            line = self._lines.next()
+            if line is not None:
                 return line
-            searched = len(self._unread)
             self._wait()
             data = self._read()
             if not data:
                 return None
-            self._unread += data
+            self._lines.add(data)
 
     def _read(self):
         try:
@@ -203,35 +505,32 @@ class Channel:
 
     def has_unread(self):
         """Of what was read together with an earlier request."""
-        return bool(self._unread)
+        return bool(self._lines.unread)
+
+    def begin(self, id):
+        """What was printed until now belongs to the request before."""
+        self.id = id
+        self._tell(b"id " + json_line(id))
 
     def send(self, kind, **fields):
         """An answer to the request at hand, or the last one."""
         self.send_message({"type": kind, "id": self.id, **fields})
 
     def send_message(self, message):
-        # A lone surrogate is no valid JSON: it becomes a question mark.
-        line = json.dumps(message, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
-        self.interrupts.shield(self._write, line)
+        self._tell(json_line(message))
 
-    def _write(self, line):
+    def _tell(self, line):
+        self.interrupts.shield(self._exchange, line)
+
+    def _exchange(self, line):
+        """What is printed after this comes after it."""
         with self._lock:
-            rest = memoryview(line)
-            while rest:
-                rest = rest[self._write_some(rest) :]
-
-    def _write_some(self, data):
-        try:
-            return os.write(self.answers, data)
-        except BlockingIOError:  # somebody has made the pipe so
-            os.set_blocking(self.answers, True)
-            return 0
-        except OSError:
-            end_unheard()
+            if not self._supervisor.tell(line):
+                end_unheard()
 
     def close(self):
         os.close(self.requests)
-        os.close(self.answers)
+        self._supervisor.close()
 
 
 # --- output -------------------------------------------------------------------------------------------------------
@@ -265,6 +564,11 @@ class OutputFile(io.TextIOWrapper):
         raw.name = name
         super().__init__(DirectWriter(raw), encoding="utf-8", errors="backslashreplace", write_through=True)
 
+    def make(self):
+        """Again as it was."""
+        if (self.encoding, self.errors, self.write_through) != ("utf-8", "backslashreplace", True):
+            self.reconfigure(encoding="utf-8", errors="backslashreplace", newline=None, write_through=True)
+
 
 builtin_print = print
 
@@ -281,27 +585,23 @@ def print_whole(*values, sep=None, end=None, file=None, flush=False):
     file.write(text.getvalue())
 
 
-class CapturedStream:
-    """A pipe in place of descriptor 1 or 2."""
+def stand_for(function, original):
+    """For those who ask it for its name or its description."""
+    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
+        setattr(function, name, getattr(original, name))
+    function.__wrapped__ = original
+    return function
 
-    def __init__(self, descriptor, name):
+
+class CapturedStream:
+    """Descriptor 1 or 2, which the supervisor reads."""
+
+    def __init__(self, descriptor, name, writer):
         self.descriptor = descriptor
         self.name = name
-        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._make_pipe()
+        self.writer = writer
         os.dup2(self.writer, descriptor)
         self._put_file()
-
-    def _make_pipe(self):
-        ends = os.pipe()
-        self.reader, self.writer = (move_up(end) for end in ends)
-        for end in ends:
-            os.close(end)
-        os.set_blocking(self.reader, False)
-        try:
-            self.capacity = fcntl.fcntl(self.writer, 1031, PIPE_BYTES)  # F_SETPIPE_SZ
-        except OSError:
-            self.capacity = READ_BYTES
 
     def _put_file(self):
         self.file = OutputFile(self.descriptor, "<%s>" % self.name)
@@ -315,21 +615,24 @@ class CapturedStream:
         """Of whatever stands as sys.stdout."""
         try:
             getattr(sys, self.name).flush()
+        except KeyboardInterrupt:
+            raise
         except BaseException:  # it is the user's object
             pass
 
     def repair(self):
-        """After the user's code has closed or replaced the descriptor, or detached or replaced the file."""
+        """After the user's code has closed or replaced the descriptor, or detached, changed or replaced the file."""
         if not self._is_ours():
             os.dup2(self.writer, self.descriptor)
         os.set_blocking(self.writer, True)
-        self._put_file() if self._is_detached() else self._show_file()
+        self._show_file() if self._is_usable() else self._put_file()
 
-    def _is_detached(self):
+    def _is_usable(self):
         try:
-            return self.file.closed
-        except ValueError:
-            return True
+            self.file.make()
+            return not self.file.closed
+        except (ValueError, OSError):  # detached
+            return False
 
     def _is_ours(self):
         try:
@@ -337,89 +640,27 @@ class CapturedStream:
         except OSError:
             return False
 
-    def read(self):
-        """Texts of what is in the pipe now, and not of what is written to it meanwhile."""
-        count = 0
-        while count < self.capacity:
-            try:
-                data = os.read(self.reader, READ_BYTES)
-            except BlockingIOError:
-                return
-            count += len(data)
-            text = self._decoder.decode(data)
-            if text:
-                yield text
-
-    def rest(self):
-        """Of a character that was not completed."""
-        text = self._decoder.decode(b"", True)
-        self._decoder.reset()
-        return text
-
 
 class Output:
-    """What the user's code and its children print, forwarded as it comes."""
+    """What the user's code and its children print."""
 
-    def __init__(self, channel, interrupts):
-        self.channel = channel
-        self.interrupts = interrupts
-        self.streams = (CapturedStream(1, "stdout"), CapturedStream(2, "stderr"))
+    def __init__(self, supervisor):
+        self.streams = (CapturedStream(1, "stdout", supervisor.stdout), CapturedStream(2, "stderr", supervisor.stderr))
         self._flush_c = lambda: None
-        self._lock = _thread.allocate_lock()
-
-    def start(self):
-        # Not a threading.Thread: those who join all threads would wait for it.
-        _thread.start_new_thread(self._forward_forever, ())
-
-    def _forward_forever(self):
-        # A signal that this thread took would not wake the main one.
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        poll = select.poll()
-        for stream in self.streams:
-            poll.register(stream.reader, select.POLLIN)
-        while True:
-            poll.poll()
-            try:
-                count = self.forward()
-            except OSError:  # the user's code has closed the pipes
-                end_unheard()
-            if count < READ_BYTES:
-                time.sleep(OUTPUT_PAUSE)
-
-    def forward(self):
-        return self.interrupts.shield(self._forward)
-
-    def _forward(self):
-        count = 0
-        with self._lock:
-            for stream in self.streams:
-                for text in stream.read():
-                    self.channel.send(stream.name, text=text)
-                    count += len(text)
-        return count
 
     def flush(self):
-        """Forwards all that has been printed until now."""
+        """Whatever was printed until now is in the pipes."""
         for stream in self.streams:
             stream.flush()
         self._flush_c()
-        self.forward()
-
-    def finish(self):
-        """At the end of an execution."""
-        self.flush()
-        with self._lock:
-            for stream in self.streams:
-                rest = stream.rest()
-                if rest:
-                    self.channel.send(stream.name, text=rest)
 
     def repair(self):
         for stream in self.streams:
             stream.repair()
 
     def use_c_library(self):
-        """Lines that C code prints come at once, and the rest at the end of the execution."""
+        """Lines that C code prints come at once, and the rest at the end of the execution. And this process ends with
+        its supervisor."""
         try:
             import ctypes
 
@@ -428,12 +669,9 @@ class Output:
             line_buffered = 1
             library.setvbuf(stdout, None, line_buffered, ctypes.c_size_t(0))
             self._flush_c = lambda: library.fflush(stdout)
+            library.prctl(1, signal.SIGKILL, 0, 0, 0)  # PR_SET_PDEATHSIG
         except Exception:  # an interpreter without ctypes
             pass
-
-    def forget_readers(self):
-        for stream in self.streams:
-            os.close(stream.reader)
 
 
 def put_null_on_stdin():
@@ -462,30 +700,105 @@ def base64_of(data):
     """Of bytes; a text is already encoded."""
     if isinstance(data, str):
         return "".join(data.split())
-    import base64
-
-    return base64.b64encode(data).decode("ascii")
+    return import_own("base64").b64encode(data).decode("ascii")
 
 
-def is_json(value):
-    if isinstance(value, str):
-        return True
+class TooMuch(Exception):
+    """Of a value that is described."""
+
+
+class Allowance:
+    """Of bytes of JSON. Counts them before they are made, and refuses what the other side does not take."""
+
+    def __init__(self, bytes):
+        self.left = bytes
+
+    def take(self, value, depth=0):
+        """Raises TooMuch, or TypeError for what is no JSON."""
+        if isinstance(value, str):
+            self._pay(len(value) + 3)
+        elif isinstance(value, int):  # a bool, too
+            self._pay_whole(value)
+        elif isinstance(value, float):
+            self._pay_number(value)
+        elif value is None:
+            self._pay(5)
+        elif isinstance(value, (list, tuple, dict)):
+            self._take_all(value, depth + 1)
+        else:
+            raise TypeError
+
+    def _take_all(self, value, depth):
+        if depth > DEEPEST_JSON or 2 * len(value) > self.left:
+            raise TooMuch
+        self._pay(3)
+        if isinstance(value, dict):
+            for key, one in value.items():
+                if isinstance(key, (list, tuple, dict)):
+                    raise TypeError
+                self.take(key)
+                self.take(one, depth)
+        else:
+            for one in value:
+                self.take(one, depth)
+
+    def _pay_whole(self, number):
+        if not -(1 << 63) <= number < 1 << 64:
+            raise TooMuch
+        self._pay(len(str(int(number))) + 1)
+
+    def _pay_number(self, number):
+        if number - number != 0:  # infinite, or none
+            raise TooMuch
+        self._pay(20)
+
+    def _pay(self, bytes):
+        self.left -= bytes
+        if self.left < 0:
+            raise TooMuch
+
+
+def is_json(value, most):
     try:
-        json.dumps(value, allow_nan=False)
+        Allowance(most).take(value)
         return True
-    except (TypeError, ValueError, RecursionError):
+    except (TypeError, ValueError, TooMuch):
         return False
+
+
+def bytes_of(data):
+    """In a message."""
+    return len(json_line(data)) if not isinstance(data, str) or len(data) > 1 << 16 else 6 * len(data)
+
+
+def cut(text, most=MOST_TEXT):
+    """A text, with a word on what is missing of it."""
+    while bytes_of(text[:most]) > MOST_FORMAT:
+        most = min(most, len(text)) // 2
+    more = len(text) - most
+    return text if more <= 0 else "%s… (%d characters more)" % (text[:most], more)
+
+
+def sendable(mime, data):
+    """As the channel has it; None where it cannot be sent."""
+    if mime in BINARY:
+        data = base64_of(data)
+    elif isinstance(data, bytes):
+        data = data.decode("utf-8", "replace")
+    if mime == "text/plain":
+        return cut(str(data))
+    most = MOST_JSON if mime == "application/json" else MOST_FORMAT
+    return data if is_json(data, most) and bytes_of(data) <= 2 * most else None
 
 
 def formats_of_bundle(bundle):
     """A MIME bundle in the words of the channel; what cannot be sent is left out."""
     formats = {}
+    left = MOST_FORMATS
     for mime, data in bundle.items():
-        if mime in BINARY:
-            data = base64_of(data)
-        elif isinstance(data, bytes):
-            data = data.decode("utf-8", "replace")
-        if not is_json(data):
+        data = sendable(mime, data) if isinstance(mime, str) else None
+        left -= bytes_of(data)
+        if data is None or left < 0:
             continue
         if mime in FORMATS:
             formats[FORMATS[mime]] = data
@@ -496,9 +809,75 @@ def formats_of_bundle(bundle):
 
 def with_json(value, bundle):
     """Lists and dictionaries are given as JSON too."""
-    if isinstance(value, (dict, list)) and "application/json" not in bundle and is_json(value):
+    if isinstance(value, (dict, list)) and "application/json" not in bundle and is_json(value, MOST_JSON):
         bundle["application/json"] = value
     return bundle
+
+
+class BoundedText(io.StringIO):
+    """Takes the first of what is written to it, in so many pieces at most: each takes its time."""
+
+    def __init__(self):
+        super().__init__()
+        self.left = MOST_TEXT - 1
+        self.pieces = MOST_PIECES
+
+    def write(self, text):
+        self.left -= len(text)
+        self.pieces -= 1
+        if self.left < 0 or self.pieces < 0:
+            super().write(text[: min(self.left, 0) or None] + "…")
+            raise TooMuch
+        return super().write(text)
+
+
+def text_of_long(value):
+    """The representation of a string or bytes that is too long to be shown whole."""
+    shown = MOST_TEXT - 100
+    return "%s… (%d in all)" % (repr(value[:shown])[:shown], len(value))
+
+
+def is_long(value):
+    return type(value) in (str, bytes, bytearray) and len(value) > MOST_TEXT
+
+
+BRACKETS = {list: "[]", tuple: "()", set: "{}", frozenset: ("frozenset({", "})"), dict: "{}"}
+
+
+def write_repr(value, text, around=()):
+    """As repr(), piece by piece."""
+    kind = type(value)
+    if is_long(value):
+        text.write(text_of_long(value))
+    elif kind not in BRACKETS or not value or len(around) > 200:
+        text.write(repr(value))
+    elif any(value is one for one in around):
+        text.write("%s...%s" % tuple(BRACKETS[kind]))
+    else:
+        write_repr_of_all(value, text, (*around, value))
+
+
+def write_repr_of_all(value, text, around):
+    first, last = BRACKETS[type(value)]
+    text.write(first)
+    comma = ""
+    for one in value.items() if type(value) is dict else ((one,) for one in value):
+        text.write(comma)
+        write_repr(one[0], text, around)
+        if len(one) > 1:
+            text.write(": ")
+            write_repr(one[1], text, around)
+        comma = ", "
+    text.write(",)" if type(value) is tuple and len(value) == 1 else last)
+
+
+def bounded_repr(value):
+    text = BoundedText()
+    try:
+        write_repr(value, text)
+    except TooMuch:
+        pass
+    return text.getvalue()
 
 
 def method_of(value, name):
@@ -516,14 +895,15 @@ def represent(method, *arguments, **named):
     except NotImplementedError:
         return None
     except Exception as error:
-        print(describe_error(error)["traceback"], file=sys.stderr, end="")
+        print(traceback_of(error), file=sys.stderr, end="")
         return None
     return data[0] if isinstance(data, tuple) else data  # the other is metadata
 
 
 def bundle_of(value):
     """The formats of an object, for the engine without IPython."""
-    bundle = {"text/plain": repr(value)}
+    text = represent(bounded_repr, value)
+    bundle = {} if text is None else {"text/plain": text}
     for name, mime in REPRESENTATIONS.items():
         method = method_of(value, name)
         data = represent(method) if method else None
@@ -543,6 +923,11 @@ def bundle_of(value):
 def is_figure(value):
     module = sys.modules.get("matplotlib.figure")
     return module is not None and isinstance(value, module.Figure)
+
+
+def has_content(figure):
+    parts = (figure.axes, figure.lines, figure.patches, figure.texts, figure.images, figure.legends, figure.artists)
+    return any(parts) or any(has_content(one) for one in getattr(figure, "subfigs", ()))
 
 
 def figure_png(figure):
@@ -567,11 +952,9 @@ class Figures:
         """As a finder of modules: lets the others find pyplot, and comes back to it when it is loaded."""
         if name != "matplotlib.pyplot":
             return None
-        from importlib.util import find_spec
-
         sys.meta_path.remove(self)
         try:
-            spec = find_spec(name)
+            spec = importlib.util.find_spec(name)
         finally:
             sys.meta_path.insert(0, self)  # it may be loaded again
         if spec is None:
@@ -597,18 +980,22 @@ class Figures:
         FigureManagerBase.show = lambda manager: self._show_one(manager)
 
     def finish(self):
-        """After an execution: gives what is open, but for the figure that was its value."""
+        """After an execution: gives what is open, but for the figure that was its value. One that fails keeps none of
+        the others back; the first error is raised."""
+        given, self.given = self.given, None
+        errors = []
         for manager in self._managers():
-            if manager.canvas.figure is self.given:
-                self._close(manager)
-            else:
-                self._show_one(manager)
-        self.given = None
+            try:
+                self._close(manager) if manager.canvas.figure is given else self._show_one(manager)
+            except Exception as error:
+                errors.append(error)
+        if errors:
+            raise errors[0]
 
     def _show_one(self, manager):
         figure = manager.canvas.figure
         self._close(manager)
-        if figure.axes or figure.lines or figure.texts or figure.images:
+        if has_content(figure):
             self.publish({"text/plain": repr(figure), "image/png": figure_png(figure)})
 
     def _managers(self):
@@ -628,9 +1015,8 @@ def cell_name(count):
 
 def remember_source(code, name):
     """For tracebacks, warnings and inspect."""
-    import linecache
-
-    linecache.cache[name] = (len(code), None, code.splitlines(True), name)
+    code += "" if code.endswith("\n") else "\n"
+    import_own("linecache").cache[name] = (len(code), None, code.splitlines(True), name)
 
 
 def from_first_cell(trace):
@@ -649,13 +1035,23 @@ def drop_own_frames(summary, seen):
         drop_own_frames(other, seen)
 
 
-def traceback_of(error):
-    import re
-    import traceback
+def name_of_type(value):
+    """Whatever the type's own type makes of it."""
+    return type.__dict__["__name__"].__get__(type(value))
 
-    summary = traceback.TracebackException(type(error), error, from_first_cell(error.__traceback__))
+
+def summary_of(error):
+    summary = import_own("traceback").TracebackException(type(error), error, from_first_cell(error.__traceback__))
     drop_own_frames(summary, set())
+    return summary
+
+
+def text_of_summary(summary):
     return re.sub(r'File "(<cell \d+>)"', r"File \1", "".join(summary.format()))
+
+
+def traceback_of(error):
+    return describe_error(error)["traceback"]
 
 
 def text_of_error(error):
@@ -666,7 +1062,20 @@ def text_of_error(error):
 
 
 def describe_error(error):
-    return {"name": type(error).__name__, "value": text_of_error(error), "traceback": traceback_of(error)}
+    """Asks the error for its text once: that is the user's code."""
+    summary = summary_of(error)
+    text = getattr(summary, "_str", None)
+    value = text if isinstance(text, str) else text_of_error(error)
+    return {"name": cut(name_of_type(error), 1000), "value": cut(value), "traceback": cut(text_of_summary(summary))}
+
+
+def describe_plainly(error):
+    """Without asking the error for anything, as it failed when it was asked."""
+    places = "".join(import_own("traceback").format_tb(from_first_cell(error.__traceback__)))
+    name = cut(name_of_type(error), 1000)
+    value = "<no text: the error cannot be described>"
+    head = "Traceback (most recent call last):\n"
+    return {"name": name, "value": value, "traceback": cut("%s%s%s: %s\n" % (head, places, name, value))}
 
 
 # --- the event loop -----------------------------------------------------------------------------------------------
@@ -696,8 +1105,7 @@ class EventLoop:
             return self.task.result()
 
     def _start(self, function, arguments):
-        import asyncio
-
+        asyncio = import_own("asyncio")
         if self.loop is None or self.loop.is_closed():
             self.loop = asyncio.new_event_loop()
             self.interrupts.open_code.add(asyncio.Handle._run.__code__)
@@ -706,10 +1114,8 @@ class EventLoop:
 
     def _cancel(self):
         """The code that is awaiting may clean up; if that takes long, it goes on by itself."""
-        import asyncio
-
         self.task.cancel()
-        self.loop.run_until_complete(asyncio.wait({self.task}, timeout=CANCEL_PATIENCE))
+        self.loop.run_until_complete(import_own("asyncio").wait({self.task}, timeout=CANCEL_PATIENCE))
         if not self.task.done():
             raise KeyboardInterrupt
 
@@ -722,6 +1128,9 @@ class EventLoop:
                 return
             except (KeyboardInterrupt, SystemExit):  # of a task, or of the request that has just come
                 self.interrupts.pending = self.interrupts.request_waits()
+            except RuntimeError:  # a task has stopped the loop
+                if self.loop.is_running():
+                    return
             finally:
                 self.loop.remove_reader(descriptor)
 
@@ -747,8 +1156,7 @@ def wants_running_loop(tree):
 
 def ends_with_semicolon(code):
     """Whether the last sign is one; a comment may follow it."""
-    import tokenize
-
+    tokenize = import_own("tokenize")
     last = ""
     passed_over = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT, tokenize.ENDMARKER)
     try:
@@ -757,6 +1165,12 @@ def ends_with_semicolon(code):
     except (tokenize.TokenError, SyntaxError):  # code that was run, but ends in a way of its own
         return code.rstrip().endswith(";")
     return last == ";"
+
+
+def without_indent(code):
+    """As IPython takes it: less by what the first line has."""
+    indent = re.match(r"(?:[ \t]*\n)*([ \t]*)", code).group(1)
+    return re.sub("^" + indent, "", code, flags=re.MULTILINE) if indent else code
 
 
 # --- the engine without IPython -----------------------------------------------------------------------------------
@@ -774,6 +1188,7 @@ class BuiltinEngine:
 
     def run(self, code, count):
         name = cell_name(count)
+        code = without_indent(code)
         remember_source(code, name)
         self.namespace.pop("__warningregistry__", None)  # it knows lines, but not of which cell
         tree = compile(code, name, "exec", self._flags() | ast.PyCF_ONLY_AST, True)
@@ -801,10 +1216,9 @@ class BuiltinEngine:
         return parts
 
     def _keep_futures(self, code):
-        import __future__
-
-        for feature in __future__.all_feature_names:
-            self.future_flags |= code.co_flags & getattr(__future__, feature).compiler_flag
+        features = import_own("__future__")
+        for feature in features.all_feature_names:
+            self.future_flags |= code.co_flags & getattr(features, feature).compiler_flag
 
     def _evaluate(self, parts):
         value = None
@@ -827,7 +1241,9 @@ class BuiltinEngine:
     def _give(self, value):
         self._remember(value)
         if not self._displays_itself(value):
-            self.kernel.publish_main(value, with_json(value, bundle_of(value)))
+            bundle = bundle_of(value)
+            if bundle:
+                self.kernel.publish_main(value, with_json(value, bundle))
 
     def _remember(self, value):
         """As _, __ and ___, unless the user has a use for these names."""
@@ -844,6 +1260,9 @@ class BuiltinEngine:
         method()
         return True
 
+    def publish(self, bundle):
+        self.kernel.publish(bundle)
+
     def display(self, *values, raw=False, **_named):
         """Gives each as a result; with raw, values are dictionaries by MIME type."""
         for value in values:
@@ -854,6 +1273,57 @@ class BuiltinEngine:
 
 
 # --- the engine with IPython --------------------------------------------------------------------------------------
+
+
+def make_formatter_class():
+    """How IPython finds the formats of a value."""
+    from IPython.core.formatters import DisplayFormatter, PlainTextFormatter, catch_format_error
+    from IPython.lib.pretty import RepresentationPrinter
+
+    class Text(PlainTextFormatter):
+        @catch_format_error
+        def __call__(self, value):
+            text = BoundedText()
+            printer = RepresentationPrinter(
+                text,
+                self.verbose,
+                self.max_width,
+                self.newline,
+                max_seq_length=self.max_seq_length,
+                singleton_pprinters=self.singleton_printers,
+                type_pprinters=self.type_printers,
+                deferred_pprinters=self.deferred_printers,
+            )
+            try:
+                printer.pretty(value)
+                printer.flush()
+            except TooMuch:
+                pass
+            return text.getvalue()
+
+        def bound(self, kind):
+            """Of strings and bytes, only the first is looked at."""
+            usual = self.for_type(kind)
+
+            def pretty(value, printer, cycle):
+                printer.text(text_of_long(value)) if is_long(value) else usual(value, printer, cycle)
+
+            self.for_type(kind, pretty)
+
+    class Formatter(DisplayFormatter):
+        def bound_text(self):
+            text = self.formatters["text/plain"] = Text(parent=self)
+            for kind in (str, bytes):
+                text.bound(kind)
+
+        def format(self, value, include=None, exclude=None):
+            """A figure has a picture, whatever else the user wants of it."""
+            bundle, metadata = super().format(value, include, exclude)
+            if include is None and is_figure(value) and bundle and "image/png" not in bundle:
+                bundle["image/png"] = figure_png(value)
+            return bundle, metadata
+
+    return Formatter
 
 
 class ShellBehaviour:
@@ -870,10 +1340,8 @@ class ShellBehaviour:
 
     def system(self, command):
         """For `!command`; without a terminal, and it can be interrupted."""
-        import subprocess
-
         shell = os.environ.get("SHELL") or None
-        status = subprocess.call(self.var_expand(command, depth=1), shell=True, executable=shell)
+        status = import_own("subprocess").call(self.var_expand(command, depth=1), shell=True, executable=shell)
         self.user_ns["_exit_code"] = status
 
     def showtraceback(self, exc_tuple=None, *_arguments, **_named):
@@ -893,6 +1361,9 @@ class ShellBehaviour:
 
     def enable_gui(self, gui=None):
         pass
+
+    def init_sys_path(self):
+        """The current folder comes when all is loaded."""
 
 
 def make_shell_class(kernel):
@@ -934,6 +1405,15 @@ def make_shell_class(kernel):
         displayhook_class = Type(MainResult)
         display_pub_class = Type(Publisher)
 
+        def init_display_formatter(self):
+            self.display_formatter = make_formatter_class()(parent=self)
+            self.display_formatter.bound_text()
+            self.configurables.append(self.display_formatter)
+
+        def captures(self):
+            """Whether what is displayed goes somewhere else: in a cell with `%%capture`."""
+            return not isinstance(self.display_pub, Publisher)
+
     return Shell
 
 
@@ -972,6 +1452,7 @@ class IPythonEngine:
         png = self.shell.display_formatter.formatters["image/png"]
         png.for_type_by_name("matplotlib.figure", "Figure", figure_png)
         accept_inline_settings(self.shell)
+        self.shell.events.register("post_execute", lambda: self.shell.captures() and kernel.figures.finish())
         put_into_builtins()
         ignore_warnings("To exit: use 'exit'")
 
@@ -986,6 +1467,9 @@ class IPythonEngine:
         self.folder = tempfile.TemporaryDirectory(prefix="ipython-")
         return shell_class.instance(config=config, user_module=module, ipython_dir=self.folder.name)
 
+    def publish(self, bundle):
+        self.shell.display_pub.publish(bundle)
+
     def run(self, code, count):
         self.shell.execution_count = count
         outcome = self.shell.run_cell(code, store_history=True)
@@ -998,8 +1482,9 @@ def make_engine(kernel, module):
     if os.environ.pop("COVE_CONTEXT_ENGINE", "") != "builtin":
         try:
             return IPythonEngine(kernel, module)
-        except Exception:  # there is none, or one that is too different
-            pass
+        except Exception as error:  # there is none, or one that is too different
+            if not isinstance(error, ModuleNotFoundError) or not str(error.name).startswith("IPython"):
+                kernel.complaint = "IPython is not used, because it failed: %s: %s" % (name_of_type(error), error)
     return BuiltinEngine(kernel, module)
 
 
@@ -1018,31 +1503,21 @@ def leave(*code):
 
 def interruptible_system(command):
     """As os.system(), which does not listen to SIGINT before the command has ended."""
-    import subprocess
-
-    status = subprocess.call(command, shell=True, close_fds=False)
+    status = import_own("subprocess").call(command, shell=True, close_fds=False)
     return status << 8 if status >= 0 else -status
 
 
 def ignore_warnings(message):
-    import warnings
-
     warnings.filterwarnings("ignore", message)
 
 
 def prepare_interpreter():
     """As it is at an interactive prompt in the current folder."""
     sys.argv = [""]
-    if sys.path and sys.path[0] == os.path.dirname(os.path.abspath(OWN_FILE)):
-        del sys.path[0]
-    sys.path.insert(0, "")
-    builtins.print = print_whole
-    builtins.input = refuse_input
+    builtins.print = stand_for(print_whole, print)
+    builtins.input = stand_for(refuse_input, input)
     builtins.exit = builtins.quit = leave
-    os.system = interruptible_system
-    if sys.version_info >= (3, 12):
-        # The thread that forwards the output holds no lock that a child would need.
-        ignore_warnings("This process .* is multi-threaded")
+    os.system = stand_for(interruptible_system, os.system)
 
 
 def make_main_module():
@@ -1060,26 +1535,29 @@ class Kernel:
     def __init__(self):
         self.is_child = False  # a fork of the user's code
         self.count = 0
-        self.channel = Channel()
+        self.complaint = ""  # for the first execution
+        supervisor = split_in_two()
+        self.channel = Channel(supervisor)
         self.interrupts = Interrupts(self.channel.has_request)
         self.channel.interrupts = self.interrupts
         put_null_on_stdin()
-        self.output = Output(self.channel, self.interrupts)
+        self.output = Output(supervisor)
         self.loop = EventLoop(self.interrupts)
-        self.figures = Figures(self.publish)
+        self.figures = Figures(lambda bundle: self.engine.publish(bundle))
         os.register_at_fork(after_in_child=self._become_child)
 
     def start(self):
         self.interrupts.install()
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
         prepare_interpreter()
         self.figures.watch()
-        self.output.start()
         self.engine = make_engine(self, make_main_module())
         version = ".".join(str(number) for number in sys.version_info[:3])
         self.channel.send_message(
             {"type": "ready", "language": "python", "version": version, "engine": self.engine.name}
         )
         self.output.use_c_library()
+        sys.path.insert(0, "")  # only now: none of the user's files is to be taken for one that was needed until here
 
     def serve(self):
         while True:
@@ -1093,22 +1571,33 @@ class Kernel:
 
     def execute(self, id, code):
         self.interrupts.begin()
-        self.output.forward()  # what was printed since belongs to the execution before
-        self.channel.id = id
+        self.channel.begin(id)
         self.count += 1
+        self._complain()
         error = self._outcome(self.engine.run, code, self.count)
         if self.is_child:
             leave_child(error)
-        figure_error = self._outcome(self.figures.finish)
-        error = error or figure_error
-        self.output.finish()
+        error = first_error(error, self._outcome(self.figures.finish), self._outcome(self.output.flush))
         self.output.repair()
         repair_stdin()
-        if error:
+        if error is not None:
             sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
-            self.channel.send("error", **describe_error(error))
+            self.channel.send("error", **self._description(error))
+        others_wait = self.channel.has_request()
         self.channel.send("done", count=self.count, status=self._status(error))
-        self.interrupts.end()
+        self.interrupts.end(others_wait)
+
+    def _complain(self):
+        if self.complaint:
+            print(self.complaint, file=sys.stderr)
+            self.complaint = ""
+
+    def _description(self, error):
+        """It is the user's code that describes an error, so it may be interrupted."""
+        try:
+            return self.interrupts.call(describe_error, error)
+        except BaseException:
+            return describe_plainly(error)
 
     def _outcome(self, function, *arguments):
         """None or the error that ended it."""
@@ -1120,7 +1609,7 @@ class Kernel:
 
     def _as_interrupt(self, error):
         """An awaiting cell is interrupted by being cancelled."""
-        if self.interrupts.delivered and type(error).__name__ == "CancelledError":
+        if self.interrupts.delivered and name_of_type(error) == "CancelledError":
             return KeyboardInterrupt().with_traceback(error.__traceback__)
         return error
 
@@ -1150,16 +1639,17 @@ class Kernel:
         if not self.is_child:
             self.is_child = True
             self.channel.close()
-            self.output.forget_readers()
 
     def stop(self):
         """Without waiting for threads, and not for long for what the user's code does at its end."""
-        import atexit
-
         _thread.start_new_thread(lambda: (time.sleep(EXIT_PATIENCE), os._exit(0)), ())
         atexit._run_exitfuncs()
-        self.output.finish()
+        self.output.flush()
         os._exit(0)
+
+
+def first_error(*errors):
+    return next((error for error in errors if error is not None), None)
 
 
 def leave_child(error):

@@ -52,6 +52,29 @@ VALUES = [
     Case("names that the kernel uses itself", [Step("const process = 1, JSON = 2, Promise = 3, Object = 4, Buffer = 5, globalThis = 6, Error = 7, Map = 8, console = 9; [process, console]", value="[ 1, 9 ]"), Step("JSON + 1", value="3"), Step("throw 5", error=Error("Uncaught", "5"))]),
     Case("strict code", [Step("'use strict'; undeclared = 1", error=Error("ReferenceError", "undeclared is not defined", Like(r"<cell 1>:1:26"))), Step("undeclared = 1; undeclared", value="1")]),
     Case("large code and a large value", [Step("const s = '" + "x" * 3_000_000 + "'; s.length", value="3000000"), Step("s", value=Sized(3_000_002, "x'"))]),
+    Case(
+        "values that are too large",
+        [
+            Step("'y'.repeat(20 << 20)", value=Like(r"\A'yyy", r"characters more\)'\Z")),
+            Step("Array.from({length: 3e6}, Math.random)", value=Like("2999000 more items"), no_formats=("json",)),
+            Step("Array(4e6).fill([])", value=Like("more items"), no_formats=("json",)),
+            Step("Array(300).fill('z'.repeat(1 << 20))", value=Like(r"characters more\)\Z"), no_formats=("json",)),
+            Step("display({html: '<b>'.repeat(10 << 20), text: 'short'})", displays=[{"text": "short"}]),
+            Step("throw new Error('x'.repeat(20 << 20))", error=Error("Error", Like(r"characters more\)\Z"))),
+            Step("'alive'", value="'alive'"),
+        ],
+    ),
+    Case(
+        "values that other readers of JSON would not take",
+        [
+            Step("const nested = (depth) => depth > 1 ? [nested(depth - 1)] : []"),
+            Step("nested(50)", value=Like("Array"), formats={"json": eval("[" * 50 + "]" * 50)}),
+            Step("nested(51)", value=Like("Array"), no_formats=("json",)),
+            Step("nested(110)", value=Like("Array"), no_formats=("json",)),
+            Step("[1e308, NaN, 1e400]", value="[ 1e+308, NaN, Infinity ]", no_formats=("json",)),
+            Step("const shared = [[1]]; [shared, [[shared]], {d: new Date(0)}]", value=Like("1970"), formats={"json": [[[1]], [[[[1]]]], {"d": "1970-01-01T00:00:00.000Z"}]}),
+        ],
+    ),
     Case("text outside of the basic plane", [Step("console.log('naïve 漢字 🎉'); '🎉'", stdout="naïve 漢字 🎉\n", value="'🎉'"), Step("({s: '\\ud800'})", value=Like("s"), formats={"json": {"s": "�"}})]),
 ]
 
@@ -219,7 +242,7 @@ ERRORS = [
     Case("the user's own handler", [Step("process.on('uncaughtException', (e) => console.log('mine:', e.message)); setTimeout(() => { throw new Error('x'); }, 1); await new Promise((r) => setTimeout(r, 50))", stdout="mine: x\n")]),
     Case("process.exit", [Step("let x = 1; process.exit(3)", error=Error("SystemExit", "3")), Step("x", value="1")]),
     Case("stacks in the user's hand", [Step("console.log(new Error('seen').stack)", stdout="Error: seen\n    at <cell 1>:1:13\n")]),
-    Case("the process ends", [Step("process.reallyExit(3)", stderr=Like(""), ends=True)]),
+    Case("the process ends", [Step("console.log('last'); process.reallyExit(3)", stdout="last\n", ends=True)]),
     Case("the process is killed", [Step("process.kill(process.pid, 'SIGKILL')", stderr=Like(""), ends=True)]),
 ]
 
@@ -241,6 +264,20 @@ INTERRUPTS = [
     Case("waiting for a child", [interrupted("require('child_process').execSync('sleep 100')"), Step("6", value="6")]),
     Case("waiting for memory", [interrupted("Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)"), Step("7", value="7")]),
     Case("finally is not run by termination, but the state stays", [Step("let y = 0"), interrupted("try { for (;;) y++; } finally { y = -1; }"), Step("y > 0", value="true")]),
+    Case("in ticks without an end", [step for i in range(8) for step in (interrupted("process.nextTick(function g() { process.nextTick(g); })"), Step(f"await new Promise((r) => setTimeout(r, 5, {i}))", value=f"{i}"))]),
+    Case("in promises without an end", [step for i in range(4) for step in (interrupted("(function g() { Promise.resolve().then(g); })()"), Step(f"await new Promise((r) => setTimeout(r, 5, {i}))", value=f"{i}"))]),
+    Case(
+        "while a value is described",
+        [
+            Step("const loop = () => { console.log('go'); for (;;) {} }"),
+            Step("({ toJSON: loop })", stdout="go\n", interrupt_after="go\n", status="interrupted", error=Error("KeyboardInterrupt")),
+            Step("1", value="1"),
+            Step("({ [require('util').inspect.custom]: loop })", stdout="go\n", interrupt_after="go\n", status="interrupted", error=Error("KeyboardInterrupt")),
+            Step("2", value="2"),
+            Step("throw { [require('util').inspect.custom]: loop }", stdout="go\n", interrupt_after="go\n", status="interrupted", error=Error("KeyboardInterrupt")),
+            Step("await new Promise((r) => setTimeout(r, 5, 3))", value="3"),
+        ],
+    ),
     Case("many times", [step for i in range(8) for step in (interrupted("for (;;) {}"), interrupted("await new Promise(() => {})"), Step(f"{i}", value=f"{i}"))]),
 ]
 

@@ -43,6 +43,47 @@ VALUES = [
     Case("a loop shows nothing", [Step("for i in range(3):\n    i")]),
     Case("a large value", [Step("'x' * 5_000_000", value=Sized(5_000_002, "x'"))]),
     Case(
+        "values that are too large",
+        [
+            Step("list(range(10_000_000))", value=Like(r"\A\[0,\s+1,", r"(\.\.\.\]|…)\Z"), no_formats=("json",)),
+            Step("b'\\0' * (20 << 20)", value=Like(r"\Ab'\\x00", r"… \(20971520 in all\)\Z")),
+            Step("'x' * (70 << 20)", value=Like(r"\A'xxx", r"… \(73400320 in all\)\Z")),
+            Step("[[[]] * 4_000_000]", value=Like(r"\A\[\[\[\],"), no_formats=("json",)),
+            Step("[[[0] * 1000] * 1000] * 1000", value=Like(r"\A\[\[\[0,", r"…\Z"), no_formats=("json",)),
+            Step("import random\n[random.random() for i in range(3_000_000)]", value=Like(r"\A\[0\."), no_formats=("json",)),
+            Step("['x' * (2 << 20)]", value=Sized((2 << 20) + 4, "[x']"), no_formats=("json",)),
+            Step("class Long:\n    def __repr__(self): return '\\0' * (30 << 20)\nLong()", value=Like(r"characters more\)\Z")),
+            Step("display({'text/plain': 'short', 'text/html': '<b>' * (10 << 20)}, raw=True)", displays=[{"text": "short"}]),
+            Step("raise ValueError('x' * (70 << 20))", error=Error("ValueError", Like(r"characters more\)\Z"))),
+            Step("'alive'", value="'alive'"),
+        ],
+    ),
+    Case(
+        "values that other readers of JSON would not take",
+        [
+            Step("import math\n[math.factorial(n) for n in (5, 170, 171)]", value=Like(r"\A\[120,"), no_formats=("json",)),
+            Step("{'f': 10 ** 400}", value=Like(r"\A\{'f': 10000"), no_formats=("json",)),
+            Step("[2 ** 64 - 1, -2 ** 63]", value="[18446744073709551615, -9223372036854775808]", formats={"json": [2**64 - 1, -(2**63)]}),
+            Step("[2 ** 64]", value="[18446744073709551616]", no_formats=("json",)),
+            Step("[1e308, float('inf')]", value="[1e+308, inf]", no_formats=("json",)),
+            Step("def nested(depth): return [nested(depth - 1)] if depth > 1 else []"),
+            Step("nested(50)", value="[" * 50 + "]" * 50, formats={"json": eval("[" * 50 + "]" * 50)}),
+            Step("nested(51)", value="[" * 51 + "]" * 51, no_formats=("json",)),
+            Step("nested(110)", value="[" * 110 + "]" * 110, no_formats=("json",)),
+            Step("display({'application/json': {'n': 2 ** 70}, 'text/plain': 'only text'}, raw=True)", displays=[{"text": "only text"}]),
+        ],
+    ),
+    Case("the representation of everything", [Step("x = [(), (1,), {1}, frozenset([2]), {3: {'a': b'b'}}, set(), {}, [[]]]\nx.append(x)\nx", value="[(), (1,), {1}, frozenset({2}), {3: {'a': b'b'}}, set(), {}, [[]], [...]]", no_formats=("json",))], "builtin"),
+    Case("a cell that is indented", [Step("    x = 1\n    if x:\n        x += 1\n    x", value="2"), Step("\n  y = 5\n\n  y", value="5")]),
+    Case(
+        "a value whose representation fails",
+        [
+            Step("class Bad:\n    def __repr__(self): raise ValueError('no')\nBad()", stderr=Like("line 2, in __repr__", "ValueError: no")),
+            Step("[Bad()]", stderr=Like("ValueError: no")),
+            Step("'alive'", value="'alive'"),
+        ],
+    ),
+    Case(
         "the module is __main__ and has no file",
         [
             Step("__name__", value="'__main__'"),
@@ -91,6 +132,8 @@ VALUES = [
         [
             Step("def twice(x):\n    return 2 * x\n"),
             Step("import inspect\nprint(inspect.getsource(twice))", stdout="def twice(x):\n    return 2 * x\n\n"),
+            Step("def thrice(x):\n    return 3 * x"),
+            Step("print(inspect.getsource(thrice))", stdout="def thrice(x):\n    return 3 * x\n\n"),
         ],
     ),
     Case("text outside of the basic plane", [Step("'naïve 漢字 🎉'", value="'naïve 漢字 🎉'")]),
@@ -206,6 +249,7 @@ OUTPUT = [
         "sys.stdout wrapped anew",
         [Step("import io, sys\nsys.stdout = io.TextIOWrapper(sys.stdout.buffer, encoding='utf-8')\nprint('wrapped')", stdout="wrapped\n")],
     ),
+    Case("sys.stdout with another encoding", [Step("import sys\nsys.stdout.reconfigure(encoding='latin-1')\nprint('ü')", stdout="�\n"), Step("print('ü')", stdout="ü\n")]),
     Case("sys.stdout closed", [Step("import sys\nsys.stdout.close()"), Step("print('again')", stdout="again\n")]),
     Case(
         "sys.stdout is a file that was closed",
@@ -372,7 +416,32 @@ ERRORS = [
     Case("input has nobody to ask", [Step("name = input('name? ')", error=Error("StdinNotImplementedError", Like("input\\(\\)"))), Step("1", value="1")]),
     Case("stdin is empty", [Step("import sys\nsys.stdin.read()", value="''"), Step("import os\nos.system('cat')", value="0")]),
     Case("every descriptor closed", [Step("import os\nos.closerange(0, 2000)", ends=True)]),
-    Case("the process ends", [Step("print('last')\nimport os\nos._exit(3)", stdout=Like("(last)?"), ends=True)]),
+    Case("the process ends", [Step("print('last')\nimport os\nos._exit(3)", stdout="last\n", ends=True)]),
+    Case("much is printed before the process ends", [Step("import os\nfor i in range(20_000): print('0123456789')\nos._exit(0)", stdout=Sized(220_000, "0123456789\n"), ends=True)]),
+    Case(
+        "the process crashes",
+        [
+            Step(
+                "import ctypes, faulthandler\nfaulthandler.enable()\nfor i in range(3): print('line', i)\nctypes.string_at(0)",
+                stdout="line 0\nline 1\nline 2\n",
+                stderr=Like("Fatal Python error: Segmentation fault", "<cell 1>.*line 4"),
+                ends=True,
+            )
+        ],
+    ),
+    Case("a result before the process ends", [Step("import os\nprint('a')\ndisplay(1)\nprint('b')\nos.kill(os.getpid(), 9)", stdout="a\nb\n", ends=True, order=["a\n", "<display>", "b\n"])]),
+    Case("the process is the parent of none", [Step("import os\nos.wait()", error=Error("ChildProcessError", Like("No child")))]),
+    Case(
+        "errors that do not let themselves be described",
+        [
+            Step("class Leaves(Exception):\n    def __str__(self): raise SystemExit(3)\nraise Leaves()", error=Error("Leaves", Like("failed"))),
+            Step("class Interrupts(Exception):\n    def __str__(self): raise KeyboardInterrupt\nraise Interrupts()", error=Error("Interrupts", Like("failed"))),
+            Step("class Kind(type):\n    @property\n    def __name__(self): raise ValueError\n    __module__ = __name__\nclass E(Exception, metaclass=Kind): pass\nraise E('x')", error=Error("E", Like("no text|x"), Like("<cell 3>"))),
+            Step("class Odd(Exception):\n    __cause__ = property(lambda self: 1 / 0)\nraise Odd()", error=Error("Odd", Like(""))),
+            Step("class Once(Exception):\n    def __str__(self):\n        print('asked')\n        return 'text'\nraise Once()", stdout="asked\n", error=Error("Once", "text")),
+            Step("'alive'", value="'alive'"),
+        ],
+    ),
     Case("the process is killed", [Step("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", ends=True)]),
 ]
 
@@ -419,6 +488,16 @@ INTERRUPTS = [
     ),
     Case("in asyncio.run", [Step("import asyncio"), interrupted("asyncio.run(asyncio.sleep(100))"), Step("10", value="10")]),
     Case("with a handler of the user's", [Step("import signal, time\nsignal.signal(signal.SIGINT, signal.SIG_IGN);"), interrupted("time.sleep(100)")]),
+    Case(
+        "while an error is described",
+        [
+            Step("import time\nclass Slow(Exception):\n    def __str__(self):\n        print('go')\n        time.sleep(100)"),
+            Step("raise Slow()", stdout="go\n", interrupt_after="go\n", status="error", error=Error("Slow", Like("failed|no text"), Like("<cell 2>.*line 1"))),
+            Step("'alive'", value="'alive'"),
+        ],
+    ),
+    Case("while a value is described", [Step("import time\nclass Slow:\n    def __repr__(self):\n        print('go')\n        time.sleep(100)"), Step("Slow()", stdout="go\n", stderr=Like(""), interrupt_after="go\n", status="interrupted", error=Error("KeyboardInterrupt")), Step("'alive'", value="'alive'")]),
+    Case("while sys.stdout is flushed", [Step("import sys, time, os\nclass Slow:\n    def write(self, text): pass\n    def flush(self):\n        os.write(1, b'go\\n')\n        time.sleep(100)\nsys.stdout = Slow()", stdout="go\n", interrupt_after="go\n", status="interrupted", error=Error("KeyboardInterrupt")), Step("'alive'", value="'alive'")]),
     Case("raised by the user", [Step("raise KeyboardInterrupt", error=Error("KeyboardInterrupt"))]),
 ]
 
@@ -466,6 +545,18 @@ ASYNC = [
                 "await f()",
                 error=Error("ValueError", "in f", Like(r"\ATraceback.*\n  File <cell 2>, line 1, in <module>\n    await f\(\)\n(.*\n)*?  File <cell 1>, line 2, in f\n", lacks="asyncio")),
             ),
+        ],
+    ),
+    Case(
+        "a loop that is stopped",
+        [
+            Step("import asyncio\nawait asyncio.sleep(0)\nasyncio.get_running_loop().stop()"),
+            Step("1", value="1"),
+            Step("loop = asyncio.get_event_loop()\nhandle = loop.call_later(0.05, loop.stop)"),
+            Step("import time\ntime.sleep(0.1)"),
+            Step("await asyncio.sleep(0.01, 2)", value="2"),
+            Step("asyncio.get_running_loop().stop()\nawait asyncio.sleep(0.05)", error=Error("RuntimeError", Like("stopped"))),
+            Step("await asyncio.sleep(0, 3)", value="3"),
         ],
     ),
     Case("a queue between tasks", [Step("import asyncio\nq = asyncio.Queue()\nasync def put(): await q.put('x')\nt = asyncio.ensure_future(put())\nawait q.get()", value="'x'")]),
@@ -541,7 +632,7 @@ PROCESSES = [
                 "    return len({os.readlink(n) for n in names if os.path.lexists(n) and os.readlink(n).startswith('pipe:')})\n"
                 "print(pipes())\n"
                 "pid = os.fork()\nif pid == 0: print(pipes())\nelse: status = os.waitpid(pid, 0)",
-                stdout="4\n2\n",
+                stdout="5\n2\n",
             )
         ],
     ),
@@ -681,6 +772,27 @@ PLOTS = [
         "a figure before an error",
         [Step(f"{IMPORT_PYPLOT}\nlines = {DRAW_LINE}\n1 / 0", displays=[{"png": Picture(DRAW_LINE)}], error=Error("ZeroDivisionError", "division by zero"))],
     ),
+    Case(
+        "one of three figures fails",
+        [
+            Step(
+                f"{IMPORT_PYPLOT}\nfor title in ('a', '$\\\\nonsense$', 'c'):\n    f = plt.figure()\n    t = plt.title(title)",
+                displays=[{"png": Picture("plt.title('a')")}, {"png": Picture("plt.title('c')")}],
+                error=Error("ValueError", Like("nonsense")),
+            ),
+            Step("plt.get_fignums()", value="[]"),
+        ],
+    ),
+    Case(
+        "figures without axes",
+        [
+            Step(f"{IMPORT_PYPLOT}\nfrom matplotlib.lines import Line2D\nfrom matplotlib.patches import Rectangle"),
+            Step("l = plt.figure().legend(handles=[Line2D([], [])], labels=['x'])", displays=[{"png": Picture("from matplotlib.lines import Line2D\nplt.figure().legend(handles=[Line2D([], [])], labels=['x'])")}]),
+            Step("a = plt.figure().add_artist(Rectangle((0.2, 0.2), 0.5, 0.5))", displays=[{"png": Picture("from matplotlib.patches import Rectangle\nplt.figure().add_artist(Rectangle((0.2, 0.2), 0.5, 0.5))")}]),
+            Step("t = plt.figure().subfigures(1, 2)[1].suptitle('x')", displays=[{"png": Picture("plt.figure().subfigures(1, 2)[1].suptitle('x')")}]),
+            Step("f = plt.figure().subfigures(1, 2)"),
+        ],
+    ),
     Case("an error while drawing", [Step(f"{IMPORT_PYPLOT}\nt = plt.title('$\\\\nonsense$')", error=Error("ValueError", Like("nonsense"))), Step("1", value="1")]),
     Case("a plot of a table", [Step("import pandas\naxes = pandas.DataFrame({'a': [1, 3, 2]}).plot()", displays=[{"png": Picture("import pandas\nfigure = pandas.DataFrame({'a': [1, 3, 2]}).plot().figure")}])]),
     Case("display of a figure without pyplot", [Step("from matplotlib.figure import Figure\nf = Figure()\nlines = f.subplots().plot([1, 4, 9])\ndisplay(f)", displays=[{"png": Picture("from matplotlib.figure import Figure\nfigure = Figure()\nfigure.subplots().plot([1, 4, 9])")}])]),
@@ -692,6 +804,10 @@ IPYTHON = [
     Case("a shell command", [Step("!echo hello", stdout="hello\n"), Step("files = !echo a b\nfiles", value="['a b']"), Step("name = 'x'\n!echo {name} $name; exit 3", stdout="x x\n"), Step("_exit_code", value="3")], "ipython"),
     Case("help", [Step("def f(x):\n    'Says what it does.'"), Step("f?", stdout=Like("Signature: *f", "Says what it does."))], "ipython"),
     Case("a cell in bash", [Step("%%bash\necho one\necho two", stdout="one\ntwo\n")], "ipython"),
+    Case("figures captured", [Step(f"%%capture out\n{IMPORT_PYPLOT}\nlines = {DRAW_LINE}\nplt.show()\nlines = {DRAW_LINE}"), Step("len(out.outputs), plt.get_fignums()", value="(2, [])"), Step("out.outputs[1]", value=Like("<Figure|RichOutput"), formats={"png": Picture(DRAW_LINE)})], "ipython"),
+    Case("a figure in other formats", [Step(f"from matplotlib_inline.backend_inline import set_matplotlib_formats\nset_matplotlib_formats('svg')\n{IMPORT_PYPLOT}\nf = plt.figure()\nlines = {DRAW_LINE}\nf", value=Like("<Figure"), formats={"svg": Like("<svg"), "png": Picture(DRAW_LINE)})], "ipython"),
+    Case("help on what is replaced", [Step("print?", stdout=Like("Prints the values to a stream", lacks="kernel|one write")), Step("help(print)", stdout=Like("Prints the values to a stream"))], "ipython"),
+    Case("JSON that is too deep or too large", [Step("from IPython.display import JSON\nx = []\nfor i in range(110): x = [x]\ndisplay(JSON(x))\nJSON({'n': 10 ** 400})", displays=[{"text": Like("JSON")}], value=Like("JSON"), no_formats=("json",))], "ipython"),
     Case("output captured", [Step("%%capture out\nprint('x')\n5"), Step("out.stdout", value="'x\\n'")], "ipython"),
     Case("matplotlib inline", [Step(f"%matplotlib inline\n%config InlineBackend.figure_format = 'retina'\n{IMPORT_PYPLOT}\nlines = {DRAW_LINE}", displays=[{"png": Picture(DRAW_LINE)}])], "ipython"),
     Case(

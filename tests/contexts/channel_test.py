@@ -2,9 +2,12 @@
 
 import json
 import os
+import select
 import signal
+import sys
 import time
 
+import kernel
 import runner
 
 PYTHON = {
@@ -187,6 +190,62 @@ def ends_when_nobody_listens_to_a_flood(kernel, words):
 def loses_nothing_of_a_flood(kernel, words):
     outcome = kernel.execute(words["flood"])
     expect(len(outcome.stdout) == words["flood_size"], len(outcome.stdout))
+
+
+# --- of Python only -----------------------------------------------------------------------------------------------
+
+
+def files_of_the_user(engine, beside_the_kernel):
+    """A kernel that finds a module for every name of the library in its current folder, or beside itself."""
+    kernel_ = kernel.stopped_python(engine, beside_the_kernel)
+    os.waitpid(kernel_.process.pid, os.WUNTRACED)
+    names = [name for name in sys.stdlib_module_names if not name.startswith("_") and name not in sys.builtin_module_names]
+    for name in names:
+        with open(f"{kernel_.folder}/{name}.py", "w") as file:
+            file.write(f"import os\nos.write(2, b'the user has a {name}\\n')\nraise SystemExit(5)\n")
+    with open(f"{kernel_.folder}/mine.py", "w") as file:
+        file.write("answer = 42\n")
+    kernel_.process.send_signal(signal.SIGCONT)
+    return kernel_
+
+
+def is_not_led_astray_by_the_users_files(kernel, _words):
+    expect(kernel.execute("1 + 1").mains == [{"text": "2"}], "no value")
+    expect(kernel.execute("1 / 0").errors[0]["name"] == "ZeroDivisionError", "no error")
+    outcome = kernel.execute("import os\nn = os.system('echo x')")
+    expect((outcome.stdout, outcome.stderr) == ("x\n", ""), outcome.stderr)
+    expect(kernel.execute("class P:\n    def _repr_png_(self): return b'png'\nP()").mains[0]["png"] == "cG5n", "no picture")
+    expect(kernel.execute("[1, {'a': 2}]").mains[0]["json"] == [1, {"a": 2}], "no JSON")
+
+
+def still_finds_the_users_own(kernel, _words):
+    outcome = kernel.execute("import mine\nmine.answer")
+    expect(outcome.mains == [{"text": "42"}], outcome.errors)
+
+
+def ends_as_its_interpreter(kernel, _words):
+    outcome = kernel.execute("import os, signal\nprint('x')\nos.kill(os.getpid(), signal.SIGTERM)")
+    expect(outcome.ended and outcome.stdout == "x\n", outcome.stdout)
+    expect(kernel.process.wait() == -signal.SIGTERM, kernel.process.returncode)
+
+
+def its_interpreter_ends_with_it(kernel, _words):
+    pid = int(kernel.execute("import os\nos.getpid()").mains[0]["text"])
+    kernel.request("while True: pass")
+    descriptor = os.pidfd_open(pid)
+    kernel.process.send_signal(signal.SIGKILL)
+    expect(select.select([descriptor], [], [], 10)[0], "it has not ended")
+    os.close(descriptor)
+
+
+def of_python(title, engine):
+    found = []
+    for place, beside in (("in the current folder", False), ("beside the kernel", True)):
+        for test in (is_not_led_astray_by_the_users_files, *(() if beside else (still_finds_the_users_own,))):
+            found.append((f"{title}, channel: {runner.name_of(test)}, {place}", lambda beside=beside: files_of_the_user(engine, beside), test))
+    for test in (ends_as_its_interpreter, its_interpreter_ends_with_it):
+        found.append((f"{title}, channel: {runner.name_of(test)}", lambda: kernel.spawned_python(engine), test))
+    return [(name, runner.with_subject(make, lambda subject, _painter, test=test: test(subject, None))) for name, make, test in found]
 
 
 TESTS = [

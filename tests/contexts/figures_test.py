@@ -74,8 +74,9 @@ def a_figure_is_shown_by_itself(house, painter):
 
 
 def there_are_at_most_32(house, painter):
-    result = succeed(house, HEAD + "for i in range(40):\n    plt.figure(figsize=(1, 1))\n    plt.plot([1, 2])\n    plt.show()")
+    result = run(house, HEAD + "for i in range(40):\n    plt.figure(figsize=(1, 1))\n    plt.plot([1, 2])\n    plt.show()")
     expect(len(figures_of(result)) == 32, len(result["results"]))
+    expect(result["stderr"]["text"] == "more than 32 figures: the others are not given\n", result["stderr"])
 
 
 def a_large_one_is_made_smaller(house, painter):
@@ -85,7 +86,9 @@ def a_large_one_is_made_smaller(house, painter):
 
 
 def what_cannot_be_drawn_is_left_out(house, painter):
-    expect_pictures(painter, succeed(house, HEAD + "plt.title('$\\\\nonsense$')\nplt.show()\n" + LINE), [LINE])
+    result = run(house, HEAD + "plt.title('$\\\\nonsense$')\nplt.show()\n" + LINE)
+    expect(result["exit_code"] == 0 and result["stderr"]["text"].startswith("figure 1 cannot be given: ValueError: "), result)
+    expect_pictures(painter, result, [LINE])
 
 
 def processes_share_the_numbers(house, painter):

@@ -176,6 +176,18 @@ def spawned_python(engine):
     return Kernel(lambda env: os.execve("/usr/bin/python3", ["python3", PYTHON_KERNEL], env), environment)
 
 
+def stopped_python(engine, beside_the_kernel):
+    """The same, waiting for SIGCONT before it begins; with a copy of the program in its folder, or not."""
+
+    def run(env):
+        program = shutil.copy(PYTHON_KERNEL, os.path.join(env["HOME"], "kernel")) if beside_the_kernel else PYTHON_KERNEL
+        os.chdir("/" if beside_the_kernel else env["HOME"])
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os.execve("/usr/bin/python3", ["python3", program], env)
+
+    return Kernel(run, {"COVE_CONTEXT_ENGINE": engine})
+
+
 def forked_python(engine):
     """The same in a fork of this process, which has loaded the slow libraries; without IPython: as if there were none."""
     return Kernel(lambda env: become_python_kernel(engine, env), {"MPLCONFIGDIR": font_cache()})
