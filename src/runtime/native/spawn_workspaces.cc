@@ -86,14 +86,15 @@ Result<bool> lies_in(int inner, int outer) {
   return true;
 }
 
-// What the server keeps is nobody's to work on: who could write there would have the server, and who could read there
-// the secret that signs its tokens.
-Result<void> check_not_own(int folder, const std::string& path) {
+// What the server keeps is nobody's to work on: who could write there would have the server. A folder that holds it
+// among other things, as a user's home does, may be looked at.
+Result<void> check_not_own(int folder, const std::string& path, Access access) {
   std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
   Result<UniqueFd> own = sys::open(state, O_PATH | O_DIRECTORY);
   if (!own && own.error().code() == Code::NotFound) return {};
   if (!own) return std::unexpected(own.error());
-  if (!lies_in(folder, own->get()).value_or(false) && !lies_in(own->get(), folder).value_or(false)) return {};
+  const bool written_around = access == Access::ReadWrite && lies_in(own->get(), folder).value_or(false);
+  if (!written_around && !lies_in(folder, own->get()).value_or(false)) return {};
   return fail(Error(Code::Denied, concat(path, " holds what the server itself keeps, at ", state))
                   .hint("choose a folder that neither holds that one nor lies in it, or set `state` to another"));
 }
@@ -108,7 +109,7 @@ Result<UniqueFd> SpawnServer::open_workspace(const Workspace& workspace, int con
   if (!opened && opened.error().errnum() == ENAMETOOLONG)
     return fail(Code::Invalid, "the path of the workspace, or a name in it, is longer than the kernel takes");
   UniqueFd folder = COVE_TRY(std::move(opened));
-  COVE_TRY(check_not_own(folder.get(), workspace.path));
+  COVE_TRY(check_not_own(folder.get(), workspace.path, workspace.access));
   if (!is_same_folder(folder.get(), workspace.device, workspace.inode))
     return fail(Error(Code::Unavailable, concat(workspace.path, " is another folder than the one that was recorded"))
                     .hint("put the folder back, or begin a new session or sandbox"));
