@@ -2,6 +2,7 @@
 
 import atexit
 import gc
+import glob
 import json
 import multiprocessing.process
 import os
@@ -15,8 +16,26 @@ from process import Process
 
 PATIENCE = 60  # seconds of silence until a kernel counts as stuck
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "context")
-PYTHON_KERNEL = os.path.realpath(os.path.join(SOURCES, "python_kernel.py"))
 JAVASCRIPT_KERNEL = os.path.realpath(os.path.join(SOURCES, "javascript_kernel.mjs"))
+
+
+def join_python_kernel():
+    """As the build does it: the parts in the order of their names. Gone with the process that has loaded this."""
+    folder = tempfile.mkdtemp(prefix="cove-kernel-")
+    os.chmod(folder, 0o755)
+    owner = os.getpid()
+    atexit.register(lambda: os.getpid() == owner and shutil.rmtree(folder, ignore_errors=True))
+    parts = []
+    for path in sorted(glob.glob(os.path.join(SOURCES, "python_kernel", "*.py"))):
+        with open(path) as file:
+            parts.append(file.read())
+    program = os.path.join(os.path.realpath(folder), "python_kernel.py")
+    with open(program, "w") as file:
+        file.write("\n\n".join(parts))
+    return program
+
+
+PYTHON_KERNEL = join_python_kernel()
 IPYTHON = ("IPython", "ipykernel", "traitlets", "jedi", "parso", "prompt_toolkit", "matplotlib_inline")
 
 
