@@ -86,7 +86,10 @@ Checked<live::Caller> caller_of_signature(Api& api, const http::Request& request
   return caller_for_sandbox(api, grant.sandbox_id, scopes, concat("url:", grant.sandbox_id));
 }
 
+// A sandbox that was shown the socket, in a folder, has it from a caller whose user id it may have.
 Checked<live::Caller> caller_at_socket(Api& api, http::Exchange& exchange) {
+  if (exchange.request().peer.nested)
+    return denied("the Unix socket is not for programs in a sandbox or a container: use TCP and an API key");
   live::Caller caller;
   caller.actor = concat("uid:", exchange.request().peer.uid);
   caller.local = true;

@@ -50,6 +50,7 @@ const MOST_STRING = 1 << 17; // characters of a string inside of a value
 const MOST_JSON = 1 << 20; // bytes, as those that follow
 const MOST_FORMAT = 16 << 20;
 const MOST_FORMATS = 28 << 20;
+const MOST_COMPARISONS = 40_000_000; // of keys with those before them in their object, which is what a reader may do
 const DEEPEST_JSON = 50;
 const FAREWELL = 'Waiting for the debugger to disconnect...\n'; // Node's, where it ends with an inspector attached
 const IMPORT = '__cove_import__';
@@ -349,6 +350,7 @@ const TOO_MUCH = Symbol('too much');
 function copy_of(value, most) {
   const depths = new Map();
   let left = most;
+  let comparisons = MOST_COMPARISONS;
   const pay = (bytes) => {
     left -= bytes;
     if (left < 0) throw TOO_MUCH;
@@ -361,6 +363,8 @@ function copy_of(value, most) {
       const depth = (depths.get(this) ?? 0) + 1;
       depths.set(one, depth);
       if (depth > DEEPEST_JSON || (Array.isArray(one) && 2 * one.length > left)) throw TOO_MUCH;
+      if (!Array.isArray(one)) comparisons -= Object.keys(one).length ** 2 / 2;
+      if (comparisons < 0) throw TOO_MUCH;
     }
     return one;
   });
@@ -746,7 +750,14 @@ class Evaluator {
   // From the controller. What was ended in the middle of a callback has left its mark in Node's stack of asynchronous
   // ids, which is cleared after an error that nobody caught. When that has come, it is answered.
   ping() {
+    let answered = false;
+    this.pong = () => {
+      if (!answered) this.controller.postMessage({ type: 'pong' });
+      answered = true;
+    };
+    const { pong } = this;
     setImmediate(() => {
+      setImmediate(pong); // where the user's code takes all errors for itself
       throw CLEARING;
     });
   }
@@ -756,7 +767,7 @@ class Evaluator {
   }
 
   uncaught(event, error) {
-    if (error === CLEARING) return this.controller.postMessage({ type: 'pong' });
+    if (error === CLEARING) return this.pong();
     if (process.listenerCount(event) > 1) return; // the user has a handler
     this.settle_now();
     if (this.execution) this.fail(error);

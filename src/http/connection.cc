@@ -3,7 +3,10 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
+#include <algorithm>
 #include <exception>
+#include <fstream>
+#include <iterator>
 
 #include "base/text.h"
 #include "http/live_exchange.h"
@@ -142,6 +145,30 @@ void Connection::linger() {
   }
 }
 
+namespace {
+
+// How many namespaces of processes it is in, from this one's on down; 0 where that cannot be told.
+size_t namespaces_of(const std::string& process) {
+  constexpr std::string_view kLine = "\nNSpid:";
+  std::ifstream file(concat("/proc/", process, "/status"));
+  const std::string status{std::istreambuf_iterator<char>(file), {}};
+  size_t at = status.find(kLine);
+  if (at == std::string::npos) return 0;
+  std::string_view numbers = std::string_view(status).substr(at + kLine.size());
+  numbers = numbers.substr(0, numbers.find('\n'));
+  return static_cast<size_t>(std::ranges::count(numbers, '\t'));
+}
+
+// One that has gone before anybody could look is taken for nested; where a process can see only its own user's, nobody
+// can be told apart.
+bool is_nested(pid_t pid) {
+  static const size_t own = namespaces_of("self");
+  static const bool sees_all = namespaces_of("1") > 0;
+  return sees_all && own > 0 && namespaces_of(std::to_string(pid)) != own;
+}
+
+}  // namespace
+
 Peer peer_of(int socket, const sockaddr_storage& address) {
   Peer peer;
   char text[INET6_ADDRSTRLEN] = "";
@@ -159,6 +186,7 @@ Peer peer_of(int socket, const sockaddr_storage& address) {
     peer.local = ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0;
     peer.uid = credentials.uid;
     peer.pid = credentials.pid;
+    peer.nested = peer.local && is_nested(credentials.pid);
   }
   return peer;
 }

@@ -23,6 +23,7 @@ struct Peer {
   bool local = false;  // a Unix socket: uid and pid are the kernel's word
   uint32_t uid = 0;
   int32_t pid = 0;
+  bool nested = false;  // local, and in a namespace of processes below this one's: a sandbox, or another container
   std::string address;  // TCP: "127.0.0.1:4711"
   bool encrypted = false;
 };

@@ -382,7 +382,8 @@ def lies_on_the_channel_harm_nobody(house, painter):
 def lines_that_are_too_large_are_left_out(house, painter):
     context = house.sandbox().context()
     context.run("x = 5\n" + SAY)
-    for line in ("b'x' * (33 << 20)", "b'{\"type\":\"result\",\"formats\":{\"json\":[' + b'[],' * 700_000 + b'[]]}}'"):
+    for line in ("b'x' * (33 << 20)", "b'{\"type\":\"result\",\"formats\":{\"json\":[' + b'[],' * 700_000 + b'[]]}}'",
+                 "b'{\"type\":\"result\",\"formats\":{\"json\":{' + b','.join(b'\"%d\":0' % i for i in range(200_000)) + b'}}}'"):
         result = context.run(f"say({line})\nprint('said')")
         expect(result["status"] == "success" and result["stdout"]["text"] == "said\n", result)
         expect("give back 1 of the results" in json.dumps(result["denials"]), result["denials"])

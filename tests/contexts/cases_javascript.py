@@ -264,6 +264,7 @@ INTERRUPTS = [
     Case("waiting for a child", [interrupted("require('child_process').execSync('sleep 100')"), Step("6", value="6")]),
     Case("waiting for memory", [interrupted("Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)"), Step("7", value="7")]),
     Case("finally is not run by termination, but the state stays", [Step("let y = 0"), interrupted("try { for (;;) y++; } finally { y = -1; }"), Step("y > 0", value="true")]),
+    Case("where errors are taken by the user", [Step("process.setUncaughtExceptionCaptureCallback(() => {})"), interrupted("for (;;) {}"), Step("1 + 1", value="2")]),
     Case("in ticks without an end", [step for i in range(8) for step in (interrupted("process.nextTick(function g() { process.nextTick(g); })"), Step(f"await new Promise((r) => setTimeout(r, 5, {i}))", value=f"{i}"))]),
     Case("in promises without an end", [step for i in range(4) for step in (interrupted("(function g() { Promise.resolve().then(g); })()"), Step(f"await new Promise((r) => setTimeout(r, 5, {i}))", value=f"{i}"))]),
     Case(

@@ -7,6 +7,14 @@ IMPORT_PYPLOT = "import matplotlib.pyplot as plt"
 
 VALUES = [
     Case("the value of the last expression", [Step("1 + 1", value="2"), Step("'text'", value="'text'")]),
+    Case(
+        "an error where the current folder is gone",
+        [
+            Step("import os\nkept = 5\nos.mkdir('gone')\nos.chdir('gone')\nos.rmdir('../gone')"),
+            Step("1 / 0", status="error", error=Error("ZeroDivisionError", "division by zero")),
+            Step("kept", value="5"),
+        ],
+    ),
     Case("None is no value", [Step("None"), Step("print('x')", stdout="x\n")]),
     Case("an assignment has no value", [Step("x = 5"), Step("x", value="5")]),
     Case("a semicolon at the end keeps the value back", [Step("5;"), Step("5", value="5")]),
@@ -69,6 +77,8 @@ VALUES = [
             Step("def nested(depth): return [nested(depth - 1)] if depth > 1 else []"),
             Step("nested(50)", value="[" * 50 + "]" * 50, formats={"json": eval("[" * 50 + "]" * 50)}),
             Step("nested(51)", value="[" * 51 + "]" * 51, no_formats=("json",)),
+            Step("len({i: 0 for i in range(8000)})", value="8000"),
+            Step("{i: 0 for i in range(20000)}", value=Like(r"\A\{0: 0,"), no_formats=("json",)),
             Step("nested(110)", value="[" * 110 + "]" * 110, no_formats=("json",)),
             Step("display({'application/json': {'n': 2 ** 70}, 'text/plain': 'only text'}, raw=True)", displays=[{"text": "only text"}]),
         ],

@@ -1,10 +1,12 @@
 // The server's API as its callers meet it: who may call it, for what.
 #include "integration/server_fixture.h"
+#include "support/child.h"
 
 namespace cove::test {
 namespace {
 
 using ServerAccess = Server;
+using Words = std::vector<std::string>;
 
 TEST_F(ServerAccess, WantsAKeyOverTcp) {
   HttpResponse refused = over_tcp("GET", "/v1/sandboxes", {});
@@ -98,6 +100,39 @@ TEST_F(ServerAccess, KeepsProjectsApart) {
   EXPECT_EQ(call("DELETE", path, "", inside).status, 204);
   EXPECT_EQ(call("DELETE", "/v1/projects/web").status, 204);
   expect_problem(call("GET", "/v1/sandboxes", "", inside), 404, "not_found");
+}
+
+// A folder that is shown to a sandbox may have the socket in it, and the sandbox its caller's user id.
+TEST_F(Server, IsNotForProgramsBelowAtItsSocket) {
+  const std::string ask = R"(
+import http.client, socket, sys
+class Line(http.client.HTTPConnection):
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX)
+        self.sock.connect(sys.argv[1])
+line = Line('localhost')
+line.request('GET', '/v1/sandboxes')
+answer = line.getresponse()
+print(answer.status, answer.read().decode())
+)";
+  Words words = {"python3", "-c", ask, server_->socket().path};
+  EXPECT_THAT(test::run(words).out, testing::StartsWith("200 "));
+  words.insert(words.begin(), {"unshare", "--user", "--map-current-user", "--pid", "--fork"});
+  EXPECT_THAT(test::run(words).out, testing::StartsWith("403 "));
+  // Nor for one that has left its connection to another and gone.
+  const std::string gone = R"(
+import os, socket, sys, time
+line = socket.socket(socket.AF_UNIX)
+line.connect(sys.argv[1])
+if os.fork(): os._exit(0)
+time.sleep(0.3)
+line.sendall(b'GET /v1/sandboxes HTTP/1.1\r\nHost: l\r\nConnection: close\r\n\r\n')
+print(line.recv(65536).decode())
+)";
+  Words orphan = {
+      "unshare", "--user", "--map-current-user",  "--pid", "--fork", "sh", "-c", "python3 -c \"$1\" $2; sleep 1",
+      "sh",      gone,     server_->socket().path};
+  EXPECT_THAT(test::run(orphan).out, testing::StartsWith("HTTP/1.1 403 "));
 }
 
 TEST_F(Server, CountsASandboxWithoutALimitAsTheWholeMachine) {

@@ -46,6 +46,7 @@ MOST_JSON = 1 << 20  # bytes, as those that follow
 MOST_FORMAT = 16 << 20
 MOST_FORMATS = 28 << 20
 DEEPEST_JSON = 50
+MOST_COMPARISONS = 40_000_000  # of keys with those before them in their object, which is what a reader may do
 
 FORMATS = {
     "text/plain": "text",
@@ -77,11 +78,19 @@ class StdinNotImplementedError(EOFError, NotImplementedError):
     """input() was called; a context has no one to ask."""
 
 
+def current_folder():
+    """None where it is gone."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return None
+
+
 def import_own(name):
     """A module of the library, when it is first needed, and whatever lies in the current folder."""
     if name not in sys.modules:
         path = list(sys.path)
-        sys.path[:] = [folder for folder in path if folder not in ("", os.getcwd())]
+        sys.path[:] = [folder for folder in path if folder not in ("", current_folder())]
         try:
             importlib.import_module(name)
         finally:

@@ -54,8 +54,11 @@ class Supervisor:
 
     def _interrupt(self, *_):
         """It is meant for the child, which has a group of its own."""
-        if self.status is None:
-            os.kill(self.child, signal.SIGINT)
+        try:
+            if self.status is None:
+                os.kill(self.child, signal.SIGINT)
+        except ProcessLookupError:  # it is just being looked at how it ended
+            pass
 
     def run(self):
         quiet = self._poll([])

@@ -17,6 +17,7 @@ class Allowance:
 
     def __init__(self, bytes):
         self.left = bytes
+        self.comparisons = MOST_COMPARISONS
 
     def take(self, value, depth=0):
         """Raises TooMuch, or TypeError for what is no JSON."""
@@ -38,6 +39,9 @@ class Allowance:
             raise TooMuch
         self._pay(3)
         if isinstance(value, dict):
+            self.comparisons -= len(value) ** 2 // 2
+            if self.comparisons < 0:
+                raise TooMuch
             for key, one in value.items():
                 if isinstance(key, (list, tuple, dict)):
                     raise TypeError

@@ -199,4 +199,19 @@ uint64_t Admission::refusals() const {
   return refusals_;
 }
 
+const char* lifted_limit(const Limits& limits) {
+  auto lifts = [](const auto& limit) { return limit.named && limit.value == 0; };
+  if (lifts(limits.cpus)) return "cpus";
+  if (lifts(limits.memory)) return "memory";
+  return lifts(limits.processes) ? "processes" : nullptr;
+}
+
+Result<void> check_lifting(const Caller& caller, const Limits& limits) {
+  const char* lifted = caller.local ? nullptr : lifted_limit(limits);
+  if (!lifted) return {};
+  return fail(Error(Code::Denied, concat("the limit '", std::string_view(lifted),
+                                         "' can be taken away (0) only at the server's Unix socket"))
+                  .hint("name what is needed, or leave it out"));
+}
+
 }  // namespace cove::live

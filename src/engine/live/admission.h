@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "engine/live/caller.h"
 #include "engine/live/config.h"
 #include "engine/live/sandbox_info.h"
 
@@ -67,5 +68,10 @@ class Admission {
   Numbers all_;
   uint64_t refusals_ = 0;
 };
+
+// The limit that is to be none (0), of those that protect the machine; null where there is no such.
+const char* lifted_limit(const Limits& limits);
+// Whether the caller may have that; Denied.
+Result<void> check_lifting(const Caller& caller, const Limits& limits);
 
 }  // namespace cove::live

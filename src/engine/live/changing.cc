@@ -6,14 +6,6 @@
 namespace cove::live {
 namespace {
 
-// The one that 0 is asked for, by name.
-const char* lifted_limit(const Limits& limits) {
-  auto lifts = [](const auto& limit) { return limit.named && limit.value == 0; };
-  if (lifts(limits.cpus)) return "cpus";
-  if (lifts(limits.memory)) return "memory";
-  return lifts(limits.processes) ? "processes" : nullptr;
-}
-
 // To a control group that exists, 0 is not none, but nothing at all.
 Result<void> refuse_lifting(const Limits& limits) {
   const char* lifted = lifted_limit(limits);
@@ -35,11 +27,12 @@ Result<void> check_running(const Capabilities& can, const Limits& wanted) {
   return refuse_lifting(wanted);
 }
 
-// Those that are named in `which`, of these.
+// Those that are named in `which`, of these, where there are any.
 Limits of_those(const Limits& which, const Limits& values) {
   Limits taken = which;
   auto take = [](auto& limit, const auto& value) {
-    if (limit.named) limit.value = value.value;
+    limit.named = limit.named && value.value > 0;
+    limit.value = value.value;
   };
   take(taken.cpus, values.cpus), take(taken.memory, values.memory), take(taken.processes, values.processes);
   take(taken.open_files, values.open_files), take(taken.file_size, values.file_size);
@@ -86,14 +79,6 @@ Result<SandboxInfo> LiveEngine::renew(const Caller& caller, const std::string& n
   return sandbox->info();
 }
 
-Result<void> LiveEngine::check_lifting(const Caller& caller, const Limits& limits) {
-  const char* lifted = caller.local ? nullptr : lifted_limit(limits);
-  if (!lifted) return {};
-  return fail(Error(Code::Denied, concat("the limit '", std::string_view(lifted),
-                                         "' can be taken away (0) only at the server's Unix socket"))
-                  .hint("name what is needed, or leave it out"));
-}
-
 // For the quotas first, then for what runs in it. Until the change is on record it can be taken back.
 Result<void> LiveEngine::change_limits(LiveSandbox& sandbox, SandboxInfo& info, const Limits& changed) {
   if (sandbox.has_handle()) COVE_TRY(check_running(runtime_->capabilities_of(info.spec.runtime), changed));
@@ -128,6 +113,13 @@ Result<SandboxInfo> LiveEngine::update(const Caller& caller, const std::string& 
   if (order.on_expire) info.lifecycle.on_expire = *order.on_expire;
   if (order.auto_resume) info.lifecycle.auto_resume = *order.auto_resume;
   if (order.name) info.spec.name = *order.name;
+  // Told before anything is changed; the record has the last word.
+  if (!info.spec.name.empty() && info.spec.name != old_name) {
+    std::shared_lock names(mutex_);
+    if (by_name_.contains({info.project, info.spec.name}))
+      return fail(Error(Code::Exists, concat("the name '", info.spec.name, "' is taken"))
+                      .hint("choose another name, or delete the sandbox that has it"));
+  }
   if (order.limits) COVE_TRY(check_lifting(caller, *order.limits));
   if (order.limits) COVE_TRY(change_limits(*sandbox, info, *order.limits));
   Result<void> recorded = record(caller, *sandbox, info, "sandbox.updated");

@@ -17,6 +17,7 @@ constexpr milliseconds kLook(100);  // whether somebody still waits
 constexpr size_t kPortion = 1 << 20;
 constexpr size_t kLongestLine = 32 << 20;
 constexpr size_t kMostValues = 600'000;  // of a message: each takes far more room than its text
+constexpr uint64_t kMostComparisons = 50'000'000;
 constexpr size_t kMostUnasked = 64 << 10;
 constexpr int kMostPortions = 64;
 
@@ -25,15 +26,17 @@ std::unexpected<Error> ended() {
       Error(Code::Conflict, "the context's interpreter has ended").hint("restart the context, or make another"));
 }
 
-constexpr int kDeepest = 100;  // that a message may be nested
+constexpr size_t kDeepest = 100;  // that a message may be nested
 
-// Whether its values are more, or lie deeper, than a line of its length should have.
+// Whether its values are more, or lie deeper, than a line of its length should have. A key is compared with all that
+// its object has already.
 bool is_unwieldy(std::string_view text) {
-  int depth = 0;
+  uint64_t comparisons = 0;
   size_t values = 0;
+  std::vector<uint64_t> keys;  // of each object and array around
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {
-    char sign = text[i];
+    const char sign = text[i];
     if (in_string) {
       if (sign == '\\') ++i;
       if (sign == '"') in_string = false;
@@ -41,10 +44,12 @@ bool is_unwieldy(std::string_view text) {
     }
     if (sign == '"') in_string = true;
     if (sign == ',' || sign == '{' || sign == '[') ++values;
-    if ((sign == '{' || sign == '[') && ++depth > kDeepest) return true;
-    if (sign == '}' || sign == ']') --depth;
+    if (sign == ':' && !keys.empty()) comparisons += keys.back()++;
+    if (sign == '{' || sign == '[') keys.push_back(0);
+    if (keys.size() > kDeepest) return true;
+    if ((sign == '}' || sign == ']') && !keys.empty()) keys.pop_back();
   }
-  return values > kMostValues;
+  return values > kMostValues || comparisons > kMostComparisons;
 }
 
 // The fields that a message has, if it has them, are of the kind that they are taken for.
@@ -117,6 +122,11 @@ Result<std::vector<KernelMessage>> ContextChannel::hear() {
       take(chunk.data, messages);
   }
   if (messages.empty() && follower_->at_end()) return ended();
+  for (KernelMessage& message : messages) {
+    if (abandoned_.empty()) break;
+    message.abandoned = abandoned_.contains(message.text("id"));
+    if (message.type() == "done") abandoned_.erase(message.text("id"));
+  }
   return messages;
 }
 
@@ -127,7 +137,7 @@ Result<std::vector<KernelMessage>> ContextChannel::hear_unasked() {
     std::vector<KernelMessage> heard = COVE_TRY(hear());
     if (heard.empty()) break;
     for (KernelMessage& message : heard) {
-      if (!message.is_output() || is_abandoned(message)) continue;
+      if (!message.is_output() || message.abandoned) continue;
       message.unasked = true;
       bytes += message.bytes;
       kept.push_back(std::move(message));
@@ -137,10 +147,6 @@ Result<std::vector<KernelMessage>> ContextChannel::hear_unasked() {
     kept.erase(kept.begin(), first);
   }
   return kept;
-}
-
-bool ContextChannel::is_abandoned(const KernelMessage& message) const {
-  return !abandoned_.empty() && message.text("id") == abandoned_;
 }
 
 Result<void> ContextChannel::wait_for_ready(milliseconds patience) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ namespace cove::live {
 struct KernelMessage {
   nlohmann::ordered_json body;
   size_t bytes = 0;
-  bool unasked = false;  // it was printed before the execution that it is shown to
+  bool unasked = false;    // it was printed before the execution that it is shown to
+  bool abandoned = false;  // it is of an execution that nobody waited for to its end
   std::string text(const char* field) const { return body.value(field, ""); }
   std::string type() const { return text("type"); }
   bool is_output() const { return type() == "stdout" || type() == "stderr"; }
@@ -47,8 +49,7 @@ class ContextChannel {
   // What programs have printed since the last execution, which nobody waited for: the last of it.
   Result<std::vector<KernelMessage>> hear_unasked();
   // What this execution still says is for nobody.
-  void abandon(const std::string& execution) { abandoned_ = execution; }
-  bool is_abandoned(const KernelMessage& message) const;
+  void abandon(const std::string& execution) { abandoned_.insert(execution); }
   // Until the kernel says that it is ready.
   Result<void> wait_for_ready(std::chrono::milliseconds patience);
 
@@ -61,7 +62,7 @@ class ContextChannel {
   std::unique_ptr<Follower> follower_;
   std::string line_;       // what has no end yet
   size_t line_bytes_ = 0;  // all of it; more than is kept where it is too long
-  std::string abandoned_;
+  std::set<std::string> abandoned_;
 
   mutable std::mutex mutex_;  // of the turn
   std::condition_variable changed_;

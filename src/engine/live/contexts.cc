@@ -146,7 +146,7 @@ class LiveExecution : public Execution {
   // earlier execution has left is shown to whoever is there.
   bool concerns(const KernelMessage& message) const {
     if (!message.body.contains("id") || message.text("id") == id_) return true;
-    return message.is_output() && !channel_->is_abandoned(message);
+    return message.is_output() && !message.abandoned;
   }
 
   std::shared_ptr<ContextChannel> channel_;

@@ -100,8 +100,6 @@ class LiveEngine : public Engine {
   Result<std::shared_ptr<void>> begin_use(const Caller& caller, const Shared& sandbox);
   void on_gone(const Shared& sandbox, const SandboxEnded& end);
   Result<Config::Quotas> quotas_of(const std::string& project);
-  // Whether the caller may have a sandbox without one of the limits that protect the machine.
-  static Result<void> check_lifting(const Caller& caller, const Limits& limits);
   Result<void> change_limits(LiveSandbox& sandbox, SandboxInfo& info, const Limits& changed);
   void change_limits_back(LiveSandbox& sandbox, const SandboxInfo& changed, const Limits& wanted);
   static void count_expiry(SandboxInfo& info, int64_t from_ms);

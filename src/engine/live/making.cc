@@ -220,7 +220,6 @@ Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo i
   } else {
     info.state = State::Stopped;
     info.reason = "it was not started yet";
-    admission_.give_memory(info.project, info.spec.limits.memory.value);
   }
   count_expiry(info, info.created_ms);
   std::optional<Idempotency> idempotency;
@@ -234,6 +233,7 @@ Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo i
     if (handle) static_cast<void>(handle->destroy(Files::Remove));
     return std::unexpected(recorded.error());
   }
+  if (!order.start) admission_.give_memory(info.project, info.spec.limits.memory.value);
   Shared sandbox = make_live(std::move(info));
   if (handle) COVE_TRY(sandbox->take_handle(std::move(handle)));
   if (blank && !blank->exec_id.empty())

@@ -7,6 +7,7 @@
 #include "base/id.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "engine/live/admission.h"
 #include "engine/live/clock.h"
 #include "engine/live/contexts.h"
 #include "engine/live/record_codec.h"
@@ -90,6 +91,7 @@ Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
   session.id = make_id();
   session.project = caller.project;
   session.order = std::move(order);
+  COVE_TRY(check_lifting(caller, session.order.sandbox.limits));
   if (session.order.mode != Mode::Off) COVE_TRY(check_runtime(session.order.sandbox.runtime));
   COVE_TRY(engine_.pin(caller, session.order.sandbox.workspace));
   session.created_ms = session.last_used_ms = now_ms();
