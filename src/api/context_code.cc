@@ -271,8 +271,7 @@ Checked<CodeRequest> read_code(Call& call, const Json& body) {
   if (!request.streamed && !wait.value_or(false))
     return invalid(
         "code in a context is waited for to its end (?wait=true) or streamed (Accept: text/event-stream): 'wait' can "
-        "be "
-        "no time, because code that nobody waits for any more is interrupted");
+        "be no time, because code that nobody waits for any more is interrupted");
   COVE_TRY(std::move(wait));
   Fields fields(body);
   request.context = COVE_TRY(required(fields, "context", fields.text("context")));

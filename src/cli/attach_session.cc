@@ -53,11 +53,9 @@ Result<std::optional<Json>> AttachSession::run() {
     if (turned && socket_->closed() && !result_) turned = fail(Code::Unavailable, "the server closed the connection");
     if (!turned) COVE_TRY(reconnect(std::move(turned).error()));
   }
-  out_.flush();
-  err_.flush();
+  Result<void> finished = finish(out_, err_);
   socket_->close();
-  COVE_TRY(out_.delivered());
-  COVE_TRY(err_.delivered());
+  COVE_TRY(std::move(finished));
   return std::move(result_);
 }
 

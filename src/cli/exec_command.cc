@@ -36,8 +36,7 @@ Result<void> show_pieces(Api& api, const Json& result, Sink& out, Sink& err) {
     from = client::count_of(portion, "next");
     ended = chunks.empty();
   }
-  COVE_TRY(out.delivered());
-  return err.delivered();
+  return finish(out, err);
 }
 
 // What an exec that has ended wrote. Where it wrote to both, they may be the same terminal: in their order, then.
@@ -53,10 +52,7 @@ Result<void> show_output(Api& api, const Json& result) {
   if (!whole) return show_pieces(api, result, out, err);
   out.add(out_data);
   err.add(err_data);
-  out.flush();
-  err.flush();
-  COVE_TRY(out.delivered());
-  return err.delivered();
+  return finish(out, err);
 }
 
 }  // namespace

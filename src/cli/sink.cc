@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "engine/stream.h"
 #include "sys/file.h"
 
 namespace cove::cli {
@@ -19,7 +20,7 @@ constexpr size_t kPortion = 256 * 1024;
 
 // What poll calls writable takes PIPE_BUF bytes without waiting. A file never waits; a pipe is opened a second time,
 // without blocking, and takes what it can.
-Sink::Sink(int fd) : given_(fd), fd_(fd), portion_(PIPE_BUF) {
+Sink::Sink(int fd) : fd_(fd), portion_(PIPE_BUF) {
   struct stat info;
   if (::fstat(fd, &info) < 0) return;
   if (S_ISREG(info.st_mode)) portion_ = kPortion;
@@ -47,13 +48,7 @@ void Sink::write_portion() {
   written_ = 0;
 }
 
-bool Sink::unread() const { return error_ == EPIPE || error_ == EIO; }
-
-Result<void> Sink::delivered() const {
-  if (!broken() || unread()) return {};
-  return fail(
-      Error::from_errno(error_, given_ == STDOUT_FILENO ? "write to standard output" : "write to standard error"));
-}
+bool Sink::unread() const { return is_unread(error_); }
 
 void Sink::flush() {
   while (!empty()) {
@@ -61,6 +56,13 @@ void Sink::flush() {
     ::poll(&polled, 1, -1);
     write_portion();
   }
+}
+
+Result<void> finish(Sink& out, Sink& err) {
+  out.flush();
+  err.flush();
+  COVE_TRY(delivered(STDOUT_FILENO, out.error()));
+  return delivered(STDERR_FILENO, err.error());
 }
 
 }  // namespace cove::cli

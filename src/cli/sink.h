@@ -29,19 +29,21 @@ class Sink {
   bool broken() const { return error_ != 0; }
   // Because whoever read it has gone, which is no fault of ours.
   bool unread() const;
-  // Whether all that somebody wants was written.
-  Result<void> delivered() const;
+  // Of the write that failed; 0: none did.
+  int error() const { return error_; }
 
  private:
   void write_portion();
 
-  const int given_;
   int fd_;
   UniqueFd own_;
   size_t portion_;
   std::string pending_;
   size_t written_ = 0;  // of it
-  int error_ = 0;       // of the write that failed
+  int error_ = 0;
 };
+
+// Both to their ends: standard output and error. Fails where they could not be written, but not for want of a reader.
+Result<void> finish(Sink& out, Sink& err);
 
 }  // namespace cove::cli

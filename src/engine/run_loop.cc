@@ -51,9 +51,8 @@ Result<ExecResult> RunLoop::run() {
 }
 
 Result<void> RunLoop::delivered() const {
-  if (out_.error() != 0) return fail(Error::from_errno(out_.error(), "write to standard output"));
-  if (err_.error() != 0) return fail(Error::from_errno(err_.error(), "write to standard error"));
-  return {};
+  COVE_TRY(cove::delivered(STDOUT_FILENO, out_.error()));
+  return cove::delivered(STDERR_FILENO, err_.error());
 }
 
 Result<void> RunLoop::turn() {

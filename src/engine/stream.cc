@@ -31,6 +31,13 @@ Target open_target(int fd) {
 
 }  // namespace
 
+bool is_unread(int error) { return error == EPIPE || error == EIO; }
+
+Result<void> delivered(int fd, int error) {
+  if (error == 0 || is_unread(error)) return {};
+  return fail(Error::from_errno(error, fd == STDOUT_FILENO ? "write to standard output" : "write to standard error"));
+}
+
 OutputStream::OutputStream(UniqueFd source, int target, uint64_t retained)
     : source_(std::move(source)), target_(open_target(target)), retained_(retained) {
   if (source_) static_cast<void>(sys::set_nonblocking(source_.get()));
@@ -76,7 +83,7 @@ void OutputStream::write_pending() {
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count < 0) {
     pending_.clear();
-    if (errno == EPIPE || errno == EIO) {
+    if (is_unread(errno)) {
       // Nobody reads any more: the program must learn it as it would have without us.
       source_.reset();
     } else {

@@ -6,10 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "base/unique_fd.h"
 #include "engine/retained.h"
 
 namespace cove {
+
+// Whether a write failed with this error because nobody reads any more.
+bool is_unread(int error);
+// What becomes of a standard stream that took no more, with this error; 0: it took all. That nobody reads is no fault.
+Result<void> delivered(int fd, int error);
 
 // Where a stream is passed on to.
 struct Target {

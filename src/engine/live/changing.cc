@@ -49,6 +49,10 @@ void take_limits(Limits& now, const Limits& changed) {
   take(now.io_read, changed.io_read), take(now.io_write, changed.io_write);
 }
 
+Admission::Memory memory_of(const SandboxInfo& info) {
+  return info.state == State::Stopped ? Admission::Memory::Unused : Admission::Memory::Used;
+}
+
 void tell_enforced(SandboxInfo& info, const Limits& changed) {
   const Limits& now = info.spec.limits;
   auto say = [&](const char* limit, std::string value) {
@@ -84,7 +88,7 @@ Result<void> LiveEngine::change_limits(LiveSandbox& sandbox, SandboxInfo& info, 
   if (sandbox.has_handle()) COVE_TRY(check_running(runtime_->capabilities_of(info.spec.runtime), changed));
   const Limits before = info.spec.limits;
   take_limits(info.spec.limits, changed);
-  const auto memory = info.state == State::Stopped ? Admission::Memory::Unused : Admission::Memory::Used;
+  const Admission::Memory memory = memory_of(info);
   COVE_TRY(admission_.change(info.project, COVE_TRY(quotas_of(info.project)), before, info.spec.limits, memory));
   tell_enforced(info, changed);
   Result<void> done = sandbox.has_handle() ? sandbox.update_limits(changed) : Result<void>();
@@ -95,7 +99,7 @@ Result<void> LiveEngine::change_limits(LiveSandbox& sandbox, SandboxInfo& info, 
 
 void LiveEngine::change_limits_back(LiveSandbox& sandbox, const SandboxInfo& changed, const Limits& wanted) {
   const Limits before = sandbox.info().spec.limits;
-  const auto memory = changed.state == State::Stopped ? Admission::Memory::Unused : Admission::Memory::Used;
+  const Admission::Memory memory = memory_of(changed);
   admission_.change_back(changed.project, before, changed.spec.limits, memory);
   if (sandbox.has_handle()) static_cast<void>(sandbox.update_limits(of_those(wanted, before)));
 }

@@ -49,12 +49,6 @@ bool names_image(const SandboxSpec& sandbox, const std::string& usual_runtime) {
   return sandbox.runtime != usual_runtime || (!sandbox.image.empty() && !is_host_image(sandbox.image));
 }
 
-bool names_limit(const Limits& limits) {
-  return limits.cpus.named || limits.memory.named || limits.disk.named || limits.inodes.named ||
-         limits.processes.named || limits.open_files.named || limits.file_size.named || limits.io_read.named ||
-         limits.io_write.named;
-}
-
 Result<void> check_off(bool local, bool off_allowed) {
   if (!local)
     return fail(Error(Code::Denied, "mode 'off' can only be had at the server's Unix socket").hint("use mode 'all'"));

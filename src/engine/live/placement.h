@@ -39,9 +39,6 @@ struct Placement {
 // Whether the sandbox is to have other programs than the host's, or another runtime than the usual one.
 bool names_image(const SandboxSpec& sandbox, const std::string& usual_runtime);
 
-// Whether there is a limit that the caller has named and that is held by the walls of a sandbox.
-bool names_limit(const Limits& limits);
-
 // Denied where mode `off` was asked for and may not be had; Invalid where it cannot do what was asked for. Nothing that
 // cannot be had in a sandbox is ever placed on the host for that reason.
 Result<Placement> place(const Circumstances& circumstances);

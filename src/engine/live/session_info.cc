@@ -67,6 +67,11 @@ static bool same_image(const std::string& wanted, const std::string& there) {
   return name == to_text(*reference) || name.ends_with(concat("/", to_text(*reference)));
 }
 
+bool names_limit(const Limits& limits) {
+  return limits.cpus.named ||
+         std::ranges::any_of(kLimits, [&](const SizeLimit& limit) { return (limits.*limit.field).named; });
+}
+
 std::string difference(const SandboxSpec& wanted, const SandboxSpec& there) {
   if (!wanted.image.empty() && !same_image(wanted.image, there.image))
     return concat("the image ", there.image, ", and not ", wanted.image);

@@ -61,6 +61,9 @@ std::string binding_of(const SessionOrder& order, const std::string& session_id)
 // What a sandbox for one call alone is bound to begins so.
 inline constexpr std::string_view kCallBinding = "call:";
 
+// Whether there is a limit that the caller has named and that is held by the walls of a sandbox.
+bool names_limit(const Limits& limits);
+
 // Where what is asked for is not what the sandbox that serves the scope has, in words; empty where it is. What was not
 // asked for by name may be anything.
 std::string difference(const SandboxSpec& wanted, const SandboxSpec& there);
