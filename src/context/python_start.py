@@ -39,8 +39,35 @@ def _settle():
         del sys.modules["gc"]
 
 
+def _may_be_copied():
+    """Whether this interpreter, as it is now, may go on in several sandboxes: it has loaded nothing but what has no state
+    of a process's own, like random numbers. A module that only names itself has none."""
+    import sys
+
+    plain = {*sys.builtin_module_names, *_PLAIN.split()} - {"_random"}
+    others = [module for name, module in [*sys.modules.items()] if name not in plain]
+    if any(not name.startswith("__") for module in others for name in vars(module)):
+        return False
+    # It is loaded after this.
+    finder = sys.modules["_frozen_importlib_external"].PathFinder
+    return finder.find_spec("usercustomize") is None
+
+
+_PLAIN = """
+__main__ _abc _codecs _collections _collections_abc _distutils_hack _frozen_importlib _frozen_importlib_external
+_functools _imp _io _operator _signal _sitebuiltins _stat _thread _warnings _weakref _weakrefset abc apport_python_hook
+builtins codecs collections collections.abc contextlib copyreg encodings encodings.aliases encodings.ascii
+encodings.latin_1 encodings.utf_8 enum functools genericpath heapq importlib importlib._abc importlib._bootstrap
+importlib._bootstrap_external importlib.abc importlib.machinery importlib.util io itertools keyword marshal operator os
+os.path posix posixpath re re._casefix re._compiler re._constants re._parser reprlib site sitecustomize sre_compile
+sre_constants sre_parse stat sys time types typing warnings weakref zipimport
+"""
+
 try:
     _settle()
+    if _may_be_copied():
+        # Put together here, it is in the memory of those only that come to this line.
+        __import__("sys").__interactivehook__.settled.mark = ": ".join(("cove", "nothing here is of one process only"))
 except Exception:
     pass
-del _settle
+del _settle, _may_be_copied, _PLAIN

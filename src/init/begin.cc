@@ -60,7 +60,7 @@ int serve_sandbox(const Mode& mode, int door) {
   if (!mode.outer && !mode.contained)
     ::syscall(SYS_close_range, mode.one_run ? wire::kListenFd : wire::kLockFd + 1, kLastFd, 0);
   // While the walls rise.
-  if (limit_bounding_set(root_capabilities()) < 0) return 2;
+  if (limit_bounding_set(process_one_capabilities()) < 0) return 2;
   if (!mode.single_id && put_up_filters(mode.filters) < 0) return 2;
   // An engine's walls stand before it starts anything.
   if (!mode.contained && !wait_for_walls()) return 2;

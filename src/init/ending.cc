@@ -67,6 +67,7 @@ void Supervisor::reap() {
     for (auto& petitioner : petitioners_)
       if (petitioner->pid == pid) petition_ended(*petitioner, status);
     pump_ended(pid);
+    copying_ended(pid, status);
   }
   // Ended programs are remembered for a server that comes later, the oldest forgotten first.
   while (programs_.size() > kRememberedPrograms && programs_.front()->ended) programs_.erase(programs_.begin());

@@ -14,6 +14,8 @@
 #include <cerrno>
 #include <csignal>
 
+#include "init/copy_format.h"
+
 namespace cove::init {
 namespace {
 
@@ -119,11 +121,20 @@ void execute(const wire::ExecRequest& request, const User& user) {
   ::execvp(argv[0], argv.data());
 }
 
-// Nothing of process 1's is left open but the way to report and, if it is to come, the one for the command; these move
-// to the lowest numbers.
+// A copy goes on. For a moment it has the right to say what its program is: see resume.cc.
+void execute_copy(int copy) {
+  char* const none[] = {nullptr};
+  char name[] = "copy";
+  char* const argv[] = {name, nullptr};
+  if (raise_ambient(kResumeCapability) < 0 || ::fcntl(copy, F_SETFD, 0) < 0) return;
+  ::syscall(SYS_execveat, copy, "", argv, none, AT_EMPTY_PATH);
+}
+
+// Nothing of process 1's is left open but the way to report and, if it is to come, the one for the command, or the copy
+// that is executed; these move to the lowest numbers.
 bool close_others(int& report, int& command) {
   constexpr int kReport = 3;
-  constexpr int kCommand = 4;
+  constexpr int kCommand = copy::kDescriptor;
   constexpr int kHigh = 16;
   int high = command < 0 ? -1 : ::fcntl(command, F_DUPFD_CLOEXEC, kHigh);
   if (report != kReport && ::dup3(report, kReport, O_CLOEXEC) < 0) return false;
@@ -176,14 +187,19 @@ bool read_command(int from, wire::ExecRequest& request) {
 Stage run_steps(const ChildPlan& plan, int& report) {
   if (!join_groups(plan)) return Stage::JoinGroup;
   unblock_signals();
-  int command = plan.command;
+  int command = plan.copy < 0 ? plan.command : plan.copy;
   if (::setsid() < 0 || !connect_stdio(plan) || !close_others(report, command)) return Stage::Terminal;
   if (plan.own_tty && !replace_tty()) return Stage::Terminal;
   if (!set_rlimits(plan.request.rlimits)) return Stage::Rlimit;
   ::umask(022);
-  FenceOutcome fences = become(plan.user, plan.filters, plan.single_id);
+  FenceOutcome fences =
+      become(plan.user, plan.filters, plan.single_id, plan.copy < 0 ? 0 : uint64_t{1} << kResumeCapability);
   if (!fences.ok) return fences.stage;
   if (!enter_folder(plan)) return Stage::Folder;
+  if (plan.copy >= 0) {
+    execute_copy(command);
+    return Stage::Execute;
+  }
   if (command < 0) {
     execute(plan.request, plan.user);
     return Stage::Execute;
@@ -197,13 +213,15 @@ Stage run_steps(const ChildPlan& plan, int& report) {
 
 }  // namespace
 
-FenceOutcome become(const User& user, const Filters& filters, bool single_id) {
+FenceOutcome become(const User& user, const Filters& filters, bool single_id, uint64_t capabilities) {
   const uint64_t kept = user.uid == 0 ? root_capabilities() : 0;
   if (single_id && !play_user(user)) return {false, Stage::Identity};
+  if (capabilities != 0 && (make_inheritable(capabilities) < 0 || ::prctl(PR_SET_KEEPCAPS, 1) < 0))
+    return {false, Stage::Fence};
   // Process 1 has no others to begin with.
-  if (limit_bounding_set(kept, root_capabilities()) < 0) return {false, Stage::Fence};
+  if (limit_bounding_set(kept, process_one_capabilities()) < 0) return {false, Stage::Fence};
   if (!single_id && !set_identity(user)) return {false, Stage::Identity};
-  if (set_capabilities(kept) < 0) return {false, Stage::Fence};
+  if (set_capabilities(kept | capabilities, capabilities) < 0) return {false, Stage::Fence};
   const bool each = single_id || filters.kernel == Kernel::Own;
   if (each && put_up_filters(filters) < 0) return {false, Stage::Fence};
   return {true, Stage::Fence};

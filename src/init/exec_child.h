@@ -24,6 +24,7 @@ struct ChildPlan {
   int terminal = -1;     // the slave end, instead of stdio
   bool own_tty = false;  // in a kernel whose /dev/tty is of no use: the terminal is put in its place
   int command = -1;      // where argv and env come from, later
+  int copy = -1;         // a copy of the program, which goes on here (copy_format.h)
   Filters filters;
   bool single_id = false;
 };
@@ -39,11 +40,12 @@ struct StartFailure {
 pid_t start_child(const ChildPlan& plan, UniqueFd& report);
 
 // Takes on the identity and the fences of a user's program in this process; 0, or the stage that failed with errno.
+// Of its capabilities a program that is not root's keeps none but `capabilities`.
 struct FenceOutcome {
   bool ok;
   wire::Stage stage;
 };
-FenceOutcome become(const User& user, const Filters& filters, bool single_id);
+FenceOutcome become(const User& user, const Filters& filters, bool single_id, uint64_t capabilities = 0);
 
 // The environment of a program: as requested, HOME, USER and LOGNAME filled in where missing.
 std::vector<std::string> complete_environment(const wire::ExecRequest& request, const User& user);

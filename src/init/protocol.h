@@ -18,7 +18,7 @@ inline constexpr size_t kMaxFigures = 32;  // that are taken from one program
 
 enum class Type : uint32_t {
   // Cove → process 1
-  Exec = 1,    // flags, ExecRequest; fds: [memfd if large] [stdin] stdout stderr [our ends, to keep] (none of
+  Exec = 1,    // flags, ExecRequest; fds: [memfd if large] [copy] [stdin] stdout stderr [our ends, to keep] (none of
                // these with a pty), then join fds
   Signal = 2,  // id, number, Target
   Resize = 3,  // id, rows, columns
@@ -32,6 +32,7 @@ enum class Type : uint32_t {
   Who = 11,        // asks for process 1's own pidfd
   Code = 12,       // id, text: the script that a program started with kExecWaits waits for; or the command that one
                    // started with kExecCommandLater does: 1 if it reads its input, argv, env
+  Copy = 13,       // id, mark: asks for a copy of a program that waits for its script, if it has the mark in its memory
 
   // process 1 → Cove
   Started = 32,  // id, pid inside; fds: the terminal's master. Only with a pty: nobody waits for the others
@@ -45,6 +46,7 @@ enum class Type : uint32_t {
   Attached = 37,  // id, flags; fds: the terminal, or [stdin] stdout stderr
   Me = 38,        // fds: a pidfd of process 1
   Waiting = 39,   // id: the program has opened its script, and waits for it
+  Copied = 40,    // id, Refusal (init/copy_format.h); fds: the copy, which nobody can change
 
   // in a view
   Open = 64,      // path, flags, mode → Done + fd
@@ -162,6 +164,8 @@ inline constexpr uint64_t kExecCommandLater = 32;  // argv and env come as Code
 inline constexpr uint64_t kExecFeed = 64;          // stdin is a file, to be fed to it through a pipe
 // The descriptor leads to the terminal, which is made inside; what goes over it is passed on as it is.
 inline constexpr uint64_t kExecFarTerminal = 128;
+// With kExecWaits: a copy of a program that waited elsewhere for its script, at the same path, goes on here.
+inline constexpr uint64_t kExecCopy = 256;
 inline constexpr size_t kMaxCode = 48 * 1024;  // of such a script: it must fit into a pipe and a message
 
 struct ExecRequest {

@@ -181,6 +181,8 @@ void Supervisor::handle(sys::Message message) {
       return send_own_pidfd();
     case Type::Code:
       return handle_code(in);
+    case Type::Copy:
+      return handle_copy(in);
     case Type::Shutdown:
       ::_exit(0);
     default:
@@ -221,6 +223,12 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   const size_t first = (flags & wire::kExecNoInput) != 0 ? 1 : 0;  // of the three that is given
   const size_t stdio = pty ? 0 : 3 - first;
   auto program = std::make_unique<Program>();
+  UniqueFd copy;
+  if (flags & wire::kExecCopy) {
+    if (fds.empty() || !(flags & wire::kExecWaits)) return failed(request.id, Stage::Request, EINVAL);
+    copy = std::move(fds.front());
+    fds.erase(fds.begin());
+  }
   if (!take_streams(*program, flags, fds)) return failed(request.id, Stage::Request, EBADF);
   ChildPlan plan;
   if (!find_user(request.user, plan.user)) return failed(request.id, Stage::User, ENOENT);
@@ -258,6 +266,7 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
     program->code.reset(ends[1]);
     plan.command = command.get();
   }
+  plan.copy = copy.get();
   if (!plan.request.compile.empty()) compile_first(plan, *program, fds, stdio, slave);
   program->pid = start_child(plan, program->report);
   if (program->pid < 0) return failed(program->id, Stage::Fork, errno);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "init/copy_format.h"
 #include "init/exec_child.h"
 #include "init/inner_groups.h"
 #include "init/protocol.h"
@@ -98,6 +99,12 @@ class Supervisor {
     UniqueFd file;     // where it is
     std::vector<UniqueFd> fds;
   };
+  // A program that is being copied by a child.
+  struct Copying {
+    pid_t pid;
+    std::string id;
+    UniqueFd file;
+  };
   // Someone inside who asked for sudo.
   struct Petitioner {
     UniqueFd socket;
@@ -144,6 +151,9 @@ class Supervisor {
   bool put_script(Program& program, std::string_view text) const;
   void look_for_waiting();
   void handle_code(wire::Reader& in);
+  void handle_copy(wire::Reader& in);
+  void copying_ended(pid_t pid, int status);
+  void tell_of_copy(const std::string& id, copy::Refusal refusal, int file);
   void send_table();
   void accept_server();
   void control_closed();
@@ -187,6 +197,7 @@ class Supervisor {
   UniqueFd sudo_door_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<std::unique_ptr<Petitioner>> petitioners_;
+  std::vector<Copying> copying_;
   bool arming_ = false;          // some program is to open its script, and has not yet
   uint64_t turn_at_ = 0;         // when memory is looked at next
   bool untold_ = false;          // some ended program could not be told of yet

@@ -110,6 +110,16 @@ class Sandbox {
   virtual Result<void> give_script(const std::string& exec_id, std::string_view text) = 0;
   // argv, env and input of an exec with `command_follows`.
   virtual Result<void> give_command(const ExecSpec& spec) = 0;
+  // A program with `script_follows` that waits, as it is in memory, if it has the text `mark` there: for `exec_copy`.
+  // Unsupported where it cannot be copied.
+  virtual Result<UniqueFd> copy_waiting(const std::string&, std::string_view) {
+    return fail(Code::Unsupported, "programs cannot be copied here");
+  }
+  // As `exec`, but the program goes on as the copied one, which waited for the same script in a sandbox that was made
+  // alike. It ends instead where it cannot.
+  virtual Result<Attachment> exec_copy(const ExecSpec&, const UniqueFd&) {
+    return fail(Code::Unsupported, "programs cannot be copied here");
+  }
   // How the exec ended is on record and its output taken: nothing of it need be kept for a later server.
   virtual void forget(const std::string& exec_id) = 0;
   // The execs that an earlier server started, after adoption.

@@ -156,8 +156,7 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
   std::optional<LiveSandbox::Waiting> waiting = sandbox->take_waiting(order);
   order.spec.id = waiting ? waiting->exec_id : make_id();
   if (waiting && !waiting->language.empty()) {
-    fill_command(order, plan.commands.front(),
-                 places_of(order, *COVE_TRY(find_language(languages_.table(), order.language))));
+    fill_command(order, plan.commands.front(), {.file = waiting->script});
     pool_.count_interpreter();
   } else if (!order.language.empty()) {
     COVE_TRY(put_code(*sandbox, plan, order));

@@ -51,6 +51,7 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
     std::string language;  // empty: it takes any command
     std::string exec_id;
     Attachment streams;
+    std::string script;  // where an interpreter will look for its script
   };
   void keep_waiting(Waiting waiting);
   // It, where the order is for what it waits for; one that is not taken by the first order is dismissed.

@@ -237,7 +237,7 @@ Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo i
   Shared sandbox = make_live(std::move(info));
   if (handle) COVE_TRY(sandbox->take_handle(std::move(handle)));
   if (blank && !blank->exec_id.empty())
-    sandbox->keep_waiting({blank->language, blank->exec_id, std::move(blank->streams)});
+    sandbox->keep_waiting({blank->language, blank->exec_id, std::move(blank->streams), std::move(blank->script)});
   add(sandbox);
   return sandbox;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/id.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "engine/environment.h"
 #include "engine/live/admission.h"
@@ -49,6 +50,10 @@ bool is_tight(const MachineRoom& room) {
   return room.memory > 0 && room.memory_available * 100 < room.memory * kTightMemory;
 }
 
+// An interpreter that has nothing of its own which no other may have says so by this text in its memory, put together
+// there: see context/python_start.py.
+constexpr std::string_view kMayBeCopied = "cove: nothing here is of one process only";
+
 bool has_news(const Sandbox& sandbox) {
   pollfd polled = {sandbox.events_fd(), POLLIN, 0};
   return ::poll(&polled, 1, 0) != 0;
@@ -79,10 +84,14 @@ std::string script_path(const std::string& exec_id, const std::string& extension
   return concat("/tmp/cove-", exec_id, extension);
 }
 
-size_t WarmPool::Class::count(const std::string& language) const {
+size_t WarmPool::Class::count_ready(const std::string& language) const {
   auto there = ready.find(language);
+  return there == ready.end() ? 0 : there->second.size();
+}
+
+size_t WarmPool::Class::count(const std::string& language) const {
   auto coming = making.find(language);
-  return (there == ready.end() ? 0 : there->second.size()) + (coming == making.end() ? 0 : coming->second);
+  return count_ready(language) + (coming == making.end() ? 0 : coming->second);
 }
 
 size_t WarmPool::Class::count() const {
@@ -320,7 +329,7 @@ std::optional<WarmPool::Wish> WarmPool::next_wish() {
       double filled = static_cast<double>(each.count(language)) / static_cast<double>(target);
       if (filled >= emptiest) continue;
       emptiest = filled;
-      wish = Wish{name, language, each.model};
+      wish = Wish{name, language, each.model, each.count_ready(language) * 2 < target, std::nullopt};
     }
   }
   // Where enough is there, whoever has just taken one is not disturbed.
@@ -343,6 +352,8 @@ std::vector<Blank> WarmPool::take_superfluous() {
       if (size > 0 && !forgotten) most += 1;
       for (; blanks.size() > most; blanks.pop_front()) superfluous.push_back(std::move(blanks.front()));
     }
+    for (auto& [language, shelf] : each.copies) shelf.tidy(now);
+    if (size == 0) each.copies.clear();
     at = forgotten && each.count() == 0 ? classes_.erase(at) : std::next(at);
   }
   return superfluous;
@@ -372,6 +383,7 @@ void WarmPool::refill() {
       continue;
     }
     ++classes_[wish->class_name].making[wish->language];
+    choose_copy(*wish);
     lock.unlock();
     Result<Blank> blank = make(*wish);
     static_cast<void>(room_.measure());  // for whoever takes the next one
@@ -386,6 +398,7 @@ void WarmPool::keep(const Wish& wish, Result<Blank> blank) {
   --made_for.making[wish.language];
   if (blank) {
     made_for.failures = 0;
+    numbers_.copies += wish.copy ? 1 : 0;
     made_for.ready[wish.language].push_back(std::move(*blank));
   } else if (!wish.language.empty()) {
     cannot_wait_.insert({wish.class_name, wish.language});
@@ -396,14 +409,54 @@ void WarmPool::keep(const Wish& wish, Result<Blank> blank) {
   }
 }
 
+CopyShelf* WarmPool::shelf_of(const Wish& wish) {
+  auto found = classes_.find(wish.class_name);
+  if (found == classes_.end()) return nullptr;
+  return &found->second.copies.try_emplace(wish.language, config_.pool.copies).first->second;
+}
+
+// Where enough is ready, each interpreter is started by itself.
+void WarmPool::choose_copy(Wish& wish) {
+  if (wish.urgent && !wish.language.empty()) wish.copy = shelf_of(wish)->take(Clock::now());
+}
+
+void WarmPool::copy_for_others(const Wish& wish, Blank& blank) {
+  {
+    std::lock_guard lock(mutex_);
+    CopyShelf* shelf = shelf_of(wish);
+    if (!shelf || !shelf->is_open(Clock::now())) return;
+  }
+  Result<UniqueFd> copy = blank.handle->copy_waiting(blank.exec_id, kMayBeCopied);
+  if (!copy) return give_copies_up(wish, copy.error());
+  std::lock_guard lock(mutex_);
+  if (CopyShelf* shelf = shelf_of(wish))
+    shelf->put({std::make_shared<const UniqueFd>(std::move(*copy)), blank.script}, Clock::now());
+}
+
+void WarmPool::give_copies_up(const Wish& wish, const Error& why) {
+  log::info("interpreters are started, and not copied", {{"language", wish.language}, {"why", why.message()}});
+  std::lock_guard lock(mutex_);
+  if (CopyShelf* shelf = shelf_of(wish)) shelf->give_up(Clock::now());
+}
+
 Result<Blank> WarmPool::make(const Wish& wish) {
+  Result<Blank> blank = make_once(wish);
+  if (blank || !wish.copy) return blank;
+  give_copies_up(wish, blank.error());
+  Wish without = wish;
+  without.copy.reset();
+  return make_once(without);
+}
+
+Result<Blank> WarmPool::make_once(const Wish& wish) {
   Blank blank;
   blank.spec = wish.model;
   blank.spec.id = make_id();
   blank.handle = COVE_TRY(runtime_.create(blank.spec));
   Result<void> usable = blank.handle->ready();
   if (usable) usable = make_working_folder(*blank.handle, blank.spec);
-  if (usable && runtime_.capabilities().waiting_scripts) usable = start_waiting(blank, wish.language);
+  if (usable && runtime_.capabilities().waiting_scripts) usable = start_waiting(blank, wish);
+  if (usable && wish.urgent && !wish.copy && !blank.script.empty()) copy_for_others(wish, blank);
   if (usable) return blank;
   static_cast<void>(blank.handle->destroy(Files::Remove));
   return std::unexpected(usable.error());
@@ -428,19 +481,22 @@ Result<ExecSpec> WarmPool::interpreter(const SandboxSpec& sandbox, const std::st
   return spec;
 }
 
-Result<void> WarmPool::start_waiting(Blank& blank, const std::string& language) {
+Result<void> WarmPool::start_waiting(Blank& blank, const Wish& wish) {
+  const std::string& language = wish.language;
   ExecSpec spec;
   if (language.empty()) {
     spec.argv = {"-"};
     spec.command_follows = true;
   } else {
     spec = COVE_TRY(interpreter(blank.spec, language));
+    if (wish.copy) spec.argv.back() = wish.copy->script;
+    blank.script = spec.argv.back();
   }
   if (spec.id.empty()) spec.id = make_id();
   spec.cwd = blank.spec.image_defaults.cwd;
   blank.language = language;
   blank.exec_id = spec.id;
-  blank.streams = COVE_TRY(blank.handle->exec(spec));
+  blank.streams = COVE_TRY(wish.copy ? blank.handle->exec_copy(spec, *wish.copy->file) : blank.handle->exec(spec));
   return wait_for_program(*blank.handle, spec.id);
 }
 

@@ -14,6 +14,7 @@
 #include "engine/languages.h"
 #include "engine/live/admission.h"
 #include "engine/live/config.h"
+#include "engine/live/copy_shelf.h"
 #include "engine/live/sandbox_info.h"
 #include "runtime/runtime.h"
 
@@ -37,6 +38,7 @@ struct Blank {
   std::string language;
   std::string exec_id;  // of the program; empty where the runtime knows none that wait
   Attachment streams;   // its
+  std::string script;   // where an interpreter will look for its script
 };
 
 // Sandboxes kept ready: made by threads of its own, handed out once, never taken back. Sandboxes that are made alike
@@ -72,6 +74,7 @@ class WarmPool {
     uint64_t taken = 0;
     uint64_t missed = 0;        // asked for when there was none
     uint64_t interpreters = 0;  // taken with the script that they waited for
+    uint64_t copies = 0;        // interpreters that were not started, but copied
   };
   Numbers numbers() const;
 
@@ -82,18 +85,22 @@ class WarmPool {
     std::map<std::string, std::deque<Blank>> ready;  // by language
     std::map<std::string, size_t> making;            // by language
     std::map<std::string, double> wishes;            // by language: how often it was wanted of late, 0 to 1
+    std::map<std::string, CopyShelf> copies;         // by language
     double demand = 0;                               // sandboxes asked for of late, fading
     Clock::time_point asked;
     unsigned failures = 0;         // since the last one that could be made
     Clock::time_point rest_until;  // none is made before: the last could not be
 
-    size_t count(const std::string& language) const;
+    size_t count_ready(const std::string& language) const;
+    size_t count(const std::string& language) const;  // with those that are being made
     size_t count() const;
   };
   struct Wish {
     std::string class_name;
     std::string language;
     SandboxSpec model;
+    bool urgent = false;       // less than half of what should be ready is
+    std::optional<Copy> copy;  // what its interpreter is to be
   };
 
   void refill();
@@ -106,7 +113,12 @@ class WarmPool {
   bool can_wait(const std::string& class_name, const std::string& language) const;
   Result<Blank> make(const Wish& wish);
   void keep(const Wish& wish, Result<Blank> blank);
-  Result<void> start_waiting(Blank& blank, const std::string& language);
+  Result<Blank> make_once(const Wish& wish);
+  Result<void> start_waiting(Blank& blank, const Wish& wish);
+  CopyShelf* shelf_of(const Wish& wish);
+  void choose_copy(Wish& wish);
+  void copy_for_others(const Wish& wish, Blank& blank);
+  void give_copies_up(const Wish& wish, const Error& why);
   Result<ExecSpec> interpreter(const SandboxSpec& sandbox, const std::string& language);
   bool may_wait(const std::string& language) const;
   void wish_for_first_language();

@@ -11,6 +11,7 @@
 
 #include "base/id.h"
 #include "base/text.h"
+#include "init/copy_format.h"
 #include "model/runtime_kind.h"
 #include "runtime/native/exec_failure.h"
 #include "runtime/native/figures.h"
@@ -73,6 +74,28 @@ Result<UniqueFd> make_whole_input(std::string_view data, uint64_t& flags) {
   return file;
 }
 
+const char* why_not_copied(init::copy::Refusal refusal) {
+  using init::copy::Refusal;
+  switch (refusal) {
+    case Refusal::NotWaiting:
+      return "it does not wait for its script";
+    case Refusal::Threads:
+      return "it has several threads";
+    case Refusal::Descriptors:
+      return "it has opened other files than its script";
+    case Refusal::Memory:
+      return "its memory is of a kind, or a size, that is not copied";
+    case Refusal::Signals:
+      return "it has a stack of its own for signals, or signals that wait";
+    case Refusal::Unmarked:
+      return "it does not say that it may be";
+    case Refusal::Architecture:
+      return "that is done on x86-64 only";
+    default:
+      return "a system call failed";
+  }
+}
+
 void wait_for_close(int channel) {
   pollfd polled = {channel, POLLIN, 0};
   ::poll(&polled, 1, -1);
@@ -123,7 +146,8 @@ Result<void> NativeSandbox::send_exec(const RunningExec& exec, std::vector<int> 
   return send(Writer(Type::Exec).number(flags | wire::kExecInMemfd), fds);
 }
 
-Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
+// `copy`: of the program, or -1.
+Result<Attachment> NativeSandbox::start(const ExecSpec& spec, int copy) {
   if (execs_.contains(spec.id)) return fail(Code::Exists, concat("exec ", spec.id, " exists already"));
   RunningExec exec{spec, {}, nullptr};
   exec.spec.whole_input.reset();
@@ -132,6 +156,10 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
   Attachment ours;
   sys::Pipe in, out, err;
   uint64_t flags = spec.pty ? wire::kExecPty : uint64_t{0};
+  if (copy >= 0) {
+    flags |= wire::kExecCopy;
+    fds.push_back(copy);
+  }
   if (!spec.pty) {
     if (spec.whole_input)
       in.read = COVE_TRY(make_whole_input(*spec.whole_input, flags));
@@ -192,6 +220,19 @@ Result<void> NativeSandbox::give_script(const std::string& exec_id, std::string_
   if (text.size() > wire::kMaxCode)
     return fail(Code::Invalid, "the script is too long for a program that waits for it");
   return send(Writer(Type::Code).text(exec_id).text(text));
+}
+
+Result<UniqueFd> NativeSandbox::copy_waiting(const std::string& exec_id, std::string_view mark) {
+  COVE_TRY(send(Writer(Type::Copy).text(exec_id).text(mark)));
+  Reply reply = COVE_TRY(wait_for_reply(Type::Copied, exec_id));
+  Reader in(reply.body);
+  in.text();
+  const auto refusal = static_cast<init::copy::Refusal>(in.number());
+  if (!in.done() || (refusal == init::copy::Refusal::None) != (reply.fds.size() == 1))
+    return fail(Code::Internal, "process 1 sent nonsense");
+  if (refusal != init::copy::Refusal::None)
+    return fail(Code::Unsupported, concat("the program cannot be copied: ", why_not_copied(refusal)));
+  return std::move(reply.fds[0]);
 }
 
 Result<void> NativeSandbox::give_command(const ExecSpec& spec) {

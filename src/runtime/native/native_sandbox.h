@@ -27,7 +27,9 @@ class NativeSandbox : public Sandbox {
   const EnforcedLimits& enforced() const override { return parts_.holding.limits; }
   const std::vector<std::string>& warnings() const override { return parts_.holding.warnings; }
   Result<void> ready() override { return parts_.hand->ready(); }
-  Result<Attachment> exec(const ExecSpec& spec) override;
+  Result<Attachment> exec(const ExecSpec& spec) override { return start(spec, -1); }
+  Result<UniqueFd> copy_waiting(const std::string& exec_id, std::string_view mark) override;
+  Result<Attachment> exec_copy(const ExecSpec& spec, const UniqueFd& copy) override { return start(spec, copy.get()); }
   Result<Attachment> attach(const std::string& exec_id) override;
   Result<void> close_input(const std::string& exec_id) override;
   Result<void> give_script(const std::string& exec_id, std::string_view text) override;
@@ -67,6 +69,7 @@ class NativeSandbox : public Sandbox {
   explicit NativeSandbox(Parts parts) : parts_(std::move(parts)) {}
   Result<void> watch_channel();
   Result<void> send(const wire::Writer& message, const std::vector<int>& fds = {});
+  Result<Attachment> start(const ExecSpec& spec, int copy);
   Result<void> send_exec(const RunningExec& exec, std::vector<int> fds, uint64_t flags);
   wire::ExecRequest request_of(const ExecSpec& spec) const;
   Result<std::vector<UniqueFd>> join_fds(RunningExec& exec);
