@@ -299,7 +299,7 @@ bool add_area(const MapsLine& line, Header& header) {
     return area.file >= 0;
   }
   if (shared) return false;
-  area.flags |= MAP_ANONYMOUS | (line.name == "[stack]" ? MAP_GROWSDOWN | MAP_STACK : 0);
+  area.flags |= MAP_ANONYMOUS | (line.name == "[stack]" ? MAP_GROWSDOWN : 0);
   return true;
 }
 

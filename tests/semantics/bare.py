@@ -75,5 +75,5 @@ class Bare:
         os.unlink(staged)
         signal = -done.returncode if done.returncode < 0 else None
         exit_code = None if signal else done.returncode
-        return Outcome(status_of(exit_code, signal), exit_code, signal, masked(case, done.stdout, id),
-                       masked(case, done.stderr, id))
+        return Outcome(status_of(exit_code, signal), exit_code, signal, masked(case, done.stdout, [id]),
+                       masked(case, done.stderr, [id]))

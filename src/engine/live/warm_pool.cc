@@ -174,6 +174,7 @@ std::optional<Blank> WarmPool::take(const SandboxSpec& spec, const std::string& 
   if (name.empty()) return std::nullopt;
   std::optional<Blank> taken;
   std::vector<Blank> broken;
+  std::optional<Wish> now;
   bool hurry = false;
   {
     std::lock_guard lock(mutex_);
@@ -206,11 +207,25 @@ std::optional<Blank> WarmPool::take(const SandboxSpec& spec, const std::string& 
       if (taken) break;
     }
     taken ? ++numbers_.taken : ++numbers_.missed;
+    if (!taken) {
+      now = Wish{name, order.front(), wanted.model, true, std::nullopt};
+      choose_copy(*now);
+    }
     hurry = is_new || !taken || wanted.count() * 2 < share_of(name, wanted, size_now(last_taken_));
   }
   if (hurry) changed_.notify_all();
   end(std::move(broken));
-  return taken;
+  return now && now->copy ? make_with_copy(*now) : std::move(taken);
+}
+
+// Made while somebody waits, it costs him less than the start of an interpreter later.
+std::optional<Blank> WarmPool::make_with_copy(const Wish& wish) {
+  Result<Blank> made = make_once(wish);
+  if (!made) give_copies_up(wish, made.error());
+  if (!made) return std::nullopt;
+  std::lock_guard lock(mutex_);
+  ++numbers_.copies;
+  return std::move(*made);
 }
 
 void WarmPool::go_on() {

@@ -58,7 +58,8 @@ class WarmPool {
 
   // The class of a sandbox; empty where it is of a kind that is not kept ready.
   static std::string class_of(const SandboxSpec& spec);
-  // One like this, if there is one. `language`: the key of what it will be used for first, where that is known.
+  // One like this, if there is one, or a copy of an interpreter for one. `language`: the key of what it will be used for
+  // first, where that is known.
   std::optional<Blank> take(const SandboxSpec& spec, const std::string& language);
   // A sandbox has ended: nobody is disturbed now by the making of another.
   void go_on();
@@ -114,6 +115,7 @@ class WarmPool {
   Result<Blank> make(const Wish& wish);
   void keep(const Wish& wish, Result<Blank> blank);
   Result<Blank> make_once(const Wish& wish);
+  std::optional<Blank> make_with_copy(const Wish& wish);
   Result<void> start_waiting(Blank& blank, const Wish& wish);
   CopyShelf* shelf_of(const Wish& wish);
   void choose_copy(Wish& wish);
