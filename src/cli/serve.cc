@@ -44,6 +44,7 @@ constexpr OptionInfo kOptions[] = {
     {"admission-disk", '\0', "SIZE", "disk of all", kRoom},
     {"pool-size", '\0', "NUMBER", "sandboxes kept ready before they are asked for (default: 8)", kRoom},
     {"pool-languages", '\0', "NAMES", "whose interpreters may wait in them (default: python,javascript)", kRoom},
+    {"pool-copies", '\0', "NUMBER", "of one that waits, when more are wanted than are ready (default: 3)", kRoom},
     {"quotas-sandboxes", '\0', "NUMBER", "of a project", kRoom},
     {"quotas-memory", '\0', "SIZE", "", kRoom},
     {"quotas-disk", '\0', "SIZE", "", kRoom},

@@ -7,7 +7,10 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "context_kernels.h"
+#include "model/limits.h"
 #include "sys/file.h"
+#include "sys/program.h"
 
 namespace cove {
 namespace {
@@ -40,7 +43,7 @@ class PythonFiles : public ::testing::Test {
     auto added = add_python_files({.root = folder_ + "/host", .sudo_program = ""}, TreeWriter(folder_ + "/image"));
     ASSERT_TRUE(added) << added.error().message();
     EXPECT_THAT(*sys::read_file(start()), ::testing::StartsWith("import this_machines_own\n"));
-    EXPECT_THAT(*sys::read_file(start()), EndsWith("del _settle\n"));
+    EXPECT_THAT(*sys::read_file(start()), EndsWith("del _settle, _may_be_copied, _PLAIN\n"));
   }
 
   std::string folder_;
@@ -110,6 +113,38 @@ TEST_F(PythonFiles, WhatIsCompiledIsValidForItsSource) {
   EXPECT_EQ(number_at(*code, 8), static_cast<uint32_t>(source->st_mtime));
   EXPECT_EQ(number_at(*code, 12), static_cast<uint32_t>(source->st_size));
   EXPECT_THAT(*code, HasSubstr("/usr/lib/python3.11/sitecustomize.py"));
+}
+
+// What the machine's Python says of itself at the end of its start, after some code.
+std::string says_after(const std::string& code) {
+  auto said = sys::output_of({.argv = {"/usr/bin/python3", "-IBS", "-c",
+                                       concat("import sys\nsys.__interactivehook__ = lambda: None\n", code, "\n",
+                                              kPythonStartProgram,
+                                              "\nprint(getattr(sys.__interactivehook__.settled, 'mark', 'nothing'))")},
+                              .env = {},
+                              .most = kMiB,
+                              .patience = std::chrono::seconds(10)});
+  return said ? *said : said.error().message();
+}
+
+TEST(PythonStart, SaysThatNothingIsOfOneProcessOnly) {
+  constexpr const char* kMark = "cove: nothing here is of one process only\n";
+  EXPECT_EQ(says_after(""), kMark);
+  EXPECT_EQ(says_after("import collections, contextlib, enum, functools, importlib.util, re, types, typing, weakref"), kMark);
+  EXPECT_EQ(says_after("sys.modules['folder'] = type(sys)('folder')"), kMark);
+}
+
+TEST(PythonStart, DoesNotSaySoWhereSomethingMayBe) {
+  for (const char* module : {"random", "tempfile", "uuid", "ssl", "hashlib", "secrets", "threading", "logging",
+                             "multiprocessing", "concurrent.futures", "asyncio", "socket", "ctypes"})
+    EXPECT_EQ(says_after(concat("import ", module)), "nothing\n") << module;
+  EXPECT_EQ(says_after("sys.modules['one'] = type(sys)('one')\nsys.modules['one'].state = 1"), "nothing\n");
+  // What is loaded after this.
+  char folder[] = "/tmp/cove-user-XXXXXX";
+  ASSERT_TRUE(::mkdtemp(folder));
+  ASSERT_TRUE(sys::write_file(concat(folder, "/usercustomize.py"), "import random\n"));
+  EXPECT_EQ(says_after(concat("sys.path.insert(0, '", folder, "')")), "nothing\n");
+  EXPECT_TRUE(sys::remove_tree(folder));
 }
 
 }  // namespace

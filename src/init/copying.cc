@@ -5,6 +5,11 @@
 #include <csignal>
 
 namespace cove::init {
+namespace {
+
+constexpr unsigned kMostSeconds = 2;
+
+}  // namespace
 
 pid_t start_copying(const CopyOrder& order, int out) {
   const pid_t pid = ::fork();
@@ -12,6 +17,8 @@ pid_t start_copying(const CopyOrder& order, int out) {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  // An image's program may be in a state from which nobody can wake it; whoever asked does not wait for that.
+  ::alarm(kMostSeconds);
   ::_exit(static_cast<int>(copy_program(order, out)));
 }
 
@@ -49,6 +56,7 @@ using copy::kPage;
 using copy::Refusal;
 
 constexpr uint64_t kMostBytes = 32 << 20;
+constexpr uint64_t kMostReach = 4ull << 30;  // of its memory, with what it has not touched
 constexpr long kInstructionSize = 2;  // of a system call
 constexpr long kRestarts = -512;      // ERESTARTSYS, which only a tracer sees
 constexpr int kPatience = 200;        // looks, before it is taken for granted that it does something else
@@ -358,9 +366,11 @@ Refusal find_pages(int pagemap, copy::Area& area, Header& header) {
 Refusal find_pages(pid_t pid, Header& header) {
   UniqueFd pagemap(::open(of_process(pid, "pagemap").c_str(), O_RDONLY | O_CLOEXEC));
   if (!pagemap) return Refusal::System;
+  uint64_t reach = 0;
   for (uint32_t i = 0; i < header.areas; ++i) {
     if (header.area[i].flags & MAP_SHARED) continue;
-    if (header.area[i].end - header.area[i].start > (1ull << 30)) return Refusal::Memory;
+    reach += header.area[i].end - header.area[i].start;
+    if (reach > kMostReach) return Refusal::Memory;
     Refusal refusal = find_pages(pagemap.get(), header.area[i], header);
     if (refusal != Refusal::None) return refusal;
   }

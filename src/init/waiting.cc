@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,6 +28,13 @@ constexpr unsigned MFD_EXEC = 0x10;
 
 bool write_whole(int fd, std::string_view data) {
   return ::write(fd, data.data(), data.size()) == static_cast<ssize_t>(data.size());
+}
+
+// From Linux 6.3 on whoever wants to execute such a file should say so, and before nobody may.
+UniqueFd make_executable_file() {
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  UniqueFd file(::memfd_create("copy", kFlags | MFD_EXEC));
+  return file || errno != EINVAL ? std::move(file) : UniqueFd(::memfd_create("copy", kFlags));
 }
 
 }  // namespace
@@ -90,7 +96,7 @@ void Supervisor::handle_copy(wire::Reader& in) {
   if (!waits || mode_.single_id) return tell_of_copy(id, copy::Refusal::NotWaiting, -1);
   order.pid = program->pid;
   order.script = program->script;
-  UniqueFd file(static_cast<int>(::syscall(SYS_memfd_create, "copy", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC)));
+  UniqueFd file = make_executable_file();
   const pid_t pid = file ? start_copying(order, file.get()) : -1;
   if (pid < 0) return tell_of_copy(id, copy::Refusal::System, -1);
   copying_.push_back({pid, std::move(id), std::move(file)});

@@ -29,6 +29,7 @@ struct Capabilities {
   bool pty = false;
   bool review_layer = false;  // the writable layer can be read as a change set
   bool waiting_scripts = false;
+  bool copies = false;        // of programs that wait: see Sandbox::copy_waiting
   bool compile_step = false;  // ExecSpec::compile
   bool own_images = false;    // names of images are the runtime's own: see Runtime::image
 };

@@ -1,5 +1,7 @@
 // What every runtime does alike.
+#include <gmock/gmock.h>
 #include <poll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -424,6 +426,114 @@ TEST_P(Conformance, SeesItsOwnProcessesOnly) {
 TEST_P(Conformance, HasItsOwnNetworkOnly) {
   Ran ran = run(sandbox(), shell("tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '"));
   EXPECT_EQ(ran.out, "lo\n");
+}
+
+// A program that waits for its script: it prints what it had in mind, and the script.
+ExecSpec waiting_python(const std::string& before, const std::string& script) {
+  ExecSpec exec;
+  exec.id = make_id();
+  exec.argv = {"python3", "-c", before + "\nimport sys; text = open(sys.argv[1]).read(); print(number + 1, text, end='')",
+               script};
+  exec.input = false;
+  exec.script_follows = true;
+  return exec;
+}
+
+bool copies(const Runtime& runtime, const RuntimeUnderTest& test) {
+  return (test.asked_for.empty() ? runtime.capabilities() : runtime.capabilities_of(test.asked_for)).copies;
+}
+
+// Until it waits; false where it ended instead.
+bool waits(Sandbox& box) {
+  for (int i = 0; i < 1000; ++i) {
+    pollfd polled = {box.events_fd(), POLLIN, 0};
+    ::poll(&polled, 1, 10);
+    Result<std::optional<Event>> event = box.next_event();
+    if (event && *event) return std::holds_alternative<ExecWaiting>(**event);
+  }
+  return false;
+}
+
+TEST_P(Conformance, CopiesAProgramThatWaits) {
+  if (!copies(runtime(), GetParam())) GTEST_SKIP() << "it copies no programs";
+  Sandbox& first = sandbox();
+  ExecSpec exec = waiting_python("number = 41", "/tmp/script");
+  Result<Attachment> streams = first.exec(exec);
+  ASSERT_TRUE(streams);
+  ASSERT_TRUE(waits(first));
+  Result<UniqueFd> copy = first.copy_waiting(exec.id, "number = 41");
+  ASSERT_TRUE(copy) << copy.error().message();
+  EXPECT_LT(::write(copy->get(), "x", 1), 0);  // what one sandbox becomes, no other can change
+  for (int i = 0; i < 3; ++i) {
+    Sandbox& other = sandbox();
+    ExecSpec again = exec;
+    again.id = make_id();
+    Result<Attachment> others = other.exec_copy(again, *copy);
+    ASSERT_TRUE(others);
+    ASSERT_TRUE(waits(other));
+    ASSERT_TRUE(other.give_script(again.id, "there"));
+    Ran ran = finish(other, again.id, std::move(*others));
+    EXPECT_EQ(ran.exit_code(), 0);
+    EXPECT_EQ(ran.out, "42 there");
+    EXPECT_EQ(ran.err, "");
+    EXPECT_EQ(run(other, command({"cat", "/tmp/script"})).out, "there");
+  }
+  // The one that was copied has noticed nothing, and can be copied again.
+  EXPECT_TRUE(first.copy_waiting(exec.id, "number = 41"));
+  ASSERT_TRUE(first.give_script(exec.id, "here"));
+  EXPECT_EQ(finish(first, exec.id, std::move(*streams)).out, "42 here");
+}
+
+TEST_P(Conformance, CopiesNoProgramThatHasSomethingOfItsOwn) {
+  if (!copies(runtime(), GetParam())) GTEST_SKIP() << "it copies no programs";
+  Sandbox& box = sandbox();
+  auto refused = [&](const std::string& before, const std::string& mark) {
+    ExecSpec exec = waiting_python("number = 1\n" + before, "/tmp/" + make_id());
+    Result<Attachment> streams = box.exec(exec);
+    EXPECT_TRUE(streams && waits(box));
+    Result<UniqueFd> copy = box.copy_waiting(exec.id, mark);
+    std::string why = copy ? "nothing" : copy.error().message();
+    // Whatever it is refused for, it goes on.
+    EXPECT_TRUE(box.give_script(exec.id, "!"));
+    EXPECT_EQ(finish(box, exec.id, std::move(*streams)).out, "2 !") << before;
+    return why;
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(refused("", "surely not there" + make_id()), HasSubstr("does not say"));
+  EXPECT_THAT(refused("", ""), HasSubstr("system call"));
+  EXPECT_THAT(refused("import threading; threading.Thread(target=lambda: __import__('time').sleep(1)).start()", "number"),
+              HasSubstr("threads"));
+  // One that it opens before its script makes the script another number; one that it opens at 9 is one more.
+  EXPECT_THAT(refused("import os; other = open('/dev/null')", "number"), HasSubstr("does not wait"));
+  EXPECT_THAT(refused("import os; os.dup2(0, 9)", "number"), HasSubstr("other files"));
+  EXPECT_THAT(refused("import mmap; shared = mmap.mmap(-1, 4096)", "number"), HasSubstr("memory"));
+  EXPECT_THAT(refused("big = bytearray(b'x') * (40 << 20)", "number"), HasSubstr("memory"));
+  EXPECT_THAT(box.copy_waiting("nobody", "number").error().message(), HasSubstr("does not wait"));
+}
+
+TEST_P(Conformance, GoesOnAsNoCopyOfAnotherPlace) {
+  if (!copies(runtime(), GetParam())) GTEST_SKIP() << "it copies no programs";
+  Sandbox& first = sandbox();
+  ExecSpec exec = waiting_python("number = 41", "/tmp/script");
+  ASSERT_TRUE(first.exec(exec));
+  ASSERT_TRUE(waits(first));
+  Result<UniqueFd> copy = first.copy_waiting(exec.id, "number = 41");
+  ASSERT_TRUE(copy) << copy.error().message();
+  // A file that it has mapped is another one there, though it has the same name and content.
+  Sandbox& changed = sandbox();
+  ASSERT_EQ(run(changed, shell("p=$(readlink -f /usr/bin/python3); sudo cp $p $p.new && sudo mv $p.new $p")).exit_code(), 0);
+  exec.id = make_id();
+  Result<Attachment> streams = changed.exec_copy(exec, *copy);
+  ASSERT_TRUE(streams);
+  EXPECT_EQ(finish(changed, exec.id, std::move(*streams)).exit_code(), 125);
+  // No copy at all.
+  Sandbox& other = sandbox();
+  UniqueFd nothing(::memfd_create("nothing", MFD_CLOEXEC));
+  exec.id = make_id();
+  streams = other.exec_copy(exec, nothing);
+  ASSERT_TRUE(streams);
+  EXPECT_TRUE(finish(other, exec.id, std::move(*streams)).failed);
+  EXPECT_EQ(run(other, command({"echo", "well"})).out, "well\n");
 }
 
 TEST_P(Conformance, IsAdoptedByANextServer) {

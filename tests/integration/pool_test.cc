@@ -4,82 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
-#include <regex>
 #include <set>
 #include <thread>
 
-#include "support/server.h"
+#include "integration/pooled_server.h"
 
 namespace cove::test {
 namespace {
 
-using nlohmann::json;
 using testing::HasSubstr;
-
-// A server with a pool of some size; without one where it is 0.
-class PooledServer {
- public:
-  explicit PooledServer(int size) : server_({"--pool-size", std::to_string(size)}) {}
-  explicit PooledServer(std::vector<std::string> args) : server_(std::move(args)) {}
-
-  bool running() const { return server_.running(); }
-  HttpResponse call(const std::string& method, const std::string& target, const json& body = nullptr) const {
-    return fetch(server_.socket(),
-                 {method, target, {{"content-type", "application/json"}}, body.is_null() ? "" : body.dump()});
-  }
-  std::string make(const json& body = json::object()) const {
-    HttpResponse response = call("POST", "/v1/sandboxes", body);
-    EXPECT_EQ(response.status, 201) << response.body;
-    return response.json().value("id", "none");
-  }
-  json run(const std::string& id, const json& body) const {
-    HttpResponse response = call("POST", "/v1/sandboxes/" + id + "/execs?wait=true", body);
-    EXPECT_EQ(response.status, 200) << response.body;
-    return response.json();
-  }
-  HttpResponse put(const std::string& id, const std::string& path, const std::string& content) const {
-    return fetch(server_.socket(), {"PUT", "/v1/sandboxes/" + id + "/files?parents=true&path=" + path, {}, content});
-  }
-  // In a fresh sandbox that is gone afterwards.
-  json run_once(const json& body) const {
-    std::string id = make();
-    json result = run(id, body);
-    EXPECT_EQ(call("DELETE", "/v1/sandboxes/" + id).status, 204);
-    return result;
-  }
-  long metric(const std::string& name) const {
-    std::string text = call("GET", "/metrics").body;
-    size_t at = text.find("\n" + name + " ");
-    return at == text.npos ? -1 : std::atol(text.c_str() + at + name.size() + 2);
-  }
-  bool wait_for_ready(long count) const {
-    for (int i = 0; i < 1000 && metric("cove_pool_ready") < count; ++i)
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    return metric("cove_pool_ready") >= count;
-  }
-  // Until those that are handed out first have an interpreter of this language in them.
-  void teach(const std::string& language) const {
-    for (int i = 0; i < 12; ++i) run_once({{"language", language}, {"code", ""}});
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  }
-
- private:
-  ServerUnderTest server_;
-};
-
-std::string text_of(const json& result) {
-  return result.value("stdout", json::object()).value("text", "") +
-         result.value("stderr", json::object()).value("text", "");
-}
-
-// What differs between any two sandboxes.
-std::string without_names(std::string text) {
-  text = std::regex_replace(text, std::regex("cove-[0-9a-f]{8}-"), "cove-MARK-");
-  text = std::regex_replace(text, std::regex("e-[a-z0-9]{20}"), "GROUP");
-  text = std::regex_replace(text, std::regex("[a-z0-9]{20}"), "ID");
-  return std::regex_replace(text, std::regex("[A-Z][a-z]{2} +[0-9]+ [0-9]{2}:[0-9]{2}"), "TIME");
-}
 
 constexpr const char* kLookAround = R"(
 env | sort; id; hostname; pwd; umask; ulimit -a; cat /etc/machine-id 2>&1

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kBetween = 8;  // interpreters that come between two that have one start
 constexpr std::chrono::seconds kOldest(20);
-constexpr std::chrono::seconds kRest(60);
+constexpr std::chrono::minutes kRest(10);
 
 }  // namespace
 

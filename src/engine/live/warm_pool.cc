@@ -413,7 +413,7 @@ void WarmPool::keep(const Wish& wish, Result<Blank> blank) {
   --made_for.making[wish.language];
   if (blank) {
     made_for.failures = 0;
-    numbers_.copies += wish.copy ? 1 : 0;
+    numbers_.copies += blank->copied ? 1 : 0;
     made_for.ready[wish.language].push_back(std::move(*blank));
   } else if (!wish.language.empty()) {
     cannot_wait_.insert({wish.class_name, wish.language});
@@ -471,7 +471,8 @@ Result<Blank> WarmPool::make_once(const Wish& wish) {
   Result<void> usable = blank.handle->ready();
   if (usable) usable = make_working_folder(*blank.handle, blank.spec);
   if (usable && runtime_.capabilities().waiting_scripts) usable = start_waiting(blank, wish);
-  if (usable && wish.urgent && !wish.copy && !blank.script.empty()) copy_for_others(wish, blank);
+  const bool wanted = wish.urgent && !wish.copy && !blank.script.empty() && runtime_.capabilities().copies;
+  if (usable && wanted) copy_for_others(wish, blank);
   if (usable) return blank;
   static_cast<void>(blank.handle->destroy(Files::Remove));
   return std::unexpected(usable.error());
@@ -511,6 +512,7 @@ Result<void> WarmPool::start_waiting(Blank& blank, const Wish& wish) {
   spec.cwd = blank.spec.image_defaults.cwd;
   blank.language = language;
   blank.exec_id = spec.id;
+  blank.copied = wish.copy.has_value();
   blank.streams = COVE_TRY(wish.copy ? blank.handle->exec_copy(spec, *wish.copy->file) : blank.handle->exec(spec));
   return wait_for_program(*blank.handle, spec.id);
 }

@@ -39,6 +39,7 @@ struct Blank {
   std::string exec_id;  // of the program; empty where the runtime knows none that wait
   Attachment streams;   // its
   std::string script;   // where an interpreter will look for its script
+  bool copied = false;  // that interpreter is a copy
 };
 
 // Sandboxes kept ready: made by threads of its own, handed out once, never taken back. Sandboxes that are made alike

@@ -1,0 +1,131 @@
+// Interpreters that are copies of one that waited in another sandbox: they are as if they had been started.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "integration/pooled_server.h"
+
+namespace cove::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kCopies = "cove_pool_copies_total";
+
+// So few are kept ready that none ever is when the next is made.
+class Copies : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_TRUE(server_.wait_for_ready(1));
+    // Until there are some.
+    for (int i = 0; i < 200 && server_.metric(kCopies) == 0; ++i) python("");
+    ASSERT_GT(server_.metric(kCopies), 0);
+  }
+  json python(const std::string& code) const { return server_.run_once({{"language", "python"}, {"code", code}}); }
+
+  PooledServer server_{1};
+};
+
+TEST_F(Copies, ShareTheSeedOfTheirHashesWithFewAndNoNeighbours) {
+  std::vector<std::string> seeds;
+  for (int i = 0; i < 120; ++i) seeds.push_back(text_of(python("print(hash('a'))")));
+  std::map<std::string, int> uses;
+  for (const std::string& seed : seeds) ++uses[seed];
+  EXPECT_LT(uses.size(), seeds.size());  // or there was no copy among them
+  for (const auto& [seed, count] : uses) EXPECT_LE(count, 4);
+  for (size_t i = 0; i < seeds.size(); ++i)
+    for (size_t k = i + 1; k < std::min(seeds.size(), i + 4); ++k) EXPECT_NE(seeds[i], seeds[k]);
+}
+
+TEST_F(Copies, HaveRandomNumbersOfTheirOwn) {
+  std::map<std::string, int> seen;
+  for (int i = 0; i < 60; ++i)
+    ++seen[text_of(python("import os, random, tempfile, uuid\n"
+                          "print(random.random(), uuid.uuid4(), os.urandom(8), tempfile.mktemp())"))];
+  EXPECT_EQ(seen.size(), 60u);
+}
+
+// What /proc tells of a program, but for what tells any two apart: addresses, times, the name of its file.
+constexpr const char* kLook = R"py(import os, re
+def read(name): return open("/proc/self/" + name).read()
+status = [line for line in read("status").splitlines() if not re.match("Vm|Rss|(non)?voluntary|Tgid|Pid|NS", line)]
+areas = [(line.split() + [""])[5] for line in read("maps").splitlines()]
+print("\n".join(status), sorted(set(areas)), read("limits"), read("cgroup"), read("comm"), sep="\n")
+ids = [each.replace(str(os.getpid()), "own") for each in read("stat").rsplit(")", 1)[1].split()[1:7]]
+print(ids, read("cmdline").split("\0")[:-2], read("environ"))
+print(os.readlink("/proc/self/exe"), os.readlink("/proc/self/cwd"), sorted(os.listdir("/proc/self/fd")))
+print([os.fstat(fd).st_mode for fd in range(3)], [os.get_blocking(fd) for fd in range(3)], os.umask(0), os.nice(0))
+print(read("timerslack_ns"), read("oom_score_adj"), read("loginuid"), os.sched_getscheduler(0), os.sched_getaffinity(0))
+print([line for line in read("smaps").splitlines() if line.startswith("VmFlags") and " gd " in line])
+print([line for line in read("maps").splitlines() if line.split()[1].startswith("rwx")]))py";
+
+TEST_F(Copies, CannotBeToldFromOneThatWasStarted) {
+  PooledServer cold(0);
+  ASSERT_TRUE(cold.running());
+  const json started = cold.run_once({{"language", "python"}, {"code", kLook}});
+  const std::string expected = without_names(text_of(started));
+  ASSERT_THAT(expected, HasSubstr("CapEff:\t0000000000000000"));
+  ASSERT_THAT(expected, HasSubstr("Seccomp:\t2"));
+  const long before = server_.metric(kCopies);
+  for (int i = 0; i < 40; ++i)
+    ASSERT_EQ(without_names(text_of(python(kLook))), expected) << i;
+  EXPECT_GT(server_.metric(kCopies), before);
+}
+
+TEST_F(Copies, GrowTheirStackAndTheirHeap) {
+  constexpr const char* kGrow = R"py(import sys, threading
+sys.setrecursionlimit(100000)
+def deep(n): return 0 if n == 0 else 1 + deep(n - 1)
+print(deep(20000), sum(len(bytes(1000)) for _ in range(100000)), len([bytes(100) for _ in range(500000)]))
+print(max(map(len, ["x" * (64 << 20)])), repr(eval("(" * 80 + "1" + ")" * 80)))
+threads = [threading.Thread(target=deep, args=(500,)) for _ in range(8)]
+[thread.start() for thread in threads], [thread.join() for thread in threads]
+print(threading.main_thread().native_id == threading.get_native_id()))py";
+  for (int i = 0; i < 12; ++i)
+    EXPECT_EQ(text_of(python(kGrow)), "20000 100000000 500000\n67108864 1\nTrue\n");
+}
+
+TEST_F(Copies, CanBeInterruptedAndTimed) {
+  constexpr const char* kInterrupt = R"py(import os, signal, time
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(5)
+except KeyboardInterrupt:
+    print("interrupted")
+signal.signal(signal.SIGALRM, lambda *_: print("alarm"))
+signal.setitimer(signal.ITIMER_REAL, 0.01)
+signal.pause()
+print(abs(time.time() - time.clock_gettime(time.CLOCK_REALTIME)) < 1, time.perf_counter() > 0))py";
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(text_of(python(kInterrupt)), "interrupted\nalarm\nTrue True\n");
+}
+
+TEST_F(Copies, AreCountedLikeOthers) {
+  for (int i = 0; i < 8; ++i) {
+    json result = python("x = bytearray(50 << 20)\nfor _ in range(10**6): pass");
+    EXPECT_GT(result["usage"]["memory_peak_bytes"], 50 << 20);
+    EXPECT_GT(result["usage"]["cpu_user_ms"], 5);
+  }
+}
+
+TEST(CopiesElsewhere, AreNotMadeWhereEnoughIsReady) {
+  PooledServer server(8);
+  ASSERT_TRUE(server.wait_for_ready(2));
+  server.teach("python");
+  const long before = server.metric(kCopies);
+  for (int i = 0; i < 12; ++i) {
+    ASSERT_TRUE(server.wait_for_ready(8));
+    EXPECT_EQ(text_of(server.run_once({{"language", "python"}, {"code", "print(1)"}})), "1\n");
+  }
+  EXPECT_EQ(server.metric(kCopies), before);
+}
+
+TEST(CopiesElsewhere, AreNotMadeWhereTheSettingsSaySo) {
+  PooledServer server(std::vector<std::string>{"--pool-size", "1", "--pool-copies", "0"});
+  ASSERT_TRUE(server.wait_for_ready(1));
+  for (int i = 0; i < 30; ++i) server.run_once({{"language", "python"}, {"code", ""}});
+  EXPECT_EQ(server.metric(kCopies), 0);
+}
+
+}  // namespace
+}  // namespace cove::test
