@@ -44,7 +44,7 @@ def _may_be_copied():
     of a process's own, like random numbers. A module that only names itself has none."""
     import sys
 
-    plain = {*sys.builtin_module_names, *_PLAIN.split()} - {"_random"}
+    plain = _PLAIN.split()
     others = [module for name, module in [*sys.modules.items()] if name not in plain]
     if any(not name.startswith("__") for module in others for name in vars(module)):
         return False
@@ -55,13 +55,13 @@ def _may_be_copied():
 
 _PLAIN = """
 __main__ _abc _codecs _collections _collections_abc _distutils_hack _frozen_importlib _frozen_importlib_external
-_functools _imp _io _operator _signal _sitebuiltins _stat _thread _typing _warnings _weakref _weakrefset abc
-apport_python_hook builtins codecs collections collections.abc contextlib copyreg encodings encodings.aliases
-encodings.ascii encodings.latin_1 encodings.utf_8 enum functools genericpath heapq importlib importlib._abc
-importlib._bootstrap importlib._bootstrap_external importlib.abc importlib.machinery importlib.util io itertools
-keyword marshal operator os os.path posix posixpath re re._casefix re._compiler re._constants re._parser reprlib site
-sitecustomize sre_compile sre_constants sre_parse stat sys time types typing typing.io typing.re warnings weakref
-zipimport
+_functools _imp _io _locale _operator _signal _sitebuiltins _sre _stat _string _thread _tracemalloc _typing _warnings
+_weakref _weakrefset abc apport_python_hook builtins codecs collections collections.abc contextlib copyreg encodings
+encodings.aliases encodings.ascii encodings.latin_1 encodings.utf_8 enum errno functools genericpath heapq importlib
+importlib._abc importlib._bootstrap importlib._bootstrap_external importlib.abc importlib.machinery importlib.util io
+itertools keyword marshal operator os os.path posix posixpath re re._casefix re._compiler re._constants re._parser
+reprlib site sitecustomize sre_compile sre_constants sre_parse stat sys time types typing typing.io typing.re warnings
+weakref zipimport
 """
 
 try:

@@ -19,14 +19,9 @@ inline constexpr uint32_t kMostFiles = 96;
 inline constexpr uint32_t kMostSpecials = 4;
 inline constexpr uint32_t kLongestPath = 192;
 inline constexpr int kSignals = 64;
+inline constexpr uint32_t kCapability = 40;  // CAP_CHECKPOINT_RESTORE, from Linux 5.9 on: what it needs to say which program it is
 inline constexpr uint64_t kPage = 4096;
 
-// Where the program in front lies, and where it works: far from what the kernel chooses for anybody.
-inline constexpr uint64_t kProgramAddress = 0x1000'0000'0000;
-inline constexpr uint64_t kNestAddress = 0x2000'0000'0000;
-inline constexpr uint64_t kNestSize = 1 << 20;
-inline constexpr uint64_t kPassageAddress = kNestAddress + (1 << 30);  // what is moved rests here on its way
-inline constexpr uint64_t kPassageSize = 1 << 20;
 inline constexpr uint64_t kLastAddress = 0x7fff'ffff'f000;
 
 // A range of memory. `file` is an index, or -1.
@@ -37,6 +32,7 @@ struct Area {
   int32_t file;
   uint32_t protection;  // PROT_…
   uint32_t flags;       // MAP_…
+  uint32_t advice;      // MADV_…, or 0
   uint32_t filled;      // some of its pages are in the copy
 };
 
@@ -51,8 +47,10 @@ struct File {
   char path[kLongestPath];
   uint64_t inode;
   uint64_t size;
-  int64_t changed_s;
+  int64_t changed_s;  // its content
   int64_t changed_ns;
+  int64_t touched_s;  // anything of it
+  int64_t touched_ns;
 };
 
 // As rt_sigaction(2) has it.
@@ -112,6 +110,7 @@ enum class Refusal : uint32_t {
   Memory,        // it shares memory, or has more of it than a copy may have
   Signals,       // it has a stack of its own for them
   Unmarked,      // it does not say that it may be copied
+  SingleId,      // users are played here, in namespaces of their own
   Architecture,  // copies are made on x86-64 only
 };
 

@@ -1,15 +1,14 @@
 #include "init/copying.h"
 
+#include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <csignal>
 
+#include "init/exec_child.h"
+
 namespace cove::init {
-namespace {
-
-constexpr unsigned kMostSeconds = 2;
-
-}  // namespace
 
 pid_t start_copying(const CopyOrder& order, int out) {
   const pid_t pid = ::fork();
@@ -17,20 +16,20 @@ pid_t start_copying(const CopyOrder& order, int out) {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // An image's program may be in a state from which nobody can wake it; whoever asked does not wait for that.
-  ::alarm(kMostSeconds);
-  ::_exit(static_cast<int>(copy_program(order, out)));
+  // Of what is process 1's nothing stays open: somebody may wait for the end of a pipe.
+  constexpr int kOut = 3;
+  if (out != kOut && ::dup3(out, kOut, O_CLOEXEC) < 0) ::_exit(static_cast<int>(copy::Refusal::System));
+  ::syscall(SYS_close_range, kOut + 1, kLastFd, 0);
+  ::_exit(static_cast<int>(copy_program(order, kOut)));
 }
 
 }  // namespace cove::init
 
 #if defined(__x86_64__)
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -39,6 +38,7 @@ pid_t start_copying(const CopyOrder& order, int out) {
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -56,7 +56,9 @@ using copy::kPage;
 using copy::Refusal;
 
 constexpr uint64_t kMostBytes = 32 << 20;
+constexpr size_t kMostText = 1 << 20;
 constexpr uint64_t kMostReach = 4ull << 30;  // of its memory, with what it has not touched
+constexpr uint32_t kDroppable = 0x08;  // MAP_DROPPABLE, from Linux 6.11 on
 constexpr long kInstructionSize = 2;  // of a system call
 constexpr long kRestarts = -512;      // ERESTARTSYS, which only a tracer sees
 constexpr int kPatience = 200;        // looks, before it is taken for granted that it does something else
@@ -64,13 +66,14 @@ constexpr long kPause = 100'000;      // nanoseconds between two
 
 std::string of_process(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
 
+// False also where it is longer than anything of a program that can be copied.
 bool read_file(const std::string& path, std::string& text) {
   UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return false;
   text.clear();
   char piece[4096];
   for (ssize_t count; (count = ::read(file.get(), piece, sizeof piece)) != 0;) {
-    if (count < 0) return false;
+    if (count < 0 || text.size() > kMostText) return false;
     text.append(piece, static_cast<size_t>(count));
   }
   return true;
@@ -99,7 +102,7 @@ class Held {
   ~Held() {
     if (!stopped_) return;
     ::ptrace(PTRACE_SETREGS, pid_, nullptr, &registers_);
-    ::ptrace(PTRACE_DETACH, pid_, nullptr, nullptr);
+    ::ptrace(PTRACE_DETACH, pid_, nullptr, signal_);
   }
   Held(const Held&) = delete;
   Held& operator=(const Held&) = delete;
@@ -111,15 +114,13 @@ class Held {
     if (::ptrace(PTRACE_SEIZE, pid_, nullptr, PTRACE_O_EXITKILL) < 0) return Refusal::System;
     for (int i = 0; i < kPatience; ++i) {
       if (!stop()) return Refusal::System;
-      const bool reads = static_cast<long>(registers_.orig_rax) == SYS_read &&
-                         static_cast<long>(registers_.rax) == kRestarts &&
-                         registers_.rdi == copy::kScriptDescriptor;
-      if (reads) return Refusal::None;
+      if (signal_ != 0) return Refusal::Signals;
+      if (is_reading()) return Refusal::None;
       stopped_ = false;
       if (::ptrace(PTRACE_CONT, pid_, nullptr, nullptr) < 0) return Refusal::System;
       pause_a_little();
     }
-    // Let go as it is: it runs.
+    // It is let go where it is.
     return stop() ? Refusal::NotWaiting : Refusal::System;
   }
 
@@ -133,7 +134,7 @@ class Held {
     if (::ptrace(PTRACE_SETREGS, pid_, nullptr, &call) < 0 || ::ptrace(PTRACE_SINGLESTEP, pid_, nullptr, nullptr) < 0)
       return -1;
     int status = 0;
-    if (::waitpid(pid_, &status, __WALL) != pid_ || !WIFSTOPPED(status)) return -1;
+    if (::waitpid(pid_, &status, __WALL) != pid_ || status >> 8 != SIGTRAP) return -1;
     if (::ptrace(PTRACE_GETREGS, pid_, nullptr, &call) < 0) return -1;
     return static_cast<long>(call.rax) < 0 ? -1 : static_cast<long>(call.rax);
   }
@@ -154,16 +155,23 @@ class Held {
   }
 
  private:
+  bool is_reading() const {
+    return static_cast<long>(registers_.orig_rax) == SYS_read && static_cast<long>(registers_.rax) == kRestarts &&
+           registers_.rdi == copy::kScriptDescriptor;
+  }
   bool stop() {
     int status = 0;
     if (::ptrace(PTRACE_INTERRUPT, pid_, nullptr, nullptr) < 0) return false;
     if (::waitpid(pid_, &status, __WALL) != pid_ || !WIFSTOPPED(status)) return false;
+    // A signal that came first: it is passed on.
+    signal_ = status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status);
     stopped_ = ::ptrace(PTRACE_GETREGS, pid_, nullptr, &registers_) == 0;
     return stopped_;
   }
 
   pid_t pid_;
   bool stopped_ = false;
+  int signal_ = 0;
   user_regs_struct registers_ = {};
 };
 
@@ -178,7 +186,6 @@ void take_registers(const user_regs_struct& from, Header& header) {
 Refusal take_signals(pid_t pid, Held& held, Header& header) {
   std::string status;
   if (!read_file(of_process(pid, "status"), status)) return Refusal::System;
-  if (number_in(status, "\nThreads:", 10) != 1) return Refusal::Threads;
   // Shadow stacks, say: memory that cannot be put back.
   size_t features = status.find("\nx86_Thread_features:\t");
   if (features != std::string::npos && status[features + std::strlen("\nx86_Thread_features:\t")] != '\n')
@@ -204,6 +211,13 @@ bool take_thread(pid_t pid, Held& held, Header& header) {
   header.rseq_size = rseq.rseq_abi_size;
   header.rseq_signature = rseq.signature;
   return held.ask(header.tid_address, SYS_prctl, PR_GET_TID_ADDRESS, 1);
+}
+
+// What can be seen before it is held.
+Refusal check_threads(pid_t pid) {
+  std::string status;
+  if (!read_file(of_process(pid, "status"), status)) return Refusal::System;
+  return number_in(status, "\nThreads:", 10) == 1 ? Refusal::None : Refusal::Threads;
 }
 
 Refusal check_descriptors(pid_t pid) {
@@ -250,9 +264,10 @@ bool take_description(pid_t pid, Held& held, Header& header) {
 
 // --- its memory ------------------------------------------------------------------------------------------------------
 
+// An area as /proc/PID/smaps has it.
 struct MapsLine {
   uint64_t start = 0, end = 0, offset = 0, inode = 0;
-  std::string_view rights, name;
+  std::string_view rights, name, flags;
 };
 
 bool parse_line(std::string_view text, MapsLine& line) {
@@ -264,6 +279,39 @@ bool parse_line(std::string_view text, MapsLine& line) {
     return false;
   line.rights = text.substr(text.find(' ') + 1, 4);
   line.name = name > 0 && static_cast<size_t>(name) < text.size() ? text.substr(static_cast<size_t>(name)) : "";
+  return true;
+}
+
+std::string_view take_line(std::string_view& text) {
+  std::string_view line = text.substr(0, text.find('\n'));
+  text.remove_prefix(std::min(text.size(), line.size() + 1));
+  return line;
+}
+
+// The next area; its flags end what is said of it.
+bool take_area(std::string_view& text, MapsLine& line) {
+  constexpr std::string_view kFlags = "VmFlags:";
+  if (!parse_line(take_line(text), line)) return false;
+  while (!text.empty()) {
+    std::string_view detail = take_line(text);
+    if (!detail.starts_with(kFlags)) continue;
+    line.flags = detail.substr(kFlags.size());
+    return true;
+  }
+  return false;
+}
+
+bool has_flag(std::string_view flags, std::string_view flag) {
+  for (size_t at = 0; at + 2 <= flags.size(); at += 3)
+    if (flags.substr(at + 1, 2) == flag) return true;
+  return false;
+}
+
+// Whether nothing is special about its memory but what a copy can have, too.
+bool is_plain(std::string_view flags) {
+  constexpr std::string_view kPlain = " rd wr ex sh mr mw me ms gd ac sd nr dw wf dp dd";
+  for (size_t at = 0; at + 2 < flags.size(); at += 3)
+    if (flags[at] != ' ' || !has_flag(kPlain, flags.substr(at + 1, 2))) return false;
   return true;
 }
 
@@ -286,17 +334,14 @@ int file_index(const MapsLine& line, Header& header) {
   file.size = static_cast<uint64_t>(info.st_size);
   file.changed_s = info.st_mtim.tv_sec;
   file.changed_ns = info.st_mtim.tv_nsec;
+  file.touched_s = info.st_ctim.tv_sec;
+  file.touched_ns = info.st_ctim.tv_nsec;
   return static_cast<int>(header.files++);
 }
 
-bool overlaps(uint64_t start, uint64_t end, uint64_t from, uint64_t size) { return start < from + size && from < end; }
-
 bool add_area(const MapsLine& line, Header& header) {
   const bool shared = line.rights[3] == 's';
-  const bool taken = overlaps(line.start, line.end, copy::kProgramAddress, copy::kNestSize) ||
-                     overlaps(line.start, line.end, copy::kNestAddress, copy::kNestSize) ||
-                     overlaps(line.start, line.end, copy::kPassageAddress, copy::kPassageSize);
-  if (taken || header.areas == copy::kMostAreas || (shared && line.rights[1] == 'w')) return false;
+  if (!is_plain(line.flags) || header.areas == copy::kMostAreas || (shared && line.rights[1] == 'w')) return false;
   copy::Area& area = header.area[header.areas++];
   area = {.start = line.start, .end = line.end, .offset = line.offset, .file = -1};
   area.protection = (line.rights[0] == 'r' ? PROT_READ : 0u) | (line.rights[1] == 'w' ? PROT_WRITE : 0u) |
@@ -308,29 +353,39 @@ bool add_area(const MapsLine& line, Header& header) {
   }
   if (shared) return false;
   area.flags |= MAP_ANONYMOUS | (line.name == "[stack]" ? MAP_GROWSDOWN : 0);
+  // What no child may have, as the state of random numbers, no copy has either: it finds zeros, as a child would.
+  if (has_flag(line.flags, "dp"))
+    area.flags = kDroppable | MAP_ANONYMOUS;
+  else if (has_flag(line.flags, "wf"))
+    area.advice = MADV_WIPEONFORK;
   return true;
 }
 
+bool is_wiped(const copy::Area& area) { return area.advice == MADV_WIPEONFORK || (area.flags & kDroppable) == kDroppable; }
+
 bool add_special(const MapsLine& line, Header& header) {
   if (header.specials == copy::kMostSpecials) return false;
+  // One after the other, and nothing behind the code: so they lie in the next process, too.
+  const bool first = header.specials == 0;
+  const copy::Special before = first ? copy::Special{line.start, 0} : header.special[header.specials - 1];
+  if (header.vdso != 0 || before.start + before.size != line.start) return false;
   header.special[header.specials++] = {line.start, line.end - line.start};
   if (line.name == "[vdso]") header.vdso = line.start;
   return true;
 }
 
 bool is_executed(pid_t pid, const copy::File& file) {
-  struct stat info;
-  return ::stat(of_process(pid, "exe").c_str(), &info) == 0 && info.st_ino == file.inode;
+  struct stat executed, there;
+  return ::stat(of_process(pid, "exe").c_str(), &executed) == 0 && ::stat(file.path, &there) == 0 &&
+         executed.st_dev == there.st_dev && executed.st_ino == there.st_ino;
 }
 
 Refusal take_areas(pid_t pid, Header& header) {
   std::string text;
-  if (!read_file(of_process(pid, "maps"), text)) return Refusal::System;
+  if (!read_file(of_process(pid, "smaps"), text)) return Refusal::Memory;
   for (std::string_view rest = text; !rest.empty();) {
-    std::string_view each = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(rest.size(), each.size() + 1));
     MapsLine line;
-    if (!parse_line(each, line)) return Refusal::System;
+    if (!take_area(rest, line)) return Refusal::System;
     if (line.name == "[vsyscall]") continue;  // every process has it
     const bool special = line.name.starts_with("[vvar") || line.name == "[vdso]";
     if (!(special ? add_special(line, header) : add_area(line, header))) return Refusal::Memory;
@@ -368,7 +423,7 @@ Refusal find_pages(pid_t pid, Header& header) {
   if (!pagemap) return Refusal::System;
   uint64_t reach = 0;
   for (uint32_t i = 0; i < header.areas; ++i) {
-    if (header.area[i].flags & MAP_SHARED) continue;
+    if (is_wiped(header.area[i]) || (header.area[i].flags & MAP_SHARED)) continue;
     reach += header.area[i].end - header.area[i].start;
     if (reach > kMostReach) return Refusal::Memory;
     Refusal refusal = find_pages(pagemap.get(), header.area[i], header);
@@ -434,10 +489,12 @@ Refusal copy_program(const CopyOrder& order, int out) {
   header->magic = copy::kMagic;
   header->pid = static_cast<uint32_t>(order.pid);
   std::memcpy(header->script, order.script.c_str(), order.script.size() + 1);
-  Held held(order.pid);
-  Refusal refusal = held.hold();
+  Refusal refusal = check_threads(order.pid);
   if (refusal != Refusal::None) return refusal;
+  Held held(order.pid);
+  if (refusal = held.hold(); refusal != Refusal::None) return refusal;
   take_registers(held.registers(), *header);
+  if (refusal = check_threads(order.pid); refusal != Refusal::None) return refusal;
   if (refusal = check_descriptors(order.pid); refusal != Refusal::None) return refusal;
   if (refusal = take_signals(order.pid, held, *header); refusal != Refusal::None) return refusal;
   if (!take_thread(order.pid, held, *header) || !take_description(order.pid, held, *header)) return Refusal::System;

@@ -126,7 +126,7 @@ void execute_copy(int copy) {
   char* const none[] = {nullptr};
   char name[] = "copy";
   char* const argv[] = {name, nullptr};
-  if (raise_ambient(kResumeCapability) < 0 || ::fcntl(copy, F_SETFD, 0) < 0) return;
+  if (raise_ambient(copy::kCapability) < 0 || ::fcntl(copy, F_SETFD, 0) < 0) return;
   ::syscall(SYS_execveat, copy, "", argv, none, AT_EMPTY_PATH);
 }
 
@@ -193,7 +193,7 @@ Stage run_steps(const ChildPlan& plan, int& report) {
   if (!set_rlimits(plan.request.rlimits)) return Stage::Rlimit;
   ::umask(022);
   FenceOutcome fences =
-      become(plan.user, plan.filters, plan.single_id, plan.copy < 0 ? 0 : uint64_t{1} << kResumeCapability);
+      become(plan.user, plan.filters, plan.single_id, plan.copy < 0 ? 0 : uint64_t{1} << copy::kCapability);
   if (!fences.ok) return fences.stage;
   if (!enter_folder(plan)) return Stage::Folder;
   if (plan.copy >= 0) {
@@ -218,8 +218,9 @@ FenceOutcome become(const User& user, const Filters& filters, bool single_id, ui
   if (single_id && !play_user(user)) return {false, Stage::Identity};
   if (capabilities != 0 && (make_inheritable(capabilities) < 0 || ::prctl(PR_SET_KEEPCAPS, 1) < 0))
     return {false, Stage::Fence};
-  // Process 1 has no others to begin with.
-  if (limit_bounding_set(kept, process_one_capabilities()) < 0) return {false, Stage::Fence};
+  // Process 1 has no others to begin with; a namespace of the user's own has all.
+  const int limited = single_id ? limit_bounding_set(kept) : limit_bounding_set(kept, process_one_capabilities());
+  if (limited < 0) return {false, Stage::Fence};
   if (!single_id && !set_identity(user)) return {false, Stage::Identity};
   if (set_capabilities(kept | capabilities, capabilities) < 0) return {false, Stage::Fence};
   const bool each = single_id || filters.kernel == Kernel::Own;

@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstddef>
 
+#include "init/copy_format.h"
 #include "seccomp_filter.h"
 
 namespace cove::init {
@@ -61,7 +62,7 @@ uint64_t root_capabilities() {
          bit(CAP_SETUID) | bit(CAP_SETPCAP) | bit(CAP_NET_BIND_SERVICE) | bit(CAP_SYS_CHROOT) | bit(CAP_SETFCAP);
 }
 
-uint64_t process_one_capabilities() { return root_capabilities() | bit(kResumeCapability); }
+uint64_t process_one_capabilities() { return root_capabilities() | bit(copy::kCapability); }
 
 int limit_bounding_set(uint64_t kept, uint64_t present) {
   for (int capability = 0; capability < 64; ++capability) {
@@ -89,7 +90,7 @@ int make_inheritable(uint64_t capabilities) {
   return static_cast<int>(::syscall(SYS_capset, &header, data));
 }
 
-int raise_ambient(int capability) { return ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0); }
+int raise_ambient(unsigned capability) { return ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0); }
 
 int no_new_privileges() { return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); }
 

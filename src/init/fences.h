@@ -8,9 +8,7 @@ namespace cove::init {
 // The capabilities that root inside keeps, all of them over the sandbox's own user namespace only.
 uint64_t root_capabilities();
 
-// For a copy, which says what its program is before it goes on (resume.cc): CAP_CHECKPOINT_RESTORE, from Linux 5.9 on.
-inline constexpr int kResumeCapability = 40;
-// Those of process 1's bounding set.
+// Those of process 1's bounding set: also what a copy needs (copy_format.h).
 uint64_t process_one_capabilities();
 
 // Drops everything outside `kept` from the bounding set. Needs CAP_SETPCAP.
@@ -19,7 +17,7 @@ int set_capabilities(uint64_t kept, uint64_t inheritable = 0);
 // What a program keeps over an exec without being root: made inheritable while it is in the bounding set, and raised when
 // the identity has changed.
 int make_inheritable(uint64_t capabilities);
-int raise_ambient(int capability);
+int raise_ambient(unsigned capability);
 int no_new_privileges();
 
 enum class Nesting { Forbidden, Allowed };

@@ -4,8 +4,8 @@
 // over the sandbox's own user namespace comes with it, for what /proc/self/exe says, and goes before anything else of
 // the copy counts.
 //
-// Everything of a fresh process but this code goes on the way, its stack too. So it works in a nest of its own, and
-// leaves a page there with the last instructions.
+// Everything of a fresh process but this code goes on the way, its stack too. So it works in a nest of its own, at an
+// address that nobody can foretell, and leaves a page there with the last instructions.
 #include <asm/prctl.h>
 #include <asm/stat.h>
 #include <asm/unistd.h>
@@ -16,9 +16,10 @@
 #include "init/copy_format.h"
 
 extern "C" {
-extern const char program_start[];
-extern const char program_end[];
-[[noreturn]] void leave(const void* registers);
+[[gnu::visibility("hidden")]] extern const char program_start[];
+[[gnu::visibility("hidden")]] extern const char program_end[];
+// Lets the nest go but for the page with its own instructions, and loads the registers.
+[[noreturn, gnu::visibility("hidden")]] void leave(const void* registers, uint64_t nest, uint64_t nest_end);
 [[noreturn]] void begin(const uint64_t* stack);
 }
 
@@ -31,20 +32,24 @@ struct Vector {
 };
 
 constexpr uint32_t kVectors = 512;
-constexpr uint64_t kCodePages = 4;
+constexpr uint64_t kCodeSize = 4 * kPage;
+constexpr uint64_t kNestSize = 1 << 20;
+constexpr uint64_t kPassageSize = 1 << 20;   // behind the nest: what is moved rests there on its way
 constexpr uint64_t kWorthwhile = 4 * kPage;  // to be made at once
 
 // All that it knows, in the nest behind the code.
 struct Work {
+  uint64_t nest;
   uint64_t vdso;  // where this process has it
   int files[kMostFiles];
   Vector vectors[kVectors];
   Header header;
+
+  uint64_t passage() const { return nest + kNestSize; }
+  uint64_t end() const { return passage() + kPassageSize; }
 };
 
-constexpr uint64_t kWorkAddress = kNestAddress + kCodePages * kPage;
-constexpr uint64_t kStackTop = kNestAddress + kNestSize;
-static_assert(kWorkAddress + sizeof(Work) + 64 * 1024 < kStackTop);
+static_assert(kCodeSize + sizeof(Work) + 64 * 1024 < kNestSize);
 
 long call(long number, uint64_t a = 0, uint64_t b = 0, uint64_t c = 0, uint64_t d = 0, uint64_t e = 0, uint64_t f = 0) {
   long result;
@@ -84,6 +89,19 @@ void read_header(Work& work) {
   must_be(call(__NR_getpid) == static_cast<long>(header.pid));
 }
 
+// Nothing that is put up comes to lie where this works.
+void check_places(const Work& work) {
+  auto is_free = [&](uint64_t start, uint64_t end) { return start < end && (end <= work.nest || start >= work.end()); };
+  const Header& header = work.header;
+  uint64_t specials = 0;
+  for (uint32_t i = 0; i < header.specials; ++i) {
+    must_be(is_free(header.special[i].start, header.special[i].start + header.special[i].size));
+    specials += header.special[i].size;
+  }
+  must_be(specials <= kPassageSize);
+  for (uint32_t i = 0; i < header.areas; ++i) must_be(is_free(header.area[i].start, header.area[i].end));
+}
+
 void move(uint64_t from, uint64_t size, uint64_t to) {
   must(call(__NR_mremap, from, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to));
 }
@@ -91,17 +109,15 @@ void move(uint64_t from, uint64_t size, uint64_t to) {
 // Of what the kernel gave this process nothing stays where it is.
 void clear_memory(const Work& work) {
   const Header& header = work.header;
-  uint64_t passage = kPassageAddress;
+  uint64_t passage = work.passage();
   for (uint32_t i = 0; i < header.specials; ++i) {
     const Special& special = header.special[i];
     move(work.vdso + special.start - header.vdso, special.size, passage);
     passage += special.size;
   }
-  must_be(passage <= kPassageAddress + kPassageSize);
-  must(call(__NR_munmap, 0, kNestAddress));
-  must(call(__NR_munmap, kNestAddress + kNestSize, kPassageAddress - kNestAddress - kNestSize));
+  must(call(__NR_munmap, 0, work.nest));
   must(call(__NR_munmap, passage, kLastAddress - passage));
-  passage = kPassageAddress;
+  passage = work.passage();
   for (uint32_t i = 0; i < header.specials; ++i) {
     move(passage, header.special[i].size, header.special[i].start);
     passage += header.special[i].size;
@@ -117,6 +133,8 @@ void open_files(Work& work) {
     must_be(found.st_ino == file.inode && static_cast<uint64_t>(found.st_size) == file.size);
     must_be(static_cast<int64_t>(found.st_mtime) == file.changed_s &&
             static_cast<int64_t>(found.st_mtime_nsec) == file.changed_ns);
+    must_be(static_cast<int64_t>(found.st_ctime) == file.touched_s &&
+            static_cast<int64_t>(found.st_ctime_nsec) == file.touched_ns);
   }
 }
 
@@ -128,6 +146,7 @@ void map_areas(const Work& work) {
     const int file = area.file < 0 ? -1 : work.files[area.file];
     must(call(__NR_mmap, area.start, area.end - area.start, protection, area.flags | MAP_FIXED,
               static_cast<uint64_t>(file), area.offset));
+    if (area.advice != 0) must(call(__NR_madvise, area.start, area.end - area.start, area.advice));
   }
 }
 
@@ -165,10 +184,16 @@ void describe(Work& work) {
   for (uint32_t i = 0; i < header.files; ++i) call(__NR_close, static_cast<uint64_t>(work.files[i]));
 }
 
-void drop_capabilities() {
+// The one that came for this; what the sandbox's root has stays.
+void drop_capability() {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct none[2] = {};
-  must(call(__NR_capset, address(&header), address(none)));
+  __user_cap_data_struct sets[2] = {};
+  must(call(__NR_capget, address(&header), address(sets)));
+  const uint32_t others = ~(1u << kCapability % 32);
+  sets[kCapability / 32].permitted &= others;
+  sets[kCapability / 32].effective &= others;
+  sets[0].inheritable = sets[1].inheritable = 0;
+  must(call(__NR_capset, address(&header), address(sets)));
 }
 
 void restore_signals(const Header& header) {
@@ -197,15 +222,15 @@ void open_script(const Header& header) {
   must_be(call(__NR_open, address(header.script), O_RDONLY | O_CLOEXEC) == kScriptDescriptor);
 }
 
-[[noreturn]] void resume() {
-  Work& work = *reinterpret_cast<Work*>(kWorkAddress);
+[[noreturn]] void resume(Work& work) {
   read_header(work);
+  check_places(work);
   clear_memory(work);
   open_files(work);
   map_areas(work);
   fill_pages(work);
   describe(work);
-  drop_capabilities();
+  drop_capability();
   restore_signals(work.header);
   restore_thread(work.header);
   open_script(work.header);
@@ -213,22 +238,34 @@ void open_script(const Header& header) {
   constexpr uint64_t kRedZone = 128;
   auto* registers = reinterpret_cast<Registers*>((work.header.registers.rsp - kRedZone - sizeof(Registers)) & ~15ull);
   *registers = work.header.registers;
-  leave(registers);
+  leave(registers, work.nest, work.nest + kNestSize);
+}
+
+// Between where the kernel puts programs that lie where they like and those that do not: nobody else is there.
+uint64_t find_nest() {
+  constexpr uint64_t kFirst = 0x1000'0000'0000, kRange = 0x3000'0000'0000;
+  uint64_t number = 0;
+  must_be(call(__NR_getrandom, address(&number), sizeof number, 0) == sizeof number);
+  return kFirst + number % (kRange / kPage) * kPage;
 }
 
 // Into memory that is of no file: /proc/self/exe can change only when nothing of the old one is mapped.
 [[noreturn]] void settle_in_nest(uint64_t vdso) {
-  must(call(__NR_mmap, kNestAddress, kNestSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
-            ~0ull, 0));
+  const uint64_t nest = find_nest();
+  must(call(__NR_mmap, nest, kNestSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0ull,
+            0));
   const auto size = static_cast<uint64_t>(program_end - program_start);
-  must_be(size <= kCodePages * kPage);
-  auto* to = reinterpret_cast<uint64_t*>(kNestAddress);
+  must_be(size <= kCodeSize);
+  auto* to = reinterpret_cast<uint64_t*>(nest);
   auto* from = reinterpret_cast<const uint64_t*>(program_start);
   for (uint64_t i = 0; i < size; i += sizeof(uint64_t)) *to++ = *from++;
-  must(call(__NR_mprotect, kNestAddress, kCodePages * kPage, PROT_READ | PROT_EXEC));
-  reinterpret_cast<Work*>(kWorkAddress)->vdso = vdso;
-  const uint64_t entry = kNestAddress + (reinterpret_cast<uint64_t>(&resume) - address(program_start));
-  __asm__ volatile("mov %0, %%rsp\n\txor %%ebp, %%ebp\n\tcall *%1" ::"r"(kStackTop), "r"(entry) : "memory");
+  must(call(__NR_mprotect, nest, kCodeSize, PROT_READ | PROT_EXEC));
+  auto* work = reinterpret_cast<Work*>(nest + kCodeSize);
+  work->nest = nest;
+  work->vdso = vdso;
+  const uint64_t entry = nest + (reinterpret_cast<uint64_t>(&resume) - address(program_start));
+  __asm__ volatile("mov %0, %%rsp\n\txor %%ebp, %%ebp\n\tcall *%1" ::"r"(nest + kNestSize), "r"(entry), "D"(work)
+                   : "memory");
   __builtin_unreachable();
 }
 
@@ -258,8 +295,7 @@ void* memset(void* to, int value, unsigned long size) {
 
 }  // extern "C"
 
-// The nest's memory goes but for the page with these instructions; then come the registers, in the order of the
-// structure.
+// The registers are in the order of the structure. 11 is munmap.
 __asm__(R"(
 .text
 .globl _start
@@ -273,14 +309,15 @@ _start:
 .globl leave
 leave:
   mov %rdi, %rsp
+  mov %rdx, %r12
   lea leave(%rip), %rbx
-  movabs $0x200000000000, %rdi
+  mov %rsi, %rdi
   mov %rbx, %rsi
   sub %rdi, %rsi
   mov $11, %eax
   syscall
   lea 4096(%rbx), %rdi
-  movabs $0x200000100000, %rsi
+  mov %r12, %rsi
   sub %rdi, %rsi
   mov $11, %eax
   syscall

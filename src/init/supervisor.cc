@@ -92,7 +92,8 @@ void Supervisor::run() {
     for (const auto& petitioner : petitioners_) polled.push_back({open ? petitioner->socket.get() : -1, POLLIN, 0});
     add_hungry(polled);
     if (untold_) polled[1].events |= POLLOUT;
-    int patience = arming_ ? kArmingMilliseconds : !open ? kClosedMilliseconds : needs_turns() ? kTurnMilliseconds : -1;
+    const bool turns = needs_turns() || !copying_.empty();
+    int patience = arming_ ? kArmingMilliseconds : !open ? kClosedMilliseconds : turns ? kTurnMilliseconds : -1;
     int ready = ::poll(polled.data(), polled.size(), patience);
     if (ready > 0)
       serve(polled);
@@ -100,6 +101,7 @@ void Supervisor::run() {
       ::_exit(4);  // never a busy loop outside the limits
     if (arming_) look_for_waiting();
     if (needs_turns()) take_turn();
+    end_late_copying();
   }
 }
 
@@ -225,7 +227,8 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   auto program = std::make_unique<Program>();
   UniqueFd copy;
   if (flags & wire::kExecCopy) {
-    if (fds.empty() || !(flags & wire::kExecWaits)) return failed(request.id, Stage::Request, EINVAL);
+    const bool plain = !pty && request.compile.empty() && !(flags & wire::kExecCommandLater);
+    if (fds.empty() || !plain || !(flags & wire::kExecWaits)) return failed(request.id, Stage::Request, EINVAL);
     copy = std::move(fds.front());
     fds.erase(fds.begin());
   }

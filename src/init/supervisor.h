@@ -104,6 +104,7 @@ class Supervisor {
     pid_t pid;
     std::string id;
     UniqueFd file;
+    uint64_t until;  // milliseconds of the monotonic clock
   };
   // Someone inside who asked for sudo.
   struct Petitioner {
@@ -153,6 +154,7 @@ class Supervisor {
   void handle_code(wire::Reader& in);
   void handle_copy(wire::Reader& in);
   void copying_ended(pid_t pid, int status);
+  void end_late_copying() const;
   void tell_of_copy(const std::string& id, copy::Refusal refusal, int file);
   void send_table();
   void accept_server();

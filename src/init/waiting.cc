@@ -22,6 +22,7 @@ namespace cove::init {
 namespace {
 
 constexpr mode_t kScriptMode = 0644;
+constexpr uint64_t kCopyMilliseconds = 1000;
 #ifndef MFD_EXEC
 constexpr unsigned MFD_EXEC = 0x10;
 #endif
@@ -93,13 +94,21 @@ void Supervisor::handle_copy(wire::Reader& in) {
   order.mark = in.text();
   Program* program = find(id);
   const bool waits = in.done() && program && !program->ended && program->code && !program->script.empty();
-  if (!waits || mode_.single_id) return tell_of_copy(id, copy::Refusal::NotWaiting, -1);
+  if (!waits) return tell_of_copy(id, copy::Refusal::NotWaiting, -1);
+  if (mode_.single_id) return tell_of_copy(id, copy::Refusal::SingleId, -1);
   order.pid = program->pid;
   order.script = program->script;
   UniqueFd file = make_executable_file();
   const pid_t pid = file ? start_copying(order, file.get()) : -1;
   if (pid < 0) return tell_of_copy(id, copy::Refusal::System, -1);
-  copying_.push_back({pid, std::move(id), std::move(file)});
+  copying_.push_back({pid, std::move(id), std::move(file), monotonic_milliseconds() + kCopyMilliseconds});
+}
+
+// An image's program may keep whoever copies it, or be in a state from which nobody can wake it; whoever asked does not
+// wait for that.
+void Supervisor::end_late_copying() const {
+  for (const Copying& each : copying_)
+    if (monotonic_milliseconds() > each.until) ::kill(each.pid, SIGKILL);
 }
 
 void Supervisor::copying_ended(pid_t pid, int status) {

@@ -511,6 +511,86 @@ TEST_P(Conformance, CopiesNoProgramThatHasSomethingOfItsOwn) {
   EXPECT_THAT(box.copy_waiting("nobody", "number").error().message(), HasSubstr("does not wait"));
 }
 
+// Memory that a child would find empty, as the C library keeps the state of its random numbers in, is empty in a copy.
+TEST_P(Conformance, CopiesNothingThatNoChildMayHave) {
+  if (!copies(runtime(), GetParam())) GTEST_SKIP() << "it copies no programs";
+  Sandbox& first = sandbox();
+  ExecSpec exec = waiting_python("import mmap, os\n"
+                                 "wiped = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+                                 "wiped.madvise(18)\n"
+                                 "wiped[:6] = b'secret'\n"
+                                 "class Look:\n"
+                                 "    def __add__(self, _):\n"
+                                 "        here = bytes(wiped[:6])\n"
+                                 "        wiped[:3] = b'new'\n"
+                                 "        child = os.fork()\n"
+                                 "        if child == 0: os._exit(wiped[0])\n"
+                                 "        return here, os.waitpid(child, 0)[1]\n"
+                                 "number = Look()",
+                                 "/tmp/script");
+  Result<Attachment> streams = first.exec(exec);
+  ASSERT_TRUE(streams && waits(first));
+  Result<UniqueFd> copy = first.copy_waiting(exec.id, "number = Look()");
+  ASSERT_TRUE(copy) << copy.error().message();
+  ASSERT_TRUE(first.give_script(exec.id, "."));
+  EXPECT_EQ(finish(first, exec.id, std::move(*streams)).out, "(b'secret', 0) .");
+  Sandbox& other = sandbox();
+  exec.id = make_id();
+  streams = other.exec_copy(exec, *copy);
+  ASSERT_TRUE(streams && waits(other));
+  ASSERT_TRUE(other.give_script(exec.id, "."));
+  EXPECT_EQ(finish(other, exec.id, std::move(*streams)).out,
+            R"((b'\x00\x00\x00\x00\x00\x00', 0) .)");
+}
+
+// Root inside can stop whoever copies; nobody waits for that.
+TEST_P(Conformance, DoesNotWaitForACopyThatIsHeldUp) {
+  if (!copies(runtime(), GetParam())) GTEST_SKIP() << "it copies no programs";
+  Sandbox& box = sandbox();
+  ExecSpec exec = waiting_python("import os, signal\n"
+                                 "number, parent = 1, os.getpid()\n"
+                                 "def stop_others():\n"
+                                 "    while True:\n"
+                                 "        for each in filter(str.isdigit, os.listdir('/proc')):\n"
+                                 "            if int(each) in (1, parent, os.getpid()): continue\n"
+                                 "            try: os.kill(int(each), signal.SIGSTOP)\n"
+                                 "            except OSError: pass\n"
+                                 "if os.fork() == 0: stop_others()\n",
+                                 "/tmp/script");
+  exec.user = "root";
+  Result<Attachment> streams = box.exec(exec);
+  ASSERT_TRUE(streams && waits(box));
+  for (int i = 0; i < 2; ++i) {
+    auto begin = std::chrono::steady_clock::now();
+    static_cast<void>(box.copy_waiting(exec.id, "number"));
+    ASSERT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(30));
+  }
+}
+
+TEST_P(Conformance, CopiesProgramsOfRoot) {
+  if (!copies(runtime(), GetParam())) GTEST_SKIP() << "it copies no programs";
+  Sandbox& first = sandbox();
+  ExecSpec exec = waiting_python("import re\n"
+                                 "class Look:\n"
+                                 "    def __add__(self, _): return re.findall('Cap.*', open('/proc/self/status').read())\n"
+                                 "number = Look()",
+                                 "/tmp/script");
+  exec.user = "root";
+  Result<Attachment> streams = first.exec(exec);
+  ASSERT_TRUE(streams && waits(first));
+  Result<UniqueFd> copy = first.copy_waiting(exec.id, "number = Look()");
+  ASSERT_TRUE(copy) << copy.error().message();
+  ASSERT_TRUE(first.give_script(exec.id, "."));
+  const std::string started = finish(first, exec.id, std::move(*streams)).out;
+  EXPECT_THAT(started, testing::HasSubstr("CapEff"));
+  Sandbox& other = sandbox();
+  exec.id = make_id();
+  streams = other.exec_copy(exec, *copy);
+  ASSERT_TRUE(streams && waits(other));
+  ASSERT_TRUE(other.give_script(exec.id, "."));
+  EXPECT_EQ(finish(other, exec.id, std::move(*streams)).out, started);
+}
+
 TEST_P(Conformance, GoesOnAsNoCopyOfAnotherPlace) {
   if (!copies(runtime(), GetParam())) GTEST_SKIP() << "it copies no programs";
   Sandbox& first = sandbox();

@@ -30,11 +30,14 @@ constexpr minutes kQuiet(5);       // after which the pool shrinks
 constexpr milliseconds kTurn(250);
 constexpr milliseconds kLeaveAlone(20);  // after somebody took one: his first exec comes now, and perhaps the end
 constexpr milliseconds kStartPatience(10'000);
+constexpr milliseconds kCallersPatience(500);  // with a copy; a start takes as long at most
+constexpr seconds kShortage(2);                // lasts so long after somebody found none
 constexpr seconds kShortestRest(1);  // of a class that cannot be made: the machine has no room, perhaps
 constexpr seconds kLongestRest(60);
 constexpr double kFading = 0.98;       // of the demand, with each request
 constexpr double kLearning = 0.2;      // how much one use says about the next
 constexpr double kWorthwhile = 0.05;   // a wish below that is not worth a sandbox
+constexpr double kSure = 0.8;          // a wish above that is taken for granted
 constexpr uint64_t kTightMemory = 10;  // of a hundred parts; below that nothing is kept ready
 
 template <typename T>
@@ -60,8 +63,8 @@ bool has_news(const Sandbox& sandbox) {
 }
 
 // Until the program has done all that it can.
-Result<void> wait_for_program(Sandbox& sandbox, const std::string& exec_id) {
-  auto until = std::chrono::steady_clock::now() + kStartPatience;
+Result<void> wait_for_program(Sandbox& sandbox, const std::string& exec_id, milliseconds patience) {
+  auto until = std::chrono::steady_clock::now() + patience;
   while (true) {
     std::optional<Event> event = COVE_TRY(sandbox.next_event());
     if (event) {
@@ -84,14 +87,10 @@ std::string script_path(const std::string& exec_id, const std::string& extension
   return concat("/tmp/cove-", exec_id, extension);
 }
 
-size_t WarmPool::Class::count_ready(const std::string& language) const {
-  auto there = ready.find(language);
-  return there == ready.end() ? 0 : there->second.size();
-}
-
 size_t WarmPool::Class::count(const std::string& language) const {
+  auto there = ready.find(language);
   auto coming = making.find(language);
-  return count_ready(language) + (coming == making.end() ? 0 : coming->second);
+  return (there == ready.end() ? 0 : there->second.size()) + (coming == making.end() ? 0 : coming->second);
 }
 
 size_t WarmPool::Class::count() const {
@@ -208,24 +207,31 @@ std::optional<Blank> WarmPool::take(const SandboxSpec& spec, const std::string& 
     }
     taken ? ++numbers_.taken : ++numbers_.missed;
     if (!taken) {
-      now = Wish{name, order.front(), wanted.model, true, std::nullopt};
-      choose_copy(*now);
+      wanted.short_until = last_taken_ + kShortage;
+      const bool sure = !language.empty() || wanted.wishes[order.front()] > kSure;
+      now = Wish{name, order.front(), wanted.model, std::nullopt};
+      if (sure && !short_of_memory_ && last_taken_ >= wanted.rest_until) choose_copy(*now);
     }
     hurry = is_new || !taken || wanted.count() * 2 < share_of(name, wanted, size_now(last_taken_));
   }
   if (hurry) changed_.notify_all();
   end(std::move(broken));
-  return now && now->copy ? make_with_copy(*now) : std::move(taken);
+  return now && now->copy ? make_for_caller(*now) : std::move(taken);
 }
 
-// Made while somebody waits, it costs him less than the start of an interpreter later.
-std::optional<Blank> WarmPool::make_with_copy(const Wish& wish) {
-  Result<Blank> made = make_once(wish);
-  if (!made) give_copies_up(wish, made.error());
-  if (!made) return std::nullopt;
+// While he waits: it costs him less than the start of an interpreter later.
+std::optional<Blank> WarmPool::make_for_caller(const Wish& wish) {
+  Result<Blank> blank = make_blank(wish);
+  if (!blank) return std::nullopt;
+  Result<void> usable = start_waiting(*blank, wish, kCallersPatience);
+  if (!usable) {
+    give_copies_up(wish, usable.error());
+    static_cast<void>(blank->handle->destroy(Files::Remove));
+    return std::nullopt;
+  }
   std::lock_guard lock(mutex_);
   ++numbers_.copies;
-  return std::move(*made);
+  return std::move(*blank);
 }
 
 void WarmPool::go_on() {
@@ -344,7 +350,7 @@ std::optional<WarmPool::Wish> WarmPool::next_wish() {
       double filled = static_cast<double>(each.count(language)) / static_cast<double>(target);
       if (filled >= emptiest) continue;
       emptiest = filled;
-      wish = Wish{name, language, each.model, each.count_ready(language) * 2 < target, std::nullopt};
+      wish = Wish{name, language, each.model, std::nullopt};
     }
   }
   // Where enough is there, whoever has just taken one is not disturbed.
@@ -430,22 +436,31 @@ CopyShelf* WarmPool::shelf_of(const Wish& wish) {
   return &found->second.copies.try_emplace(wish.language, config_.pool.copies).first->second;
 }
 
-// Where enough is ready, each interpreter is started by itself.
-void WarmPool::choose_copy(Wish& wish) {
-  if (wish.urgent && !wish.language.empty()) wish.copy = shelf_of(wish)->take(Clock::now());
+// Where nobody had to do without, each interpreter is started by itself. Only the host image's say whether they may be
+// copied (context/python_start.py).
+bool WarmPool::may_copy(const Wish& wish) const {
+  auto found = classes_.find(wish.class_name);
+  return !wish.language.empty() && is_host_image(wish.model.image) && runtime_.capabilities().copies &&
+         found != classes_.end() && Clock::now() < found->second.short_until;
 }
 
-void WarmPool::copy_for_others(const Wish& wish, Blank& blank) {
+void WarmPool::choose_copy(Wish& wish) {
+  if (may_copy(wish)) wish.copy = shelf_of(wish)->take(Clock::now());
+}
+
+// False where that was the end of the interpreter, or may have been.
+bool WarmPool::copy_for_others(const Wish& wish, Blank& blank) {
   {
     std::lock_guard lock(mutex_);
     CopyShelf* shelf = shelf_of(wish);
-    if (!shelf || !shelf->is_open(Clock::now())) return;
+    if (!may_copy(wish) || !shelf || !shelf->is_open(Clock::now())) return true;
   }
   Result<UniqueFd> copy = blank.handle->copy_waiting(blank.exec_id, kMayBeCopied);
-  if (!copy) return give_copies_up(wish, copy.error());
+  if (!copy) return give_copies_up(wish, copy.error()), false;
   std::lock_guard lock(mutex_);
   if (CopyShelf* shelf = shelf_of(wish))
     shelf->put({std::make_shared<const UniqueFd>(std::move(*copy)), blank.script}, Clock::now());
+  return true;
 }
 
 void WarmPool::give_copies_up(const Wish& wish, const Error& why) {
@@ -455,24 +470,26 @@ void WarmPool::give_copies_up(const Wish& wish, const Error& why) {
 }
 
 Result<Blank> WarmPool::make(const Wish& wish) {
-  Result<Blank> blank = make_once(wish);
-  if (blank || !wish.copy) return blank;
-  give_copies_up(wish, blank.error());
-  Wish without = wish;
-  without.copy.reset();
-  return make_once(without);
+  Blank blank = COVE_TRY(make_blank(wish));
+  if (!runtime_.capabilities().waiting_scripts) return blank;
+  Result<void> usable = start_waiting(blank, wish, kStartPatience);
+  if (!usable && wish.copy) give_copies_up(wish, usable.error());
+  const bool whole = usable && (wish.copy || copy_for_others(wish, blank));
+  if (whole) return blank;
+  static_cast<void>(blank.handle->destroy(Files::Remove));
+  if (!usable && !wish.copy) return std::unexpected(usable.error());
+  // Another one, for which no copy is used or made: none is for a while.
+  return make({wish.class_name, wish.language, wish.model, std::nullopt});
 }
 
-Result<Blank> WarmPool::make_once(const Wish& wish) {
+// A sandbox in which nothing waits yet.
+Result<Blank> WarmPool::make_blank(const Wish& wish) {
   Blank blank;
   blank.spec = wish.model;
   blank.spec.id = make_id();
   blank.handle = COVE_TRY(runtime_.create(blank.spec));
   Result<void> usable = blank.handle->ready();
   if (usable) usable = make_working_folder(*blank.handle, blank.spec);
-  if (usable && runtime_.capabilities().waiting_scripts) usable = start_waiting(blank, wish);
-  const bool wanted = wish.urgent && !wish.copy && !blank.script.empty() && runtime_.capabilities().copies;
-  if (usable && wanted) copy_for_others(wish, blank);
   if (usable) return blank;
   static_cast<void>(blank.handle->destroy(Files::Remove));
   return std::unexpected(usable.error());
@@ -497,7 +514,7 @@ Result<ExecSpec> WarmPool::interpreter(const SandboxSpec& sandbox, const std::st
   return spec;
 }
 
-Result<void> WarmPool::start_waiting(Blank& blank, const Wish& wish) {
+Result<void> WarmPool::start_waiting(Blank& blank, const Wish& wish, milliseconds patience) {
   const std::string& language = wish.language;
   ExecSpec spec;
   if (language.empty()) {
@@ -514,7 +531,7 @@ Result<void> WarmPool::start_waiting(Blank& blank, const Wish& wish) {
   blank.exec_id = spec.id;
   blank.copied = wish.copy.has_value();
   blank.streams = COVE_TRY(wish.copy ? blank.handle->exec_copy(spec, *wish.copy->file) : blank.handle->exec(spec));
-  return wait_for_program(*blank.handle, spec.id);
+  return wait_for_program(*blank.handle, spec.id, patience);
 }
 
 void WarmPool::end(std::vector<Blank> blanks) {

@@ -90,18 +90,17 @@ class WarmPool {
     std::map<std::string, CopyShelf> copies;         // by language
     double demand = 0;                               // sandboxes asked for of late, fading
     Clock::time_point asked;
+    Clock::time_point short_until;  // somebody has asked of late, and there was none
     unsigned failures = 0;         // since the last one that could be made
     Clock::time_point rest_until;  // none is made before: the last could not be
 
-    size_t count_ready(const std::string& language) const;
-    size_t count(const std::string& language) const;  // with those that are being made
+    size_t count(const std::string& language) const;
     size_t count() const;
   };
   struct Wish {
     std::string class_name;
     std::string language;
     SandboxSpec model;
-    bool urgent = false;       // less than half of what should be ready is
     std::optional<Copy> copy;  // what its interpreter is to be
   };
 
@@ -115,12 +114,14 @@ class WarmPool {
   bool can_wait(const std::string& class_name, const std::string& language) const;
   Result<Blank> make(const Wish& wish);
   void keep(const Wish& wish, Result<Blank> blank);
-  Result<Blank> make_once(const Wish& wish);
-  std::optional<Blank> make_with_copy(const Wish& wish);
-  Result<void> start_waiting(Blank& blank, const Wish& wish);
+  Result<Blank> make_blank(const Wish& wish);
+  std::optional<Blank> make_for_caller(const Wish& wish);
+  Result<void> start_waiting(Blank& blank, const Wish& wish, std::chrono::milliseconds patience);
+  // copies of interpreters
   CopyShelf* shelf_of(const Wish& wish);
+  bool may_copy(const Wish& wish) const;
   void choose_copy(Wish& wish);
-  void copy_for_others(const Wish& wish, Blank& blank);
+  bool copy_for_others(const Wish& wish, Blank& blank);
   void give_copies_up(const Wish& wish, const Error& why);
   Result<ExecSpec> interpreter(const SandboxSpec& sandbox, const std::string& language);
   bool may_wait(const std::string& language) const;

@@ -38,6 +38,7 @@ using wire::Reader;
 using wire::Type;
 using wire::Writer;
 
+constexpr int kCopyPatience = 3000;  // milliseconds: longer than process 1 lets anybody copy
 constexpr int kLargePipe = 1 << 20;  // as large as the kernel lets anybody make one
 
 uint64_t attached_flags(const std::string& body) {
@@ -74,6 +75,14 @@ Result<UniqueFd> make_whole_input(std::string_view data, uint64_t& flags) {
   return file;
 }
 
+// Other sandboxes become it.
+bool is_sealed_copy(int fd) {
+  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
+  constexpr off_t kLargest = 40 << 20;
+  struct stat info;
+  return ::fcntl(fd, F_GET_SEALS) == kSeals && ::fstat(fd, &info) == 0 && info.st_size <= kLargest;
+}
+
 const char* why_not_copied(init::copy::Refusal refusal) {
   using init::copy::Refusal;
   switch (refusal) {
@@ -89,6 +98,8 @@ const char* why_not_copied(init::copy::Refusal refusal) {
       return "it has a stack of its own for signals, or signals that wait";
     case Refusal::Unmarked:
       return "it does not say that it may be";
+    case Refusal::SingleId:
+      return "there is one user id only";
     case Refusal::Architecture:
       return "that is done on x86-64 only";
     default:
@@ -224,11 +235,13 @@ Result<void> NativeSandbox::give_script(const std::string& exec_id, std::string_
 
 Result<UniqueFd> NativeSandbox::copy_waiting(const std::string& exec_id, std::string_view mark) {
   COVE_TRY(send(Writer(Type::Copy).text(exec_id).text(mark)));
-  Reply reply = COVE_TRY(wait_for_reply(Type::Copied, exec_id));
+  Reply reply = COVE_TRY(wait_for_reply(Type::Copied, exec_id, kCopyPatience));
+  if (!pending_.empty()) return fail(Code::Unavailable, "the program ended while it was copied");
   Reader in(reply.body);
   in.text();
   const auto refusal = static_cast<init::copy::Refusal>(in.number());
-  if (!in.done() || (refusal == init::copy::Refusal::None) != (reply.fds.size() == 1))
+  const bool made = refusal == init::copy::Refusal::None;
+  if (!in.done() || made != (reply.fds.size() == 1) || (made && !is_sealed_copy(reply.fds[0].get())))
     return fail(Code::Internal, "process 1 sent nonsense");
   if (refusal != init::copy::Refusal::None)
     return fail(Code::Unsupported, concat("the program cannot be copied: ", why_not_copied(refusal)));

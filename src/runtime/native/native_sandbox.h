@@ -73,7 +73,8 @@ class NativeSandbox : public Sandbox {
   Result<void> send_exec(const RunningExec& exec, std::vector<int> fds, uint64_t flags);
   wire::ExecRequest request_of(const ExecSpec& spec) const;
   Result<std::vector<UniqueFd>> join_fds(RunningExec& exec);
-  Result<Reply> wait_for_reply(wire::Type type, const std::string& key);
+  // `patience`: in milliseconds; -1: as long as it takes.
+  Result<Reply> wait_for_reply(wire::Type type, const std::string& key, int patience = -1);
   Result<std::optional<Reply>> read_reply();
   Result<std::optional<Event>> event_of(Reply reply);
   Result<std::optional<Event>> exec_ended(wire::Reader& in, const std::vector<UniqueFd>& figures);
