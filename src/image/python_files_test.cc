@@ -117,20 +117,21 @@ TEST_F(PythonFiles, WhatIsCompiledIsValidForItsSource) {
 
 // What the machine's Python says of itself at the end of its start, after some code.
 std::string says_after(const std::string& code) {
-  auto said = sys::output_of({.argv = {"/usr/bin/python3", "-IBS", "-c",
-                                       concat("import sys\nsys.__interactivehook__ = lambda: None\n", code, "\n",
-                                              kPythonStartProgram,
-                                              "\nprint(getattr(sys.__interactivehook__.settled, 'mark', 'nothing'))")},
-                              .env = {},
-                              .most = kMiB,
-                              .patience = std::chrono::seconds(10)});
+  auto said = sys::output_of(
+      {.argv = {"/usr/bin/python3", "-IBS", "-c",
+                concat("import sys\nsys.__interactivehook__ = lambda: None\n", code, "\n", kPythonStartProgram,
+                       "\nprint(getattr(sys.__interactivehook__.settled, 'mark', 'nothing'))")},
+       .env = {},
+       .most = kMiB,
+       .patience = std::chrono::seconds(10)});
   return said ? *said : said.error().message();
 }
 
 TEST(PythonStart, SaysThatNothingIsOfOneProcessOnly) {
   constexpr const char* kMark = "cove: nothing here is of one process only\n";
   EXPECT_EQ(says_after(""), kMark);
-  EXPECT_EQ(says_after("import collections, contextlib, enum, functools, importlib.util, re, types, typing, weakref"), kMark);
+  EXPECT_EQ(says_after("import collections, contextlib, enum, functools, importlib.util, re, types, typing, weakref"),
+            kMark);
   EXPECT_EQ(says_after("sys.modules['folder'] = type(sys)('folder')"), kMark);
 }
 

@@ -19,7 +19,8 @@ inline constexpr uint32_t kMostFiles = 96;
 inline constexpr uint32_t kMostSpecials = 4;
 inline constexpr uint32_t kLongestPath = 192;
 inline constexpr int kSignals = 64;
-inline constexpr uint32_t kCapability = 40;  // CAP_CHECKPOINT_RESTORE, from Linux 5.9 on: what it needs to say which program it is
+inline constexpr uint32_t kCapability =
+    40;  // CAP_CHECKPOINT_RESTORE, from Linux 5.9 on: what it needs to say which program it is
 inline constexpr uint64_t kPage = 4096;
 
 inline constexpr uint64_t kLastAddress = 0x7fff'ffff'f000;

@@ -36,9 +36,9 @@ pid_t start_copying(const CopyOrder& order, int out) {
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <csignal>
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -58,11 +58,11 @@ using copy::Refusal;
 constexpr uint64_t kMostBytes = 32 << 20;
 constexpr size_t kMostText = 1 << 20;
 constexpr uint64_t kMostReach = 4ull << 30;  // of its memory, with what it has not touched
-constexpr uint32_t kDroppable = 0x08;  // MAP_DROPPABLE, from Linux 6.11 on
-constexpr long kInstructionSize = 2;  // of a system call
-constexpr long kRestarts = -512;      // ERESTARTSYS, which only a tracer sees
-constexpr int kPatience = 200;        // looks, before it is taken for granted that it does something else
-constexpr long kPause = 100'000;      // nanoseconds between two
+constexpr uint32_t kDroppable = 0x08;        // MAP_DROPPABLE, from Linux 6.11 on
+constexpr long kInstructionSize = 2;         // of a system call
+constexpr long kRestarts = -512;             // ERESTARTSYS, which only a tracer sees
+constexpr int kPatience = 200;               // looks, before it is taken for granted that it does something else
+constexpr long kPause = 100'000;             // nanoseconds between two
 
 std::string of_process(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
 
@@ -178,8 +178,9 @@ class Held {
 // --- what it is, beside its memory -----------------------------------------------------------------------------------
 
 void take_registers(const user_regs_struct& from, Header& header) {
-  header.registers = {from.rbx, from.rbp, from.r12, from.r13, from.r14,     from.r15, from.rdi, from.rsi, from.rdx,
-                      from.r10, from.r8,  from.r9,  from.orig_rax, from.rsp, from.rip - kInstructionSize};
+  header.registers = {from.rbx, from.rbp, from.r12,      from.r13, from.r14,
+                      from.r15, from.rdi, from.rsi,      from.rdx, from.r10,
+                      from.r8,  from.r9,  from.orig_rax, from.rsp, from.rip - kInstructionSize};
   header.thread_pointer = from.fs_base;
 }
 
@@ -247,9 +248,9 @@ bool take_description(pid_t pid, Held& held, Header& header) {
   const struct {
     int field;
     __u64& value;
-  } kFields[] = {{26, header.memory.start_code}, {27, header.memory.end_code},  {28, header.memory.start_stack},
-                 {45, header.memory.start_data}, {46, header.memory.end_data},  {47, header.memory.start_brk},
-                 {48, header.memory.arg_start},  {49, header.memory.arg_end},   {50, header.memory.env_start},
+  } kFields[] = {{26, header.memory.start_code}, {27, header.memory.end_code}, {28, header.memory.start_stack},
+                 {45, header.memory.start_data}, {46, header.memory.end_data}, {47, header.memory.start_brk},
+                 {48, header.memory.arg_start},  {49, header.memory.arg_end},  {50, header.memory.env_start},
                  {51, header.memory.env_end}};
   for (const auto& each : kFields) each.value = stat_field(text, each.field);
   const long end = held.call(SYS_brk, 0);
@@ -361,7 +362,9 @@ bool add_area(const MapsLine& line, Header& header) {
   return true;
 }
 
-bool is_wiped(const copy::Area& area) { return area.advice == MADV_WIPEONFORK || (area.flags & kDroppable) == kDroppable; }
+bool is_wiped(const copy::Area& area) {
+  return area.advice == MADV_WIPEONFORK || (area.flags & kDroppable) == kDroppable;
+}
 
 bool add_special(const MapsLine& line, Header& header) {
   if (header.specials == copy::kMostSpecials) return false;
@@ -454,7 +457,8 @@ bool read_pages(pid_t pid, const Header& header, char* to, uint64_t size) {
 class Mapping {
  public:
   Mapping(int fd, uint64_t offset, uint64_t size) : size_(size) {
-    void* start = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, static_cast<off_t>(offset));
+    void* start =
+        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, static_cast<off_t>(offset));
     if (start != MAP_FAILED) start_ = static_cast<char*>(start);
   }
   ~Mapping() {

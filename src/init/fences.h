@@ -14,8 +14,8 @@ uint64_t process_one_capabilities();
 // Drops everything outside `kept` from the bounding set. Needs CAP_SETPCAP.
 int limit_bounding_set(uint64_t kept, uint64_t present = ~uint64_t{0});
 int set_capabilities(uint64_t kept, uint64_t inheritable = 0);
-// What a program keeps over an exec without being root: made inheritable while it is in the bounding set, and raised when
-// the identity has changed.
+// What a program keeps over an exec without being root: made inheritable while it is in the bounding set, and raised
+// when the identity has changed.
 int make_inheritable(uint64_t capabilities);
 int raise_ambient(unsigned capability);
 int no_new_privileges();

@@ -212,8 +212,7 @@ void restore_thread(const Header& header) {
   must(call(__NR_arch_prctl, ARCH_SET_FS, header.thread_pointer));
   must(call(__NR_set_robust_list, header.robust_list, header.robust_list_size));
   must(call(__NR_set_tid_address, header.tid_address));
-  if (header.rseq != 0)
-    must(call(__NR_rseq, header.rseq, header.rseq_size, 0, header.rseq_signature));
+  if (header.rseq != 0) must(call(__NR_rseq, header.rseq, header.rseq_size, 0, header.rseq_signature));
 }
 
 // The script is a pipe with a name; whoever knows the code comes to its other end.
@@ -252,8 +251,8 @@ uint64_t find_nest() {
 // Into memory that is of no file: /proc/self/exe can change only when nothing of the old one is mapped.
 [[noreturn]] void settle_in_nest(uint64_t vdso) {
   const uint64_t nest = find_nest();
-  must(call(__NR_mmap, nest, kNestSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, ~0ull,
-            0));
+  must(call(__NR_mmap, nest, kNestSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE,
+            ~0ull, 0));
   const auto size = static_cast<uint64_t>(program_end - program_start);
   must_be(size <= kCodeSize);
   auto* to = reinterpret_cast<uint64_t*>(nest);

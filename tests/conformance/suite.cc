@@ -432,8 +432,8 @@ TEST_P(Conformance, HasItsOwnNetworkOnly) {
 ExecSpec waiting_python(const std::string& before, const std::string& script) {
   ExecSpec exec;
   exec.id = make_id();
-  exec.argv = {"python3", "-c", before + "\nimport sys; text = open(sys.argv[1]).read(); print(number + 1, text, end='')",
-               script};
+  exec.argv = {"python3", "-c",
+               before + "\nimport sys; text = open(sys.argv[1]).read(); print(number + 1, text, end='')", script};
   exec.input = false;
   exec.script_follows = true;
   return exec;
@@ -501,8 +501,9 @@ TEST_P(Conformance, CopiesNoProgramThatHasSomethingOfItsOwn) {
   using testing::HasSubstr;
   EXPECT_THAT(refused("", "surely not there" + make_id()), HasSubstr("does not say"));
   EXPECT_THAT(refused("", ""), HasSubstr("system call"));
-  EXPECT_THAT(refused("import threading; threading.Thread(target=lambda: __import__('time').sleep(1)).start()", "number"),
-              HasSubstr("threads"));
+  EXPECT_THAT(
+      refused("import threading; threading.Thread(target=lambda: __import__('time').sleep(1)).start()", "number"),
+      HasSubstr("threads"));
   // One that it opens before its script makes the script another number; one that it opens at 9 is one more.
   EXPECT_THAT(refused("import os; other = open('/dev/null')", "number"), HasSubstr("does not wait"));
   EXPECT_THAT(refused("import os; os.dup2(0, 9)", "number"), HasSubstr("other files"));
@@ -515,19 +516,20 @@ TEST_P(Conformance, CopiesNoProgramThatHasSomethingOfItsOwn) {
 TEST_P(Conformance, CopiesNothingThatNoChildMayHave) {
   if (!copies(runtime(), GetParam())) GTEST_SKIP() << "it copies no programs";
   Sandbox& first = sandbox();
-  ExecSpec exec = waiting_python("import mmap, os\n"
-                                 "wiped = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
-                                 "wiped.madvise(18)\n"
-                                 "wiped[:6] = b'secret'\n"
-                                 "class Look:\n"
-                                 "    def __add__(self, _):\n"
-                                 "        here = bytes(wiped[:6])\n"
-                                 "        wiped[:3] = b'new'\n"
-                                 "        child = os.fork()\n"
-                                 "        if child == 0: os._exit(wiped[0])\n"
-                                 "        return here, os.waitpid(child, 0)[1]\n"
-                                 "number = Look()",
-                                 "/tmp/script");
+  ExecSpec exec = waiting_python(
+      "import mmap, os\n"
+      "wiped = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+      "wiped.madvise(18)\n"
+      "wiped[:6] = b'secret'\n"
+      "class Look:\n"
+      "    def __add__(self, _):\n"
+      "        here = bytes(wiped[:6])\n"
+      "        wiped[:3] = b'new'\n"
+      "        child = os.fork()\n"
+      "        if child == 0: os._exit(wiped[0])\n"
+      "        return here, os.waitpid(child, 0)[1]\n"
+      "number = Look()",
+      "/tmp/script");
   Result<Attachment> streams = first.exec(exec);
   ASSERT_TRUE(streams && waits(first));
   Result<UniqueFd> copy = first.copy_waiting(exec.id, "number = Look()");
@@ -539,24 +541,24 @@ TEST_P(Conformance, CopiesNothingThatNoChildMayHave) {
   streams = other.exec_copy(exec, *copy);
   ASSERT_TRUE(streams && waits(other));
   ASSERT_TRUE(other.give_script(exec.id, "."));
-  EXPECT_EQ(finish(other, exec.id, std::move(*streams)).out,
-            R"((b'\x00\x00\x00\x00\x00\x00', 0) .)");
+  EXPECT_EQ(finish(other, exec.id, std::move(*streams)).out, R"((b'\x00\x00\x00\x00\x00\x00', 0) .)");
 }
 
 // Root inside can stop whoever copies; nobody waits for that.
 TEST_P(Conformance, DoesNotWaitForACopyThatIsHeldUp) {
   if (!copies(runtime(), GetParam())) GTEST_SKIP() << "it copies no programs";
   Sandbox& box = sandbox();
-  ExecSpec exec = waiting_python("import os, signal\n"
-                                 "number, parent = 1, os.getpid()\n"
-                                 "def stop_others():\n"
-                                 "    while True:\n"
-                                 "        for each in filter(str.isdigit, os.listdir('/proc')):\n"
-                                 "            if int(each) in (1, parent, os.getpid()): continue\n"
-                                 "            try: os.kill(int(each), signal.SIGSTOP)\n"
-                                 "            except OSError: pass\n"
-                                 "if os.fork() == 0: stop_others()\n",
-                                 "/tmp/script");
+  ExecSpec exec = waiting_python(
+      "import os, signal\n"
+      "number, parent = 1, os.getpid()\n"
+      "def stop_others():\n"
+      "    while True:\n"
+      "        for each in filter(str.isdigit, os.listdir('/proc')):\n"
+      "            if int(each) in (1, parent, os.getpid()): continue\n"
+      "            try: os.kill(int(each), signal.SIGSTOP)\n"
+      "            except OSError: pass\n"
+      "if os.fork() == 0: stop_others()\n",
+      "/tmp/script");
   exec.user = "root";
   Result<Attachment> streams = box.exec(exec);
   ASSERT_TRUE(streams && waits(box));
@@ -570,11 +572,12 @@ TEST_P(Conformance, DoesNotWaitForACopyThatIsHeldUp) {
 TEST_P(Conformance, CopiesProgramsOfRoot) {
   if (!copies(runtime(), GetParam())) GTEST_SKIP() << "it copies no programs";
   Sandbox& first = sandbox();
-  ExecSpec exec = waiting_python("import re\n"
-                                 "class Look:\n"
-                                 "    def __add__(self, _): return re.findall('Cap.*', open('/proc/self/status').read())\n"
-                                 "number = Look()",
-                                 "/tmp/script");
+  ExecSpec exec = waiting_python(
+      "import re\n"
+      "class Look:\n"
+      "    def __add__(self, _): return re.findall('Cap.*', open('/proc/self/status').read())\n"
+      "number = Look()",
+      "/tmp/script");
   exec.user = "root";
   Result<Attachment> streams = first.exec(exec);
   ASSERT_TRUE(streams && waits(first));
@@ -601,7 +604,8 @@ TEST_P(Conformance, GoesOnAsNoCopyOfAnotherPlace) {
   ASSERT_TRUE(copy) << copy.error().message();
   // A file that it has mapped is another one there, though it has the same name and content.
   Sandbox& changed = sandbox();
-  ASSERT_EQ(run(changed, shell("p=$(readlink -f /usr/bin/python3); sudo cp $p $p.new && sudo mv $p.new $p")).exit_code(), 0);
+  ASSERT_EQ(
+      run(changed, shell("p=$(readlink -f /usr/bin/python3); sudo cp $p $p.new && sudo mv $p.new $p")).exit_code(), 0);
   exec.id = make_id();
   Result<Attachment> streams = changed.exec_copy(exec, *copy);
   ASSERT_TRUE(streams);

@@ -126,8 +126,7 @@ struct SupervisorFuzzer {
 
   // The oldest of those that copy programs, of the programs, or of those that sudo started.
   void end_program(int status) {
-    if (!supervisor.copying_.empty())
-      return supervisor.copying_ended(supervisor.copying_.front().pid, status);
+    if (!supervisor.copying_.empty()) return supervisor.copying_ended(supervisor.copying_.front().pid, status);
     for (auto& program : supervisor.programs_)
       if (!program->ended) return supervisor.program_ended(*program, status);
   }

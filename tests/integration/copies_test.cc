@@ -66,8 +66,9 @@ TEST_F(Copies, ShareTheSeedOfTheirHashesWithFewAndNoNeighbours) {
 
 TEST_F(Copies, HaveRandomNumbersOfTheirOwn) {
   std::map<std::string, int> seen;
-  for (const json& result : python(60, "import os, random, tempfile, uuid\n"
-                                       "print(random.random(), uuid.uuid4(), os.urandom(8), tempfile.mktemp())"))
+  for (const json& result : python(60,
+                                   "import os, random, tempfile, uuid\n"
+                                   "print(random.random(), uuid.uuid4(), os.urandom(8), tempfile.mktemp())"))
     ++seen[text_of(result)];
   EXPECT_EQ(seen.size(), 60u);
 }

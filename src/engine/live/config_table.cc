@@ -279,10 +279,11 @@ void add_policies(std::vector<ConfigEntry>& table) {
       typed(texts("pool.languages", "Languages whose interpreters may wait in sandboxes that are kept ready.",
                   FIELD(pool.languages), parse_name),
             "list of languages", "names of languages, like python"));
-  table.push_back(count("pool.copies", 0, 1000,
-                        "Of one interpreter that was started, the most copies that wait in other sandboxes, when more are "
-                        "wanted than are ready; they share the seed of its hashes. 0: none.",
-                        FIELD(pool.copies)));
+  table.push_back(
+      count("pool.copies", 0, 1000,
+            "Of one interpreter that was started, the most copies that wait in other sandboxes, when more are "
+            "wanted than are ready; they share the seed of its hashes. 0: none.",
+            FIELD(pool.copies)));
   table.push_back(
       typed(single("images.registry",
                    "The registry of images whose names have none, with a folder where names of one word lie in one.",

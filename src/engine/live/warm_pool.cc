@@ -32,7 +32,7 @@ constexpr milliseconds kLeaveAlone(20);  // after somebody took one: his first e
 constexpr milliseconds kStartPatience(10'000);
 constexpr milliseconds kCallersPatience(500);  // with a copy; a start takes as long at most
 constexpr seconds kShortage(2);                // lasts so long after somebody found none
-constexpr seconds kShortestRest(1);  // of a class that cannot be made: the machine has no room, perhaps
+constexpr seconds kShortestRest(1);            // of a class that cannot be made: the machine has no room, perhaps
 constexpr seconds kLongestRest(60);
 constexpr double kFading = 0.98;       // of the demand, with each request
 constexpr double kLearning = 0.2;      // how much one use says about the next

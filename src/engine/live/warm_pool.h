@@ -59,8 +59,8 @@ class WarmPool {
 
   // The class of a sandbox; empty where it is of a kind that is not kept ready.
   static std::string class_of(const SandboxSpec& spec);
-  // One like this, if there is one, or a copy of an interpreter for one. `language`: the key of what it will be used for
-  // first, where that is known.
+  // One like this, if there is one, or a copy of an interpreter for one. `language`: the key of what it will be used
+  // for first, where that is known.
   std::optional<Blank> take(const SandboxSpec& spec, const std::string& language);
   // A sandbox has ended: nobody is disturbed now by the making of another.
   void go_on();
@@ -91,8 +91,8 @@ class WarmPool {
     double demand = 0;                               // sandboxes asked for of late, fading
     Clock::time_point asked;
     Clock::time_point short_until;  // somebody has asked of late, and there was none
-    unsigned failures = 0;         // since the last one that could be made
-    Clock::time_point rest_until;  // none is made before: the last could not be
+    unsigned failures = 0;          // since the last one that could be made
+    Clock::time_point rest_until;   // none is made before: the last could not be
 
     size_t count(const std::string& language) const;
     size_t count() const;
