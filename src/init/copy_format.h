@@ -22,6 +22,7 @@ inline constexpr int kSignals = 64;
 inline constexpr uint32_t kCapability =
     40;  // CAP_CHECKPOINT_RESTORE, from Linux 5.9 on: what it needs to say which program it is
 inline constexpr uint64_t kPage = 4096;
+inline constexpr uint64_t kCallSize = 2;  // of the instruction that makes a system call
 
 inline constexpr uint64_t kLastAddress = 0x7fff'ffff'f000;
 
