@@ -23,7 +23,7 @@ class Load:
         self.broken = []      # answers with 5xx: right only where the server dies
         self.wrong = []       # answers that are never right
         workers = [self.lives, self.lives, self.execs, self.files, self.cycles, self.administration,
-                   self.sessions, self.sessions, self.calls]
+                   self.sessions, self.sessions, self.calls, self.calls]
         self.threads = [threading.Thread(target=self.guard, args=(worker, i), daemon=True) for i, worker in enumerate(workers)]
 
     def start(self):
@@ -221,7 +221,9 @@ class Load:
         """Each in a sandbox of its own, that is gone afterwards."""
         while not self.ending.is_set():
             word = f"c{self.model.number()}"
-            body = {"argv": ["sh", "-c", f"sleep 0.0{random.randrange(3)}; echo {word}; echo {word} > {word}"]}
+            body = random.choice((
+                {"argv": ["sh", "-c", f"sleep 0.0{random.randrange(3)}; echo {word}; echo {word} > {word}"]},
+                {"language": "python", "code": f"print('{word}')\nopen('{word}', 'w').write('{word}')"}))
             answer = self.call(client, (200,), "POST", "/v1/execute", body).json()
             if answer["stdout"]["text"] != word + "\n" or [file["path"] for file in answer["files"]] != [word]:
                 raise AssertionError(f"execute of {word}: {answer}")
