@@ -79,6 +79,27 @@ Document seconds_json(std::chrono::milliseconds time) {
   return static_cast<double>(time.count()) / 1000;
 }
 
+namespace {
+
+Document image_defaults_json(const ImageDefaults& defaults) {
+  return json_object<Document>({{"entrypoint", defaults.entrypoint},
+                                {"cmd", defaults.cmd},
+                                {"cwd", text_or_null(defaults.cwd)},
+                                {"env", map_json(defaults.env)}});
+}
+
+}  // namespace
+
+Document brief_sandbox_json(const live::SandboxInfo& sandbox) {
+  const SandboxSpec& spec = sandbox.spec;
+  return json_object<Document>({{"id", spec.id},
+                                {"state", live::state_name(sandbox.state)},
+                                {"image", spec.image},
+                                {"image_defaults", image_defaults_json(spec.image_defaults)},
+                                {"user", spec.user},
+                                {"warnings", sandbox.warnings}});
+}
+
 Document sandbox_json(const live::SandboxInfo& sandbox) {
   const SandboxSpec& spec = sandbox.spec;
   return json_object<Document>(
@@ -88,10 +109,7 @@ Document sandbox_json(const live::SandboxInfo& sandbox) {
        {"state", live::state_name(sandbox.state)},
        {"reason", sandbox.reason},
        {"image", spec.image},
-       {"image_defaults", json_object<Document>({{"entrypoint", spec.image_defaults.entrypoint},
-                                                 {"cmd", spec.image_defaults.cmd},
-                                                 {"cwd", text_or_null(spec.image_defaults.cwd)},
-                                                 {"env", map_json(spec.image_defaults.env)}})},
+       {"image_defaults", image_defaults_json(spec.image_defaults)},
        {"runtime", spec.runtime},
        {"user", spec.user},
        {"labels", map_json(spec.labels)},

@@ -30,13 +30,22 @@ Checked<std::string> idempotency_key(const http::Request& request) {
   return std::string(*key);
 }
 
+// RFC 7240. Preferences that nobody knows are passed over.
+bool prefers_brief(const http::Request& request) {
+  auto preferences = request.header("prefer");
+  return preferences && preferences->find("return=minimal") != std::string_view::npos;
+}
+
 Outcome create_sandbox(Call& call) {
   Json body = COVE_TRY(call.body());
   live::CreateOrder order = COVE_TRY(parse_create(body, call.engine().config()));
   order.idempotency_key = COVE_TRY(idempotency_key(call.request()));
   if (!order.idempotency_key.empty()) order.request_hash = hash_of(body);
   live::SandboxInfo sandbox = COVE_TRY(call.engine().create(call.caller, std::move(order)));
-  return call.respond(201, dump(sandbox_json(sandbox)), {{"Location", concat("/v1/sandboxes/", sandbox.spec.id)}});
+  http::Headers headers = {{"Location", concat("/v1/sandboxes/", sandbox.spec.id)}};
+  if (!prefers_brief(call.request())) return call.respond(201, dump(sandbox_json(sandbox)), std::move(headers));
+  headers.push_back({"Preference-Applied", "return=minimal"});
+  return call.respond(201, dump(brief_sandbox_json(sandbox)), std::move(headers));
 }
 
 Checked<live::SandboxFilter> filter_of(const http::Request& request) {

@@ -131,7 +131,7 @@ bool fits_json(const RunRequest& request) {
 Result<Json> run_remote(Api& api, const RunRequest& wanted, const Warn& warn) {
   Caller caller = COVE_TRY(Caller::create());
   RunRequest request = wanted;
-  Json made = COVE_TRY(api.create(body_of(request)));
+  Json made = COVE_TRY(api.create_briefly(body_of(request)));
   // Sandboxes go on while their server is replaced.
   if (client::seems_outdated(api.http())) COVE_TRY(client::replace_if_outdated(api.http()));
   std::string sandbox = client::text_of(made, "id");

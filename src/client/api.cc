@@ -33,11 +33,12 @@ Result<std::vector<Json>> list_of(const Json& answer, const std::string& name) {
 }  // namespace
 
 Result<Json> Api::ask(const std::string& method, const Target& target, const std::optional<Json>& body,
-                      ResponseHead* head) {
+                      ResponseHead* head, std::vector<Header> headers) {
   Request request;
   request.method = method;
   request.target = target.text();
-  request.headers = {{"Accept", "application/json"}};
+  request.headers = std::move(headers);
+  request.headers.push_back({"Accept", "application/json"});
   if (body) {
     request.headers.push_back({"Content-Type", "application/json"});
     request.body = dump(*body);
@@ -69,6 +70,9 @@ Result<std::vector<Json>> Api::all_pages(const Target& target, const std::string
 }
 
 Result<Json> Api::create(const Json& order) { return ask("POST", Target("/v1/sandboxes"), order); }
+Result<Json> Api::create_briefly(const Json& order) {
+  return ask("POST", Target("/v1/sandboxes"), order, nullptr, {{"Prefer", "return=minimal"}});
+}
 Result<Json> Api::sandbox(const std::string& sandbox) { return ask("GET", sandbox_target(sandbox)); }
 
 Result<std::vector<Json>> Api::sandboxes(const SandboxQuery& query) {

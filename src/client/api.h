@@ -63,6 +63,8 @@ class Api {
   void set_patience(std::chrono::milliseconds patience) { http_.set_patience(patience); }
 
   Result<Json> create(const Json& order);
+  // Of the answer only what is needed to go on with it.
+  Result<Json> create_briefly(const Json& order);
   Result<Json> sandbox(const std::string& sandbox);
   Result<std::vector<Json>> sandboxes(const SandboxQuery& query);
   Result<Json> update(const std::string& sandbox, const Json& patch);
@@ -132,7 +134,7 @@ class Api {
 
  private:
   Result<Json> ask(const std::string& method, const Target& target, const std::optional<Json>& body = {},
-                   ResponseHead* head = nullptr);
+                   ResponseHead* head = nullptr, std::vector<Header> headers = {});
   Result<EventStream> follow(const Target& target);
   Result<Json> send_archive(const Target& target, std::function<Result<void>(BodyWriter&)> produce,
                             const Progress& progress);

@@ -135,7 +135,8 @@ bool take_description(pid_t pid, HeldProgram& held, Header& header) {
   for (const auto& each : kFields) each.value = stat_field(text, each.field);
   const long end = held.call(SYS_brk, 0);
   header.memory.brk = static_cast<__u64>(end);
-  if (end < 0 || !read_process_file(of_process(pid, "auxv"), text) || text.size() > sizeof header.auxiliary) return false;
+  if (end < 0 || !read_process_file(of_process(pid, "auxv"), text) || text.size() > sizeof header.auxiliary)
+    return false;
   std::memcpy(header.auxiliary, text.data(), text.size());
   header.auxiliary_size = static_cast<uint32_t>(text.size());
   if (!read_process_file(of_process(pid, "comm"), text)) return false;

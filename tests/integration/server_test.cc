@@ -119,6 +119,23 @@ TEST_F(Server, MakesOneSandboxForOneIdempotencyKey) {
   expect_problem(call("POST", "/v1/sandboxes", R"({"start":false})", key), 409, "conflict");
 }
 
+TEST_F(Server, AnswersBrieflyWhereThatIsPreferred) {
+  HttpResponse brief = call("POST", "/v1/sandboxes", "{}", {{"prefer", "respond-async, return=minimal"}});
+  ASSERT_EQ(brief.status, 201) << brief.body;
+  const json said = brief.json();
+  made_.push_back(said["id"]);
+  std::vector<std::string> fields;
+  for (const auto& [name, value] : said.items()) fields.push_back(name);
+  EXPECT_THAT(fields, testing::UnorderedElementsAre("id", "state", "image", "image_defaults", "user", "warnings"));
+  EXPECT_EQ(brief.headers["preference-applied"], "return=minimal");
+  json whole = call("GET", "/v1/sandboxes/" + made_.back()).json();
+  for (const auto& [name, value] : said.items()) EXPECT_EQ(value, whole[name]) << name;
+  HttpResponse usual = call("POST", "/v1/sandboxes", "{}", {{"prefer", "return=representation"}});
+  ASSERT_EQ(usual.status, 201);
+  made_.push_back(usual.json()["id"]);
+  EXPECT_TRUE(usual.json().contains("lifecycle"));
+}
+
 TEST_F(Server, ChangesSandboxes) {
   std::string sandbox = make({{"labels", {{"a", "1"}, {"b", "2"}}}, {"env", {{"A", "1"}}}});
   json changed =
