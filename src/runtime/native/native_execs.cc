@@ -38,6 +38,8 @@ using wire::Reader;
 using wire::Type;
 using wire::Writer;
 
+// Of a file in memory that nobody can change any more.
+constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
 constexpr int kCopyPatience = 3000;  // milliseconds: longer than process 1 lets anybody copy
 constexpr int kLargePipe = 1 << 20;  // as large as the kernel lets anybody make one
 
@@ -69,7 +71,6 @@ Result<UniqueFd> make_whole_input(std::string_view data, uint64_t& flags) {
   UniqueFd file(::memfd_create("input", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!file) return fail_errno("memfd_create");
   COVE_TRY(sys::write_all(file.get(), data));
-  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
   if (::fcntl(file.get(), F_ADD_SEALS, kSeals) < 0 || ::lseek(file.get(), 0, SEEK_SET) < 0)
     return fail_errno("prepare the input of an exec");
   return file;
@@ -77,7 +78,6 @@ Result<UniqueFd> make_whole_input(std::string_view data, uint64_t& flags) {
 
 // Other sandboxes become it.
 bool is_sealed_copy(int fd) {
-  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
   constexpr off_t kLargest = 40 << 20;
   struct stat info;
   return ::fcntl(fd, F_GET_SEALS) == kSeals && ::fstat(fd, &info) == 0 && info.st_size <= kLargest;
