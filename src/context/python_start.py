@@ -41,8 +41,15 @@ def _settle():
 
 def _may_be_copied():
     """Whether this interpreter, as it is now, may go on in several sandboxes: it has loaded nothing but what has no state
-    of a process's own, like random numbers. A module that only names itself has none."""
+    of a process's own, like random numbers. A module that only names itself has none. Its hashes have one: each copy has
+    a seed of its own, which can be given to those of this version only, and where no other kind of text has them."""
     import sys
+
+    if sys.version_info[:2] != (3, 11) or "PYTHONHASHSEED" in sys.modules["os"].environ:
+        return False
+    others = [each for kind in (str, bytes, set, frozenset) for each in kind.__subclasses__()]
+    if any(kind.__name__ != "StrEnum" or kind.__subclasses__() for kind in others):
+        return False
 
     plain = _PLAIN.split()
     others = [module for name, module in [*sys.modules.items()] if name not in plain]
@@ -55,20 +62,27 @@ def _may_be_copied():
 
 _PLAIN = """
 __main__ _abc _codecs _collections _collections_abc _distutils_hack _frozen_importlib _frozen_importlib_external
-_functools _imp _io _locale _operator _signal _sitebuiltins _sre _stat _string _thread _tracemalloc _typing _warnings
+_functools _imp _io _locale _operator _signal _sitebuiltins _sre _stat _string _thread _tracemalloc _warnings
 _weakref _weakrefset abc apport_python_hook builtins codecs collections collections.abc contextlib copyreg encodings
 encodings.aliases encodings.ascii encodings.latin_1 encodings.utf_8 enum errno functools genericpath heapq importlib
 importlib._abc importlib._bootstrap importlib._bootstrap_external importlib.abc importlib.machinery importlib.util io
 itertools keyword marshal operator os os.path posix posixpath re re._casefix re._compiler re._constants re._parser
-reprlib site sitecustomize sre_compile sre_constants sre_parse stat sys time types typing typing.io typing.re warnings
-weakref zipimport
+reprlib site sitecustomize sre_compile sre_constants sre_parse stat sys time types warnings weakref zipimport
 """
 
 try:
     _settle()
     if _may_be_copied():
         # Put together here, it is in the memory of those only that come to this line.
-        __import__("sys").__interactivehook__.settled.mark = ": ".join(("cove", "nothing here is of one process only"))
+        _KINDS = (str, bytes, tuple, int, set, frozenset)
+        __import__("sys").__interactivehook__.settled.mark = ": ".join(
+            (
+                "cove",
+                "nothing here is of one process only; hashes of python 3.11",
+                " ".join(["%x" % number for number in (*map(id, _KINDS), hash("cove") % 2**64)]),
+            )
+        )
+        del _KINDS
 except Exception:
     pass
 del _settle, _may_be_copied, _PLAIN

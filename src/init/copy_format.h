@@ -4,12 +4,14 @@
 
 #include <cstdint>
 
+#include "init/hash_format.h"
+
 // A copy of a program that waits for its script: an executable file that goes on as that program, in another sandbox
 // that was made alike. docs/formats/program-copy.md describes it. Process 1 writes it (copying.cc); the program in
 // front of it (resume.cc) reads it, and links to nothing: what is here must do without a library.
 namespace cove::init::copy {
 
-inline constexpr uint64_t kMagic = 0x31'79'70'6f'63'65'76'6f;  // "ovecopy1"
+inline constexpr uint64_t kMagic = 0x32'79'70'6f'63'65'76'6f;  // "ovecopy2"
 inline constexpr uint64_t kHeaderOffset = 16 * 1024;           // the program lies before it
 inline constexpr int kDescriptor = 4;                          // where the program finds the file that it is of
 inline constexpr int kScriptDescriptor = 3;                    // the script's, the only one beside the standard streams
@@ -84,6 +86,7 @@ struct Header {
   uint64_t signal_mask, ignored_signals;
   uint64_t vdso;         // the start of the last of the specials
   uint64_t data_offset;  // of the pages
+  hashes::Plan hashes;
   uint32_t pid;
   uint32_t areas, runs, files, specials;
   uint32_t program;  // the file that is executed, an index
@@ -112,6 +115,7 @@ enum class Refusal : uint32_t {
   Memory,        // it shares memory, or has more of it than a copy may have
   Signals,       // it has a stack of its own for them
   Unmarked,      // it does not say that it may be copied
+  Hashes,        // it has hashes of which it cannot be told how they would be with another seed
   SingleId,      // users are played here, in namespaces of their own
   Architecture,  // copies are made on x86-64 only
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/unique_fd.h"
+#include "init/hash_plan.h"
 #include "init/process_files.h"
 
 namespace cove::init {
@@ -241,6 +242,34 @@ class Mapping {
   char* start_ = nullptr;
 };
 
+// The text that begins with this; empty where there is none.
+std::string_view find_text(const char* pages, uint64_t size, std::string_view start) {
+  constexpr size_t kLongest = 512;
+  const auto* found = static_cast<const char*>(::memmem(pages, size, start.data(), start.size()));
+  if (!found) return {};
+  return {found, ::strnlen(found, std::min(kLongest, size - static_cast<size_t>(found - pages)))};
+}
+
+template <typename T>
+bool write_all(int out, const std::vector<T>& values, uint64_t& offset) {
+  const size_t size = values.size() * sizeof(T);
+  if (::pwrite(out, values.data(), size, static_cast<off_t>(offset)) != static_cast<ssize_t>(size)) return false;
+  offset += size;
+  return true;
+}
+
+Refusal write_plan(std::string_view said, const char* pages, uint64_t end, Header& header, int out) {
+  std::optional<HashFacts> facts = HashFacts::parse(said);
+  std::optional<HashPlan> plan = facts ? plan_hashes(*facts, ProgramPages(header, pages)) : std::nullopt;
+  if (!plan) return Refusal::Hashes;
+  header.hashes = plan->head;
+  header.hashes.offset = end;
+  const bool whole = write_all(out, plan->texts, end) && write_all(out, plan->tuples, end) &&
+                     write_all(out, plan->items, end) && write_all(out, plan->places, end) &&
+                     write_all(out, plan->tables, end) && write_all(out, plan->sets, end);
+  return whole ? Refusal::None : Refusal::System;
+}
+
 }  // namespace
 
 Refusal write_pages(pid_t pid, std::string_view mark, Header& header, int out) {
@@ -251,8 +280,10 @@ Refusal write_pages(pid_t pid, std::string_view mark, Header& header, int out) {
   if (::ftruncate(out, static_cast<off_t>(header.data_offset + size)) < 0) return Refusal::System;
   Mapping pages(out, header.data_offset, size);
   if (!pages.start() || !read_pages(pid, header, pages.start(), size)) return Refusal::System;
-  const bool marked = ::memmem(pages.start(), size, mark.data(), mark.size()) != nullptr;
-  return marked ? Refusal::None : Refusal::Unmarked;
+  if (find_text(pages.start(), size, mark).empty()) return Refusal::Unmarked;
+  const std::string_view said = find_text(pages.start(), size, std::string(mark).append(HashFacts::kStart));
+  if (said.empty()) return Refusal::None;
+  return write_plan(said.substr(mark.size()), pages.start(), header.data_offset + size, header, out);
 }
 
 }  // namespace cove::init

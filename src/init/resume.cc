@@ -14,6 +14,7 @@
 #include <linux/mman.h>
 
 #include "init/copy_format.h"
+#include "init/hash_renewal.h"
 
 extern "C" {
 [[gnu::visibility("hidden")]] extern const char program_start[];
@@ -34,7 +35,7 @@ struct Vector {
 constexpr uint32_t kVectors = 512;
 constexpr uint64_t kCodeSize = 4 * kPage;
 constexpr uint64_t kNestSize = 1 << 20;
-constexpr uint64_t kPassageSize = 1 << 20;   // behind the nest: what is moved rests there on its way
+constexpr uint64_t kPassageSize = 8 << 20;   // behind the nest: what is moved rests there on its way, and what is needed once
 constexpr uint64_t kWorthwhile = 4 * kPage;  // to be made at once
 
 // All that it knows, in the nest behind the code.
@@ -50,6 +51,7 @@ struct Work {
 };
 
 static_assert(kCodeSize + sizeof(Work) + 64 * 1024 < kNestSize);
+static_assert(hashes::kMostPlanBytes + hashes::kMostSetBytes <= kPassageSize);
 
 long call(long number, uint64_t a = 0, uint64_t b = 0, uint64_t c = 0, uint64_t d = 0, uint64_t e = 0, uint64_t f = 0) {
   long result;
@@ -166,11 +168,30 @@ void fill_pages(Work& work) {
     must_be(call(__NR_preadv, kDescriptor, address(work.vectors), count, offset) == static_cast<long>(size));
     offset += size;
   }
+}
+
+// So far all that was filled can be written to.
+void protect_areas(const Header& header) {
   for (uint32_t i = 0; i < header.areas; ++i) {
     const Area& area = header.area[i];
     if (area.filled && !(area.protection & PROT_WRITE))
       must(call(__NR_mprotect, area.start, area.end - area.start, area.protection));
   }
+}
+
+// No two copies have one seed for their hashes.
+void renew_hashes(const Work& work) {
+  const hashes::Plan& plan = work.header.hashes;
+  if (plan.secret == 0) return;
+  must_be(plan.size() <= hashes::kMostPlanBytes);
+  unsigned char seed[hashes::kSecretSize];
+  must_be(call(__NR_getrandom, address(seed), sizeof seed, 0) == sizeof seed);
+  const uint64_t tables = work.passage(), scratch = tables + hashes::kMostPlanBytes;
+  must(call(__NR_mmap, tables, plan.size(), PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_POPULATE, kDescriptor, plan.offset));
+  must(call(__NR_mmap, scratch, hashes::kMostSetBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
+            ~0ull, 0));
+  hashes::renew_hashes(plan, seed, reinterpret_cast<void*>(tables), reinterpret_cast<void*>(scratch));
+  must(call(__NR_munmap, tables, kPassageSize));
 }
 
 // What /proc tells of it.
@@ -228,6 +249,8 @@ void open_script(const Header& header) {
   open_files(work);
   map_areas(work);
   fill_pages(work);
+  renew_hashes(work);
+  protect_areas(work.header);
   describe(work);
   drop_capability();
   restore_signals(work.header);

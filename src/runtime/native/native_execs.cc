@@ -98,6 +98,8 @@ const char* why_not_copied(init::copy::Refusal refusal) {
       return "it has a stack of its own for signals, or signals that wait";
     case Refusal::Unmarked:
       return "it does not say that it may be";
+    case Refusal::Hashes:
+      return "its hashes cannot be given another seed";
     case Refusal::SingleId:
       return "there is one user id only";
     case Refusal::Architecture:
