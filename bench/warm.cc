@@ -237,11 +237,14 @@ void measure_command_line(const Server& server) {
 
 int main(int argc, char** argv) {
   using namespace cove::bench;
+  // A part, and settings of the server to try.
   std::string only = argc > 1 ? argv[1] : "";
+  std::vector<std::string> settings = {"pool.size=16"};
+  for (int i = 2; i < argc; ++i) settings.push_back(argv[i]);
   ::setvbuf(stdout, nullptr, _IOLBF, 0);
   auto wanted = [&](const char* part) { return only.empty() || only == part; };
   std::printf("peer: %s\npeer: %s\n", text_of(kBwrap).c_str(), text_of(kPython).c_str());
-  Server server({"pool.size=16"});
+  Server server(settings);
   Line line(server.socket());
   run_true(line);  // the image is made by the first
   std::this_thread::sleep_for(seconds(2));

@@ -11,8 +11,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "base/text.h"
+#include "client/head_start.h"
 #include "sys/file.h"
 
 namespace cove::client {
@@ -93,6 +95,16 @@ Result<Connection> Connection::open(const Address& address) {
   int yes = 1;
   if (tcp) ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   return Connection(std::move(socket));
+}
+
+Result<Connection> Connection::open_or_take(const Address& address) {
+  HeadStart& early = head_start_left;
+  const bool same = address.kind == Address::Kind::Unix && address.path == early.place.sun_path;
+  if (early.fd == 0 || !same) return open(address);
+  ::signal(SIGPIPE, SIG_IGN);
+  Connection taken(UniqueFd(std::exchange(early.fd, 0)));
+  taken.asked_ = kPlainRun;
+  return taken;
 }
 
 Result<void> Connection::wait_for(short events) const {

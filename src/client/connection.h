@@ -20,11 +20,17 @@ class Connection {
  public:
   // Unavailable where nobody listens. SIGPIPE is ignored from here on.
   static Result<Connection> open(const Address& address);
+  // The one over which something was asked already (head_start.h), where it is to that address; else as above.
+  static Result<Connection> open_or_take(const Address& address);
   explicit Connection(UniqueFd socket) : socket_(std::move(socket)) {}
 
   int fd() const { return socket_.get(); }
   // How long to wait for the other side; negative: for as long as it takes. Then it is Unavailable.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
+
+  // What was asked over it before it was taken.
+  std::string_view asked() const { return asked_; }
+  void forget_asked() { asked_ = {}; }
 
   Result<void> write(std::string_view data);
   // `count` bytes of a file from where it stands; Invalid where it has fewer.
@@ -48,6 +54,7 @@ class Connection {
 
   UniqueFd socket_;
   std::chrono::milliseconds patience_{-1};
+  std::string_view asked_;
   std::string buffer_;
   size_t taken_ = 0;
 };

@@ -57,8 +57,22 @@ std::string Http::head_of(const Request& request) const {
   return text + "\r\n";
 }
 
+// What was asked over it is not what is asked now: the answer to that would come first.
+Result<void> Http::renew_if_asked(Connection& connection) const {
+  if (connection.asked().empty()) return {};
+  connection = COVE_TRY(Connection::open(address_));
+  connection.set_patience(patience_);
+  return {};
+}
+
 Result<void> Http::send(Connection& connection, const Request& request) const {
-  if (!streams(request)) return connection.write(head_of(request) + request.body.value_or(""));
+  if (!streams(request)) {
+    const std::string text = head_of(request) + request.body.value_or("");
+    if (text == connection.asked()) return connection.forget_asked(), Result<void>();
+    COVE_TRY(renew_if_asked(connection));
+    return connection.write(text);
+  }
+  COVE_TRY(renew_if_asked(connection));
   COVE_TRY(connection.write(head_of(request)));
   auto framing = request.length ? BodyWriter::Framing::Length : BodyWriter::Framing::Chunked;
   BodyWriter writer(connection, framing, request.progress);
@@ -66,11 +80,14 @@ Result<void> Http::send(Connection& connection, const Request& request) const {
   return writer.end();
 }
 
-bool Http::usable() const { return connection_ && reusable_ && body_.ended() && !connection_->has_news(); }
+bool Http::usable() const {
+  const bool idle = connection_ && (!connection_->asked().empty() || !connection_->has_news());
+  return idle && reusable_ && body_.ended();
+}
 
 Result<void> Http::connect() {
   if (usable()) return {};
-  connection_ = std::make_unique<Connection>(COVE_TRY(Connection::open(address_)));
+  connection_ = std::make_unique<Connection>(COVE_TRY(Connection::open_or_take(address_)));
   connection_->set_patience(patience_);
   body_ = Body();
   reusable_ = true;

@@ -67,6 +67,7 @@ class Http {
  private:
   Result<ResponseHead> exchange(const Request& request);
   Result<void> send(Connection& connection, const Request& request) const;
+  Result<void> renew_if_asked(Connection& connection) const;
   bool usable() const;
 
   Address address_;

@@ -365,6 +365,34 @@ TEST_P(CliServer, ExecIsToldThatNobodyReads) {
   EXPECT_EQ(run({"bash", "-c", "yes | " + program + " exec box head -1"}, options).out, "y\n");
 }
 
+// It asks before it has read its own words: not twice, and not for something else.
+TEST_P(CliServer, RunAsksForOneSandbox) {
+  make("box");
+  auto asked = [&] {
+    const std::string metrics = run({"curl", "-s", "--unix-socket", socket(), "http://localhost/metrics"}, options_).out;
+    std::smatch found;
+    std::regex pattern(R"re(cove_http_requests_total\{method="POST",route="/v1/sandboxes",status="201"\} (\d+))re");
+    return std::regex_search(metrics, found, pattern) ? std::stoi(found[1]) : -1;
+  };
+  ASSERT_EQ(asked(), 1);
+  int count = 1;
+  for (const Words& words : std::vector<Words>{{"run", "--", "echo", "one"},
+                                               {"run", "echo", "one"},
+                                               {"run", "--", "sh", "-c", "echo one; echo \u00e4 >&2"},
+                                               {"run", "-e", "A=1", "--", "echo", "one"},
+                                               {"run", "--lang", "bash", "-"},
+                                               {"run", "-u", "root", "echo", "one"}}) {
+    Outcome outcome = cove(words, "echo one");
+    EXPECT_EQ(outcome.out, "one\n") << outcome.err;
+    EXPECT_EQ(asked(), ++count);
+    EXPECT_EQ(json({"ls"}).size(), 1u);
+  }
+  EXPECT_EQ(cove({"run", "--"}).exit_code, 125);
+  EXPECT_EQ(cove({"run"}).exit_code, 125);
+  EXPECT_EQ(cove_with({"run", "echo", "one"}, {"COVE_DIRECT=1"}).out, "one\n");
+  EXPECT_EQ(asked(), count);
+}
+
 // Where a standard stream is closed, the next socket would have its number.
 TEST_P(CliServer, WhatIsPrintedToAClosedStreamIsNoRequest) {
   make("box");
