@@ -419,9 +419,8 @@ std::optional<HashFacts> HashFacts::parse(std::string_view text) {
   const std::string numbers(text.substr(kStart.size() + kVersion.size()));
   const char* at = numbers.c_str();
   HashFacts facts = {};
-  for (uint64_t* each :
-       {&facts.text_type, &facts.bytes_type, &facts.tuple_type, &facts.number_type, &facts.set_type,
-        &facts.frozen_set_type, &facts.probe_hash}) {
+  for (uint64_t* each : {&facts.text_type, &facts.bytes_type, &facts.tuple_type, &facts.number_type, &facts.set_type,
+                         &facts.frozen_set_type, &facts.probe_hash}) {
     char* end = nullptr;
     *each = std::strtoull(at, &end, 16);
     if (end == at) return std::nullopt;

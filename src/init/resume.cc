@@ -35,7 +35,8 @@ struct Vector {
 constexpr uint32_t kVectors = 512;
 constexpr uint64_t kCodeSize = 4 * kPage;
 constexpr uint64_t kNestSize = 1 << 20;
-constexpr uint64_t kPassageSize = 8 << 20;   // behind the nest: what is moved rests there on its way, and what is needed once
+constexpr uint64_t kPassageSize =
+    8 << 20;  // behind the nest: what is moved rests there on its way, and what is needed once
 constexpr uint64_t kWorthwhile = 4 * kPage;  // to be made at once
 
 // All that it knows, in the nest behind the code.
@@ -187,7 +188,8 @@ void renew_hashes(const Work& work) {
   unsigned char seed[hashes::kSecretSize];
   must_be(call(__NR_getrandom, address(seed), sizeof seed, 0) == sizeof seed);
   const uint64_t tables = work.passage(), scratch = tables + hashes::kMostPlanBytes;
-  must(call(__NR_mmap, tables, plan.size(), PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_POPULATE, kDescriptor, plan.offset));
+  must(call(__NR_mmap, tables, plan.size(), PROT_READ, MAP_PRIVATE | MAP_FIXED | MAP_POPULATE, kDescriptor,
+            plan.offset));
   must(call(__NR_mmap, scratch, hashes::kMostSetBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
             ~0ull, 0));
   hashes::renew_hashes(plan, seed, reinterpret_cast<void*>(tables), reinterpret_cast<void*>(scratch));

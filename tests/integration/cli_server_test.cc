@@ -369,7 +369,8 @@ TEST_P(CliServer, ExecIsToldThatNobodyReads) {
 TEST_P(CliServer, RunAsksForOneSandbox) {
   make("box");
   auto asked = [&] {
-    const std::string metrics = run({"curl", "-s", "--unix-socket", socket(), "http://localhost/metrics"}, options_).out;
+    const std::string metrics =
+        run({"curl", "-s", "--unix-socket", socket(), "http://localhost/metrics"}, options_).out;
     std::smatch found;
     std::regex pattern(R"re(cove_http_requests_total\{method="POST",route="/v1/sandboxes",status="201"\} (\d+))re");
     return std::regex_search(metrics, found, pattern) ? std::stoi(found[1]) : -1;

@@ -86,7 +86,7 @@ struct Config {
   struct Pool {
     uint64_t size = 8;                                              // at most; 0: none
     std::vector<std::string> languages = {"python", "javascript"};  // whose interpreters may wait in them
-    uint64_t copies = 3;  // of an interpreter that was started, at most, when more are wanted than can be started
+    uint64_t copies = 7;  // of an interpreter that was started, at most, when more are wanted than can be started
   } pool;
 
   struct Images {

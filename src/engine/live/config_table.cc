@@ -282,7 +282,7 @@ void add_policies(std::vector<ConfigEntry>& table) {
   table.push_back(
       count("pool.copies", 0, 1000,
             "Of one interpreter that was started, the most copies that wait in other sandboxes, when more are "
-            "wanted than are ready; they share the seed of its hashes. 0: none.",
+            "wanted than are ready; they share its layout of addresses. 0: none.",
             FIELD(pool.copies)));
   table.push_back(
       typed(single("images.registry",

@@ -5,7 +5,7 @@
 namespace cove::live {
 namespace {
 
-constexpr size_t kBetween = 8;  // interpreters that come between two that have one start
+constexpr size_t kBetween = 4;  // interpreters that come between two that have one start
 constexpr std::chrono::seconds kOldest(20);
 constexpr std::chrono::minutes kRest(10);
 

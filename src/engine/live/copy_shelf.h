@@ -17,7 +17,7 @@ struct Copy {
 };
 
 // Which of the interpreters for a class of sandboxes are started, and which are copies of one that was. All that come
-// of one start have the same seed for their hashes and the same addresses: so they are few, and others come between.
+// of one start have the same addresses: so they are few, and others come between.
 //
 // Decides only; whoever asks has the copies made. Not thread-safe.
 class CopyShelf {

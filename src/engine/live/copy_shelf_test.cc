@@ -12,7 +12,7 @@ using Clock = CopyShelf::Clock;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-constexpr size_t kBetween = 8;
+constexpr size_t kBetween = 4;
 
 // Interpreters one after the other, by the number of the start that they come of.
 std::vector<int> interpreters(CopyShelf& shelf, int count, Clock::time_point now) {
