@@ -229,11 +229,11 @@ Result<std::shared_ptr<LiveExec>> LiveSandbox::start_waiting(LiveExec::Parts par
 Result<void> LiveSandbox::hand_over(Sandbox& sandbox, Waiting& waiting, const Lot& lot) {
   if (!waiting.language.empty()) return sandbox.give_script(waiting.exec_id, lot.script);
   if (lot.input && !lot.input->empty()) COVE_TRY(sys::write_all(waiting.streams.in.get(), *lot.input));
-  if (lot.input || !lot.spec.input) {
-    waiting.streams.in.reset();
-    COVE_TRY(sandbox.close_input(waiting.exec_id));
-  }
-  return sandbox.give_command(lot.spec);
+  const bool ends = lot.input || !lot.spec.input;
+  if (ends) waiting.streams.in.reset();
+  COVE_TRY(sandbox.give_command(lot.spec));
+  // Only now: the program starts meanwhile.
+  return ends ? sandbox.close_input(waiting.exec_id) : Result<void>();
 }
 
 Result<std::shared_ptr<LiveExec>> LiveSandbox::start_exec(LiveExec::Parts parts, ExecSpec spec,
