@@ -173,6 +173,14 @@ def results_without_room_are_told_of(house, painter):
     expect(len(result["results"]) == 4 and result["results"][-1]["main"] and len(result["denials"]) == 1, result["denials"])
     expect("32 MiB" in result["denials"][0]["why"], result["denials"])
     expect(context.run("1")["denials"] == [])
+    result = context.run("for i in range(300): display(i)\nclear_output()\ndisplay('last')")
+    expect([each["formats"]["text"] for each in result["results"]] == ["'last'"] and result["denials"] == [], result["denials"])
+    result = context.run("for i in range(100):\n    clear_output(wait=True)\n    display('x' * (1 << 20))")
+    expect(len(result["results"]) == 1 and result["denials"] == [], result["denials"])
+    result = context.run("display('x' * (7 << 20))\nhandle = display('small', display_id=True)\nfor i in range(9): handle.update(str(i) * (7 << 20))\nfor i in range(2): display('x' * (7 << 20))\nupdate_display(handle, display_id=handle.display_id)")
+    expect([len(each["formats"]["text"]) >> 20 for each in result["results"]] == [7, 0, 7, 7] and result["denials"] == [], result["denials"])
+    result = context.run("for i in range(4): handle = display(str(i) * (15 << 19), display_id=True)\nhandle.update('x' * (10 << 20))")
+    expect([each["formats"]["text"][1] for each in result["results"]] == list("0123") and len(result["denials"]) == 1, result["denials"])
     context.close()
 
 
@@ -372,7 +380,8 @@ def lies_on_the_channel_harm_nobody(house, painter):
     context = house.sandbox().context()
     context.run(SAY)
     for lie in (b'{"type": 5}', b'{"type": "stdout", "text": {}}', b'{"type": "result", "formats": [], "main": 1}', b'{"type": "error", "name": null}',
-                b'{"type": "result", "formats": ' + b'[' * 100_000 + b']' * 100_000 + b'}', b'{"type": "done", "id": [], "status": "ok"}', b'\xff\xfe', b'[]'):
+                b'{"type": "result", "formats": ' + b'[' * 100_000 + b']' * 100_000 + b'}', b'{"type": "done", "id": [], "status": "ok"}', b'{"type": "result", "display_id": 5}',
+                b'{"type": "result", "display_id": "a", "update": 1}', b'{"type": "clear", "id": 1}', b'\xff\xfe', b'[]'):
         result = context.run(f"say({lie[:40]!r} + {lie[40:41]!r} * {max(0, len(lie) - 40)})" if len(lie) > 1000 else f"say({lie!r})")
         expect(result["status"] == "success" and result["results"] == [] and result["error"] is None, (lie[:60], result))
     expect(context.value("40 + 2") == "42")
