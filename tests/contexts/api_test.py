@@ -20,6 +20,26 @@ def say(data):
 STUBBORN = "import time\nwhile True:\n    try:\n        time.sleep(1)\n    except KeyboardInterrupt:\n        pass"
 
 
+# A child, one in a session of its own, one of root's, and a loop that hears nothing.
+STARTS = {
+    ("python", "python"): """import subprocess, signal
+subprocess.Popen(['bash', '-c', 'exec -a plain sleep 987'])
+subprocess.Popen(['bash', '-c', 'exec -a apart sleep 987'], start_new_session=True)
+subprocess.Popen(['sudo', 'bash', '-c', 'trap "" HUP; exec -a lifted sleep 987'])
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))
+print('up', flush=True)
+while True: pass""",
+    ("javascript", "node"): """const { spawn } = require('child_process');
+spawn('bash', ['-c', 'exec -a plain sleep 987']);
+spawn('bash', ['-c', 'exec -a apart sleep 987'], { detached: true });
+spawn('sudo', ['bash', '-c', 'trap "" HUP; exec -a lifted sleep 987']);
+console.log('up');
+setTimeout(() => { for (;;); }, 1);
+await new Promise(() => {})""",
+}
+LEFT = "ps -eo args= | grep -oE '^(plain|apart|lifted|[a-z/]*(node|python))' || true"
+
+
 def expect(condition, what=""):
     if not condition:
         raise AssertionError(what)
@@ -338,6 +358,32 @@ def sessions_in_one_sandbox_have_default_contexts_of_their_own(house, painter):
     sandbox.call(204, "DELETE", "")
 
 
+def until(condition, what):
+    end = time.monotonic() + 20
+    while not condition():
+        expect(time.monotonic() < end, what)
+        time.sleep(0.05)
+
+
+def a_deleted_context_takes_all_with_it_without_control_groups(house, painter):
+    """Of an ordinary user, who has none."""
+    own = remote.House(house.build, uid=12345)
+    try:
+        own.start()
+        with own.make_sandbox() as sandbox:
+            for (language, program), code in STARTS.items():
+                context = sandbox.context(language)
+                events = context.stream(code)
+                while "up" not in (event := events.next())[1].get("text", ""):
+                    expect(event[0] != "exit", event)
+                until(lambda: all(name in sandbox.shell(LEFT) for name in ("plain", "apart", "lifted", program)), f"{language} has started nothing")
+                context.close()
+                until(lambda: sandbox.shell(LEFT) == "", f"something of {language} is left")
+                events.close()
+    finally:
+        own.close()
+
+
 def contexts_outlive_the_server(house, painter):
     """Killed while one is idle and another runs; a third is used by the next server first."""
     other = remote.House.__new__(remote.House)
@@ -493,6 +539,7 @@ TESTS = [
     code_resumes_a_sandbox_that_may_be_resumed,
     a_session_has_contexts,
     sessions_in_one_sandbox_have_default_contexts_of_their_own,
+    a_deleted_context_takes_all_with_it_without_control_groups,
     contexts_outlive_the_server,
     an_image_without_ipython,
     lies_on_the_channel_harm_nobody,
