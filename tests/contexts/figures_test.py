@@ -104,20 +104,20 @@ CHOICES = {
 
 
 def a_backend_of_the_scripts_choice_gives_them_too(house, painter):
-    for name, head in CHOICES.items():
-        for end in ("", "\nplt.show()", "\nplt.gcf().show()\nplt.close()", "\nplt.savefig('out.png')"):
-            try:
-                expect_pictures(painter, succeed(house, head + LINE + end), [LINE])
-            except AssertionError as error:
-                raise AssertionError(f"{name}, {end!r}: {error}") from error
+    ends = ("\nplt.show()", "\nplt.gcf().show()\nplt.close()", "\nplt.savefig('out.png')")
+    for name, end in [*((name, "") for name in CHOICES), *((name, end) for name in ("before pyplot", "after pyplot") for end in ends)]:
+        try:
+            expect_pictures(painter, succeed(house, CHOICES[name] + LINE + end), [LINE])
+        except AssertionError as error:
+            raise AssertionError(f"{name}, {end!r}: {error}") from error
 
 
 def of_such_a_backend_closed_ones_are_not_given(house, painter):
-    for head in CHOICES.values():
-        expect_pictures(painter, succeed(house, head + LINE + "\nplt.savefig('out.png')\nplt.close()"), [])
     own = "\nprint(open('out.png', 'rb').read(4), plt.get_backend())"
-    result = succeed(house, CHOICES["before pyplot"] + LINE + "\nplt.savefig('out.png')\nplt.close()" + own)
-    expect(result["stdout"]["text"] == "b'\\x89PNG' agg\n", result["stdout"])
+    for name, backend in (("before pyplot", "agg"), ("after pyplot", "svg")):
+        result = succeed(house, CHOICES[name] + LINE + "\nplt.savefig('out.png')\nplt.close()" + own)
+        expect(result["stdout"]["text"] == f"b'\\x89PNG' {backend}\n", result["stdout"])
+        expect_pictures(painter, result, [])
 
 
 def of_such_a_backend_they_stay_open_and_are_given_when_they_change(house, painter):
@@ -129,12 +129,22 @@ def of_such_a_backend_they_stay_open_and_are_given_when_they_change(house, paint
 
 
 def an_interpreter_that_waited_gives_them_too(house, painter):
-    found = lambda: re.search(r"^cove_pool_interpreters_total (\d+)$", house.client().expect(200, "GET", "/metrics").data.decode(), re.M)[1]
-    before = found()
-    for _ in range(4):
-        result = house.call(200, "POST", "/v1/execute", {"language": "python", "code": CHOICES["before pyplot"] + LINE})
-        expect_pictures(painter, result, [LINE])
-    expect(found() != before, "none had waited")
+    """In a server of its own: what is kept ready is what was asked for last."""
+    import remote
+
+    own = remote.House(house.build)
+    found = lambda: int(re.search(r"^cove_pool_interpreters_total (\d+)$", own.client().expect(200, "GET", "/metrics").data.decode(), re.M)[1])
+    execute = lambda code: own.call(200, "POST", "/v1/execute", {"language": "python", "code": code})
+    try:
+        own.start()
+        while found() == 0:
+            execute("print(1)")
+        before = found()
+        for _ in range(4):
+            expect_pictures(painter, execute(CHOICES["before pyplot"] + LINE), [LINE])
+        expect(found() > before, "none had waited")
+    finally:
+        own.close()
 
 
 def processes_share_the_numbers(house, painter):
