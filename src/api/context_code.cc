@@ -31,6 +31,8 @@ std::string event_of(uint64_t seq, const live::KernelMessage& message) {
   if (type == "result") {
     data["main"] = message.body.value("main", false);
     data["formats"] = message.body.value("formats", Document::object());
+    if (message.body.contains("display_id")) data["display_id"] = message.text("display_id");
+    if (message.body.value("update", false)) data["update"] = true;
   }
   if (type == "error")
     for (const char* name : {"name", "value", "traceback"}) data[name] = message.text(name);
@@ -116,7 +118,7 @@ class Runner {
   // What is printed after too much was is not told.
   bool is_event(const live::KernelMessage& message) const {
     if (message.is_output()) return !outcomes.wrote_too_much();
-    return message.type() == "result" || message.type() == "error";
+    return message.type() == "result" || message.type() == "clear" || message.type() == "error";
   }
 
   // Where the interpreter has not ended, what it says cannot be understood any more.

@@ -25,6 +25,7 @@ void Outcomes::take(live::KernelMessage message) {
   if (type == "stdout") take_text(out_, message);
   if (type == "stderr") take_text(err_, message);
   if (type == "result") take_result(std::move(message));
+  if (type == "clear") clear_displayed();
   if (type == live::kLeftOut) ++left_out_;
   if (type == "error")
     error_ = {
@@ -76,6 +77,7 @@ void Outcomes::take_text(Retained& stream, const live::KernelMessage& message) {
 
 // The main value goes before what was displayed: where there is no room for it, the last of those make it.
 void Outcomes::take_result(live::KernelMessage message) {
+  if (message.body.value("update", false) && replace_displayed(message)) return;
   const bool main = message.body.value("main", false);
   while (main && !fits(message.bytes) && leave_out_displayed()) {
   }
@@ -85,7 +87,8 @@ void Outcomes::take_result(live::KernelMessage message) {
   }
   result_bytes_ += message.bytes;
   auto formats = message.body.find("formats");
-  results_.push_back({message.bytes, main, formats == message.body.end() ? Document::object() : std::move(*formats)});
+  results_.push_back({message.bytes, main, formats == message.body.end() ? Document::object() : std::move(*formats),
+                      message.text("display_id")});
 }
 
 bool Outcomes::fits(size_t size) const {
@@ -99,6 +102,31 @@ bool Outcomes::leave_out_displayed() {
   results_.erase(std::next(last).base());
   ++left_out_;
   return true;
+}
+
+// False where there is nothing to replace, or no longer: then it is a result as others are.
+bool Outcomes::replace_displayed(const live::KernelMessage& message) {
+  const std::string id = message.text("display_id");
+  bool found = false;
+  for (Given& each : results_) {
+    if (id.empty() || each.display_id != id) continue;
+    found = true;
+    if (result_bytes_ - each.size + message.bytes > kMostResultBytes) {
+      ++left_out_;
+      continue;
+    }
+    result_bytes_ += message.bytes - each.size;
+    each = {message.bytes, each.main, message.body.value("formats", Document::object()), id};
+  }
+  return found;
+}
+
+// What there was no room for would be gone, too.
+void Outcomes::clear_displayed() {
+  std::erase_if(results_, [](const Given& each) { return !each.main; });
+  result_bytes_ = 0;
+  for (const Given& each : results_) result_bytes_ += each.size;
+  left_out_ = 0;
 }
 
 Document Outcomes::results_json() {

@@ -45,6 +45,7 @@ class Outcomes {
     size_t size = 0;
     bool main = false;
     Document formats;
+    std::string display_id = {};  // none where it is never replaced
   };
 
   // By us, and not by itself.
@@ -55,6 +56,8 @@ class Outcomes {
   void take_result(live::KernelMessage message);
   bool fits(size_t size) const;
   bool leave_out_displayed();
+  bool replace_displayed(const live::KernelMessage& message);
+  void clear_displayed();
   Document results_json();
   void tell_end(Document& document, const live::ExecInfo& interpreter, const CodePlace& place) const;
 

@@ -3,12 +3,17 @@
 With MPLBACKEND=module://cove_figures, every figure that pyplot.show() would show, and every one that is open when the
 interpreter ends, is written as PNG into a folder whose name has the number of the session: figure-01.png and on. Process
 1 finds it there when the program has ended. pyplot.show() does not wait, and closes what it has given.
+
+Loaded behind pyplot (see python_start.py), it does the same for other backends without windows, which a script may
+choose. There figures stay open when they were shown, as the script expects it of them, and are given again only where
+they have changed.
 """
 
 import atexit
 import io
 import os
 import sys
+import weakref
 
 from matplotlib._pylab_helpers import Gcf
 from matplotlib.backend_bases import FigureManagerBase
@@ -20,9 +25,7 @@ MOST_BYTES = 8 << 20
 
 
 class FigureManager(FigureManagerBase):
-    def show(self):
-        """For Figure.show()."""
-        give(self)
+    """Of figures that are closed when they were given."""
 
 
 class FigureCanvas(FigureCanvasAgg):
@@ -49,8 +52,9 @@ def show(*_arguments, **_named):
 
 
 def give(manager):
-    """Writes the figure and closes it; what goes wrong is told, and does not end the script."""
-    Gcf.destroy(manager.num)
+    """Writes the figure, and closes one of this backend; what goes wrong is told, and does not end the script."""
+    if isinstance(manager, FigureManager):
+        Gcf.destroy(manager.num)
     try:
         write(manager.canvas.figure)
     except Exception as error:
@@ -69,6 +73,8 @@ def write(figure):
     if os.path.exists(path_of(MOST_FIGURES)):
         return complain_of_too_many()
     data = bounded_png(figure)
+    if was_given(figure, data):
+        return
     os.makedirs(FOLDER, mode=0o700, exist_ok=True)
     for number in range(1, MOST_FIGURES + 1):
         try:
@@ -78,6 +84,12 @@ def write(figure):
         except FileExistsError:
             continue
     complain_of_too_many()
+
+
+def was_given(figure, data, pictures=weakref.WeakKeyDictionary()):
+    """Whether this was the figure's last picture; now it is."""
+    before, pictures[figure] = pictures.get(figure), hash(data)
+    return before == hash(data)
 
 
 def complain_of_too_many(told=[]):
@@ -92,12 +104,18 @@ def path_of(number):
 
 def bounded_png(figure):
     """Of a figure that is too large, a smaller picture."""
-    data = png(figure, figure.dpi)
+    dpi = dpi_of(figure)
+    data = png(figure, dpi)
     if len(data) > MOST_BYTES:
-        data = png(figure, figure.dpi * 0.8 * (MOST_BYTES / len(data)) ** 0.5)
+        data = png(figure, dpi * 0.8 * (MOST_BYTES / len(data)) ** 0.5)
     if len(data) > MOST_BYTES:
         raise ValueError("too large")
     return data
+
+
+def dpi_of(figure):
+    """As it was made: where a backend of vectors has written a file, it leaves its own behind."""
+    return figure.dpi if figure.canvas.fixed_dpi is None else getattr(figure, "_original_dpi", figure.dpi)
 
 
 def png(figure, dpi):
@@ -105,6 +123,9 @@ def png(figure, dpi):
     figure.savefig(file, format="png", dpi=dpi, bbox_inches="tight")
     return file.getvalue()
 
+
+# pyplot.show() and Figure.show() come to it, in every backend without windows.
+FigureManagerBase.show = give
 
 # Runs before matplotlib's own, which closes all figures.
 atexit.register(show)

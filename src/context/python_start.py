@@ -39,6 +39,41 @@ def _settle():
         del sys.modules["gc"]
 
 
+def _follow_pyplot():
+    """Where figures are wanted, they are also wanted of a script that chooses its backend: behind pyplot, cove_figures is
+    loaded. What is put in place for that has returned when a module is executed. Only in pyplot's own tracebacks it would
+    be seen, and has the file name by which Python leaves out what imports."""
+    import os
+    import sys
+
+    if os.environ.get("MPLBACKEND") != "module://cove_figures":
+        return
+    loader = sys.modules["_frozen_importlib_external"].SourceFileLoader
+
+    def create_module(self, spec):
+        if spec.name == "matplotlib.pyplot":
+            self.exec_module = exec_module.__get__(self)
+
+    def exec_module(self, module):
+        del self.exec_module
+        self.exec_module(module)
+        try:
+            del loader.create_module
+            import cove_figures
+        except Exception:
+            pass
+
+    exec_module.__code__ = exec_module.__code__.replace(co_filename="<frozen importlib._bootstrap_external>")
+    loader.create_module = create_module
+
+
+try:
+    _follow_pyplot()
+except Exception:
+    pass
+del _follow_pyplot
+
+
 def _may_be_copied():
     """Whether this interpreter, as it is now, may go on in several sandboxes: it has loaded nothing but what has no state
     of a process's own, like random numbers. A module that only names itself has none. Its hashes have one: each copy has

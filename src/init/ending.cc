@@ -5,9 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <set>
 
 #include "init/channel.h"
 #include "init/figures.h"
+#include "init/kin.h"
 #include "init/supervisor.h"
 
 namespace cove::init {
@@ -71,6 +74,21 @@ void Supervisor::reap() {
   }
   // Ended programs are remembered for a server that comes later, the oldest forgotten first.
   while (programs_.size() > kRememberedPrograms && programs_.front()->ended) programs_.erase(programs_.begin());
+}
+
+// What has been sent a KILL starts nothing more: when a look finds nobody new, all are gone or about to go.
+void Supervisor::kill_all_of(const Program& program) const {
+  constexpr int kLooks = 100;
+  std::set<pid_t> kin = {program.pid};
+  std::set<pid_t> killed;
+  for (int i = 0; i < kLooks; ++i) {
+    add_kin(list_origins(), kin);
+    for (const auto& petitioner : petitioners_)
+      if (petitioner->pid > 0 && kin.contains(petitioner->peer)) kin.insert(petitioner->pid);
+    if (killed.size() == kin.size()) return;
+    for (pid_t pid : kin)
+      if (killed.insert(pid).second) ::kill(pid, SIGKILL);
+  }
 }
 
 void Supervisor::program_ended(Program& program, int status) {

@@ -79,7 +79,8 @@ enum class Stage : uint32_t {
   Execute,
 };
 
-// Everything: whatever the exec started; only where another kernel runs it (kModeInner), which can tell.
+// Everything: whatever the exec started. Where another kernel runs it (kModeInner), its groups tell; else its session
+// does, and who started whom.
 enum class Target : uint32_t { Process = 0, Group = 1, Everything = 2 };
 
 class Writer {

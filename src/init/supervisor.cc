@@ -310,6 +310,7 @@ void Supervisor::handle_signal(Reader& in) {
   note_request_to_end(*program, number);
   if (target == wire::Target::Everything && mode_.inner) return groups_.kill(id);
   if (program->pid <= 0) return;
+  if (target == wire::Target::Everything) return kill_all_of(*program);
   // A program that has just been forked has no group of its own yet.
   if (target == wire::Target::Process || ::kill(-program->pid, number) < 0) ::kill(program->pid, number);
 }

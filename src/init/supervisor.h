@@ -179,6 +179,7 @@ class Supervisor {
   void reap();
   void program_ended(Program& program, int status);
   void petition_ended(Petitioner& petitioner, int status);
+  void kill_all_of(const Program& program) const;
 
   void accept_petitioner();
   void turn_away_silent();

@@ -20,6 +20,26 @@ def say(data):
 STUBBORN = "import time\nwhile True:\n    try:\n        time.sleep(1)\n    except KeyboardInterrupt:\n        pass"
 
 
+# A child, one in a session of its own, one of root's, and a loop that hears nothing.
+STARTS = {
+    ("python", "python"): """import subprocess, signal
+subprocess.Popen(['bash', '-c', 'exec -a plain sleep 987'])
+subprocess.Popen(['bash', '-c', 'exec -a apart sleep 987'], start_new_session=True)
+subprocess.Popen(['sudo', 'bash', '-c', 'trap "" HUP; exec -a lifted sleep 987'])
+signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 32))
+print('up', flush=True)
+while True: pass""",
+    ("javascript", "node"): """const { spawn } = require('child_process');
+spawn('bash', ['-c', 'exec -a plain sleep 987']);
+spawn('bash', ['-c', 'exec -a apart sleep 987'], { detached: true });
+spawn('sudo', ['bash', '-c', 'trap "" HUP; exec -a lifted sleep 987']);
+console.log('up');
+setTimeout(() => { for (;;); }, 1);
+await new Promise(() => {})""",
+}
+LEFT = "ps -eo args= | grep -oE '^(plain|apart|lifted|[a-z/]*(node|python))' || true"
+
+
 def expect(condition, what=""):
     if not condition:
         raise AssertionError(what)
@@ -173,6 +193,14 @@ def results_without_room_are_told_of(house, painter):
     expect(len(result["results"]) == 4 and result["results"][-1]["main"] and len(result["denials"]) == 1, result["denials"])
     expect("32 MiB" in result["denials"][0]["why"], result["denials"])
     expect(context.run("1")["denials"] == [])
+    result = context.run("for i in range(300): display(i)\nclear_output()\ndisplay('last')")
+    expect([each["formats"]["text"] for each in result["results"]] == ["'last'"] and result["denials"] == [], result["denials"])
+    result = context.run("for i in range(100):\n    clear_output(wait=True)\n    display('x' * (1 << 20))")
+    expect(len(result["results"]) == 1 and result["denials"] == [], result["denials"])
+    result = context.run("display('x' * (7 << 20))\nhandle = display('small', display_id=True)\nfor i in range(9): handle.update(str(i) * (7 << 20))\nfor i in range(2): display('x' * (7 << 20))\nupdate_display(handle, display_id=handle.display_id)")
+    expect([len(each["formats"]["text"]) >> 20 for each in result["results"]] == [7, 0, 7, 7] and result["denials"] == [], result["denials"])
+    result = context.run("for i in range(4): handle = display(str(i) * (15 << 19), display_id=True)\nhandle.update('x' * (10 << 20))")
+    expect([each["formats"]["text"][1] for each in result["results"]] == list("0123") and len(result["denials"]) == 1, result["denials"])
     context.close()
 
 
@@ -330,6 +358,32 @@ def sessions_in_one_sandbox_have_default_contexts_of_their_own(house, painter):
     sandbox.call(204, "DELETE", "")
 
 
+def until(condition, what):
+    end = time.monotonic() + 20
+    while not condition():
+        expect(time.monotonic() < end, what)
+        time.sleep(0.05)
+
+
+def a_deleted_context_takes_all_with_it_without_control_groups(house, painter):
+    """Of an ordinary user, who has none."""
+    own = remote.House(house.build, uid=12345)
+    try:
+        own.start()
+        with own.make_sandbox() as sandbox:
+            for (language, program), code in STARTS.items():
+                context = sandbox.context(language)
+                events = context.stream(code)
+                while "up" not in (event := events.next())[1].get("text", ""):
+                    expect(event[0] != "exit", event)
+                until(lambda: all(name in sandbox.shell(LEFT) for name in ("plain", "apart", "lifted", program)), f"{language} has started nothing")
+                context.close()
+                until(lambda: sandbox.shell(LEFT) == "", f"something of {language} is left")
+                events.close()
+    finally:
+        own.close()
+
+
 def contexts_outlive_the_server(house, painter):
     """Killed while one is idle and another runs; a third is used by the next server first."""
     other = remote.House.__new__(remote.House)
@@ -372,7 +426,8 @@ def lies_on_the_channel_harm_nobody(house, painter):
     context = house.sandbox().context()
     context.run(SAY)
     for lie in (b'{"type": 5}', b'{"type": "stdout", "text": {}}', b'{"type": "result", "formats": [], "main": 1}', b'{"type": "error", "name": null}',
-                b'{"type": "result", "formats": ' + b'[' * 100_000 + b']' * 100_000 + b'}', b'{"type": "done", "id": [], "status": "ok"}', b'\xff\xfe', b'[]'):
+                b'{"type": "result", "formats": ' + b'[' * 100_000 + b']' * 100_000 + b'}', b'{"type": "done", "id": [], "status": "ok"}', b'{"type": "result", "display_id": 5}',
+                b'{"type": "result", "display_id": "a", "update": 1}', b'{"type": "clear", "id": 1}', b'\xff\xfe', b'[]'):
         result = context.run(f"say({lie[:40]!r} + {lie[40:41]!r} * {max(0, len(lie) - 40)})" if len(lie) > 1000 else f"say({lie!r})")
         expect(result["status"] == "success" and result["results"] == [] and result["error"] is None, (lie[:60], result))
     expect(context.value("40 + 2") == "42")
@@ -484,6 +539,7 @@ TESTS = [
     code_resumes_a_sandbox_that_may_be_resumed,
     a_session_has_contexts,
     sessions_in_one_sandbox_have_default_contexts_of_their_own,
+    a_deleted_context_takes_all_with_it_without_control_groups,
     contexts_outlive_the_server,
     an_image_without_ipython,
     lies_on_the_channel_harm_nobody,

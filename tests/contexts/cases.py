@@ -62,7 +62,7 @@ class Step:
     displays: Optional[List[Dict[str, Any]]] = field(default_factory=list)  # the other results; None: any
     error: Optional[Error] = None
     status: str = ""  # "": ok, or error where one is expected
-    order: Optional[List[str]] = None  # of stdout (its text), "<value>", "<display>" and "<error>"
+    order: Optional[List[str]] = None  # of stdout (its text), "<value>", "<display>", "<update>", "<clear>" and "<error>"
     interrupt_after: Optional[str] = None  # SIGINT when stdout has this
     late_stdout: Optional[str] = None  # comes after the end of the execution
     late_stderr: Optional[str] = None

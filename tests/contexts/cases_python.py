@@ -722,6 +722,36 @@ RICH = [
             Step("display({'text/html': '<p>'}, raw=True)", displays=[{"html": "<p>"}]),
         ],
     ),
+    Case(
+        "a display is updated",
+        [
+            Step(
+                "display('first', display_id='a')\nhandle = display({'text/html': '<i>'}, raw=True, display_id=True)\ndisplay('last')\n"
+                "update_display('second', display_id='a')\nhandle.update(5)\nprint('x')\nhandle.update(6)",
+                stdout="x\n",
+                displays=[{"text": "'second'"}, {"text": "6"}, {"text": "'last'"}],
+                order=["<display>"] * 3 + ["<update>"] * 2 + ["x\n", "<update>"],
+            ),
+            Step("handle.update(7)\nhandle.update(8)", displays=[{"text": "8"}]),
+            Step("for i in range(2): display(i, display_id='both')\nupdate_display('all', display_id='both')", displays=[{"text": "'all'"}] * 2),
+            Step("handle.display(1)\nclear_output()\nhandle.update(2)", displays=[{"text": "2"}]),
+            Step("display(1, display_id='a')", value=Like("^<.*DisplayHandle.*a>$"), displays=[{"text": "1"}]),
+            Step("display(1, update=True)", error=Error("TypeError", "display_id required for update_display")),
+        ],
+    ),
+    Case(
+        "displays are cleared",
+        [
+            Step("display(1)\nprint('a')\nclear_output()\nprint('b')\ndisplay(2)", stdout="a\nb\n", displays=[{"text": "2"}], order=["<display>", "a\n", "<clear>", "b\n", "<display>"]),
+            Step("display(1)\nclear_output()"),
+            Step("for i in range(3):\n    clear_output(wait=True)\n    display(i)", displays=[{"text": "2"}], order=["<clear>", "<display>"] * 3),
+            Step("display(1)\nclear_output(wait=True)", displays=[{"text": "1"}]),
+            Step("display(2)", displays=[{"text": "2"}], order=["<display>"]),
+            Step("display(1)\nclear_output(wait=True)\n3", value="3"),
+            Step(f"{IMPORT_PYPLOT}\nfor n in (5, 9):\n    lines = plt.plot([1, 4, n])\n    clear_output(wait=True)\n    plt.show()", displays=[{"png": Picture(DRAW_LINE)}]),
+            Step("import os\npid = os.fork()\nif pid == 0: clear_output()\nelse: display(os.waitpid(pid, 0)[1])", displays=[{"text": "0"}]),
+        ],
+    ),
     Case("display of a table in a loop", [Step("import pandas\nfor i in range(2):\n    display(pandas.DataFrame({'i': [i]}))", displays=[{"html": Like("<td>0</td>")}, {"html": Like("<td>1</td>")}])]),
     Case(
         "a representation that fails",
@@ -827,6 +857,9 @@ IPYTHON = [
             Step("display(HTML('<b>x</b>'), Markdown('*x*'))", displays=[{"html": "<b>x</b>"}, {"markdown": "*x*"}]),
             Step("Math('x^2')", value=Like("Math"), formats={"latex": Like(r"x\^2")}),
             Step("JSON({'a': 1})", value=Like("JSON"), formats={"json": {"a": 1}}),
+            Step("from IPython.display import clear_output, update_display, DisplayHandle"),
+            Step("display(1)\nclear_output()\nhandle = DisplayHandle()\nhandle.display('a')\nhandle.update(HTML('<b>'))", displays=[{"html": "<b>"}]),
+            Step("%%capture out\nhandle.update(5)\nclear_output()\ndisplay(6)"),
         ],
         "ipython",
     ),

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import re
 import subprocess
 import tempfile
 
@@ -89,6 +90,61 @@ def what_cannot_be_drawn_is_left_out(house, painter):
     result = run(house, HEAD + "plt.title('$\\\\nonsense$')\nplt.show()\n" + LINE)
     expect(result["exit_code"] == 0 and result["stderr"]["text"].startswith("figure 1 cannot be given: ValueError: "), result)
     expect_pictures(painter, result, [LINE])
+
+
+CHOICES = {
+    "before pyplot": "import matplotlib\nmatplotlib.use('Agg')\n" + HEAD,
+    "after pyplot": HEAD + "import matplotlib\nmatplotlib.use('svg')\n",
+    "by switching": HEAD + "plt.switch_backend('agg')\n",
+    "as a setting": "import matplotlib\nmatplotlib.rcParams['backend'] = 'pdf'\n" + HEAD,
+    "by the variable": "import os\nos.environ['MPLBACKEND'] = 'agg'\n" + HEAD,
+    "loaded anew": HEAD + "import importlib\nplt = importlib.reload(plt)\nplt.switch_backend('agg')\n",
+    "twice": "import matplotlib\nmatplotlib.use('module://cove_figures')\n" + HEAD + "plt.switch_backend('agg')\n",
+}
+
+
+def a_backend_of_the_scripts_choice_gives_them_too(house, painter):
+    ends = ("\nplt.show()", "\nplt.gcf().show()\nplt.close()", "\nplt.savefig('out.png')")
+    for name, end in [*((name, "") for name in CHOICES), *((name, end) for name in ("before pyplot", "after pyplot") for end in ends)]:
+        try:
+            expect_pictures(painter, succeed(house, CHOICES[name] + LINE + end), [LINE])
+        except AssertionError as error:
+            raise AssertionError(f"{name}, {end!r}: {error}") from error
+
+
+def of_such_a_backend_closed_ones_are_not_given(house, painter):
+    own = "\nprint(open('out.png', 'rb').read(4), plt.get_backend())"
+    for name, backend in (("before pyplot", "agg"), ("after pyplot", "svg")):
+        result = succeed(house, CHOICES[name] + LINE + "\nplt.savefig('out.png')\nplt.close()" + own)
+        expect(result["stdout"]["text"] == f"b'\\x89PNG' {backend}\n", result["stdout"])
+        expect_pictures(painter, result, [])
+
+
+def of_such_a_backend_they_stay_open_and_are_given_when_they_change(house, painter):
+    head = CHOICES["before pyplot"] + LINE + "\nplt.show()\nplt.show()\nprint(plt.get_fignums())\n"
+    result = succeed(house, head + "plt.savefig('out.png')\nprint(plt.gca().lines)")
+    expect(result["stdout"]["text"] == "[1]\n<Axes.ArtistList of 1 lines>\n", result["stdout"])
+    expect_pictures(painter, result, [LINE])
+    expect_pictures(painter, succeed(house, head + "plt.title('more')"), [LINE, LINE + "\nplt.title('more')"])
+
+
+def an_interpreter_that_waited_gives_them_too(house, painter):
+    """In a server of its own: what is kept ready is what was asked for last."""
+    import remote
+
+    own = remote.House(house.build)
+    found = lambda: int(re.search(r"^cove_pool_interpreters_total (\d+)$", own.client().expect(200, "GET", "/metrics").data.decode(), re.M)[1])
+    execute = lambda code: own.call(200, "POST", "/v1/execute", {"language": "python", "code": code})
+    try:
+        own.start()
+        while found() == 0:
+            execute("print(1)")
+        before = found()
+        for _ in range(4):
+            expect_pictures(painter, execute(CHOICES["before pyplot"] + LINE), [LINE])
+        expect(found() > before, "none had waited")
+    finally:
+        own.close()
 
 
 def processes_share_the_numbers(house, painter):
@@ -245,6 +301,10 @@ TESTS = [
     there_are_at_most_32,
     a_large_one_is_made_smaller,
     what_cannot_be_drawn_is_left_out,
+    a_backend_of_the_scripts_choice_gives_them_too,
+    of_such_a_backend_closed_ones_are_not_given,
+    of_such_a_backend_they_stay_open_and_are_given_when_they_change,
+    an_interpreter_that_waited_gives_them_too,
     processes_share_the_numbers,
     one_call_gives_them,
     a_stream_ends_with_them,

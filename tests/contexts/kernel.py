@@ -46,6 +46,7 @@ class Outcome:
         self.texts = {"stdout": [], "stderr": []}
         self.mains = []
         self.displays = []
+        self.display_ids = []  # of each of them; None where it has none
         self.errors = []
         self.marks = []  # pieces of stdout as lists, and marks of the others
         self.status = ""
@@ -71,8 +72,10 @@ class Outcome:
             if kind == "stdout":
                 self._note_output(message["text"])
         elif kind == "result":
-            (self.mains if message["main"] else self.displays).append(message["formats"])
-            self.marks.append("<value>" if message["main"] else "<display>")
+            self._take_result(message)
+        elif kind == "clear":
+            self.displays, self.display_ids = [], []
+            self.marks.append("<clear>")
         elif kind == "error":
             self.errors.append(message)
             self.marks.append("<error>")
@@ -81,6 +84,17 @@ class Outcome:
             self.count = message["count"]
         else:
             raise AssertionError(f"an unknown message: {message}")
+
+    def _take_result(self, message):
+        id = message.get("display_id")
+        if message["main"]:
+            self.mains.append(message["formats"])
+        elif message.get("update") and id in self.display_ids:
+            self.displays = [message["formats"] if other == id else each for other, each in zip(self.display_ids, self.displays)]
+        else:
+            self.displays.append(message["formats"])
+            self.display_ids.append(id)
+        self.marks.append("<value>" if message["main"] else "<update>" if message.get("update") else "<display>")
 
     def _note_output(self, text):
         if self.marks and isinstance(self.marks[-1], list):

@@ -21,10 +21,11 @@ STATUSES = {"success": "ok", "error": "error", "timeout": "timeout"}
 class House:
     """A server, and in each process that uses it a client and a sandbox that cases share."""
 
-    def __init__(self, build):
+    def __init__(self, build, uid=None):
+        self.build = build
         self.programs = copy_programs(build)
         self.cove = os.path.join(os.path.abspath(build), "cove")
-        self.server = Server(self.programs, ["pool.size=2"])
+        self.server = Server(self.programs, ["pool.size=2"], uid)
         self.clients = {}
         self.sandboxes = {}
 

@@ -10,6 +10,8 @@ class BuiltinEngine:
         self.future_flags = 0
         self.last_values = ("", "", "")
         builtins.display = self.display
+        builtins.update_display = self.update_display
+        builtins.clear_output = kernel.clear
 
     def run(self, code, count):
         name = cell_name(count)
@@ -88,13 +90,39 @@ class BuiltinEngine:
     def publish(self, bundle):
         self.kernel.publish(bundle)
 
-    def display(self, *values, raw=False, **_named):
-        """Gives each as a result; with raw, values are dictionaries by MIME type."""
+    def display(self, *values, raw=False, display_id=None, update=False, **_named):
+        """Gives each as a result; with raw, values are dictionaries by MIME type. With a display_id (True makes one), the
+        result can be replaced by what is displayed as its update."""
+        if display_id is True:
+            display_id = os.urandom(16).hex()
+        if update and not display_id:
+            raise TypeError("display_id required for update_display")
         for value in values:
             if raw:
-                self.kernel.publish(value)
+                self.kernel.publish(value, display_id, update)
             elif not self._displays_itself(value):
-                self.kernel.publish(bundle_of(value))
+                self.kernel.publish(bundle_of(value), display_id, update)
+        return DisplayHandle(self.display, display_id) if display_id else None
+
+    def update_display(self, value, *, display_id, **named):
+        self.display(value, display_id=display_id, **{**named, "update": True})
+
+
+class DisplayHandle:
+    """Of what was displayed, as IPython has it."""
+
+    def __init__(self, display, display_id):
+        self.display_id = display_id
+        self._display = display
+
+    def __repr__(self):
+        return "<DisplayHandle display_id=%s>" % self.display_id
+
+    def display(self, value, **named):
+        self._display(value, display_id=self.display_id, **named)
+
+    def update(self, value, **named):
+        self._display(value, display_id=self.display_id, update=True, **named)
 
 
 # --- the engine with IPython --------------------------------------------------------------------------------------
@@ -219,11 +247,11 @@ def make_shell_class(kernel):
             pass
 
     class Publisher(DisplayPublisher):
-        def publish(self, data, *_arguments, **_named):
-            kernel.publish(data)
+        def publish(self, data, *_arguments, transient=None, update=False, **_named):
+            kernel.publish(data, (transient or {}).get("display_id"), update)
 
         def clear_output(self, wait=False):
-            pass
+            kernel.clear(wait)
 
     class Shell(ShellBehaviour, InteractiveShell):
         compiler_class = Type(Compiler)
@@ -254,10 +282,12 @@ def accept_inline_settings(shell):
 
 def put_into_builtins():
     """For threads, too, that go on after their cell."""
-    from IPython.display import display
+    from IPython.display import clear_output, display, update_display
     from IPython import get_ipython
 
     builtins.display = display
+    builtins.update_display = update_display
+    builtins.clear_output = clear_output
     builtins.get_ipython = get_ipython
 
 

@@ -45,6 +45,7 @@ class Kernel:
     def __init__(self):
         self.is_child = False  # a fork of the user's code
         self.count = 0
+        self.clears_next = False  # with the next result, those before it go
         self.complaint = ""  # for the first execution
         supervisor = split_in_two()
         self.channel = Channel(supervisor)
@@ -83,6 +84,7 @@ class Kernel:
         self.interrupts.begin()
         self.channel.begin(id)
         self.count += 1
+        self.clears_next = False
         self._complain()
         error = self._outcome(self.engine.run, code, self.count)
         if self.is_child:
@@ -134,15 +136,27 @@ class Kernel:
             self.figures.given = value
         self._send_result(bundle, main=True)
 
-    def publish(self, bundle):
-        self._send_result(bundle, main=False)
+    def publish(self, bundle, display_id=None, update=False):
+        """With a display_id, it can be replaced later on; an update replaces what has its display_id."""
+        about = {"display_id": str(display_id)} if display_id else {}
+        self._send_result(bundle, main=False, **about, **({"update": True} if about and update else {}))
 
-    def _send_result(self, bundle, main):
+    def clear(self, wait=False):
+        """What was displayed goes; with wait, when there is something in its place."""
+        self.clears_next = bool(wait)
+        if not wait and not self.is_child:
+            self.output.flush()
+            self.channel.send("clear")
+
+    def _send_result(self, bundle, main, **about):
         if self.is_child:
             print(bundle.get("text/plain", ""))
             return
         self.output.flush()
-        self.channel.send("result", main=main, formats=formats_of_bundle(bundle))
+        formats = formats_of_bundle(bundle)
+        if self.clears_next:
+            self.clear()
+        self.channel.send("result", main=main, formats=formats, **about)
 
     def _become_child(self):
         """A fork speaks only through stdout and stderr."""

@@ -54,7 +54,7 @@ bool is_unwieldy(std::string_view text) {
 
 // The fields that a message has, if it has them, are of the kind that they are taken for.
 bool well_formed(const Json& message) {
-  constexpr const char* kTexts[] = {"type", "id", "text", "name", "value", "traceback", "status"};
+  constexpr const char* kTexts[] = {"type", "id", "text", "name", "value", "traceback", "status", "display_id"};
   auto is_kind = [&](const char* name, bool (*kind)(const Json&)) {
     auto found = message.find(name);
     return found == message.end() || kind(*found);
@@ -64,6 +64,7 @@ bool well_formed(const Json& message) {
              kTexts,
              [&](const char* name) { return is_kind(name, [](const Json& value) { return value.is_string(); }); }) &&
          is_kind("main", [](const Json& value) { return value.is_boolean(); }) &&
+         is_kind("update", [](const Json& value) { return value.is_boolean(); }) &&
          is_kind("formats", [](const Json& value) { return value.is_object(); });
 }
 

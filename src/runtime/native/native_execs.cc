@@ -12,7 +12,6 @@
 #include "base/id.h"
 #include "base/text.h"
 #include "init/copy_format.h"
-#include "model/runtime_kind.h"
 #include "runtime/native/exec_failure.h"
 #include "runtime/native/figures.h"
 #include "runtime/native/native_sandbox.h"
@@ -366,7 +365,6 @@ Result<void> NativeSandbox::kill(const std::string& exec_id) {
     return parts_.hand->kill_exec_group(found->second.group_name);
   }
   if (parts_.spec.single_exec) return parts_.hand->kill(), Result<void>();
-  if (!has_own_kernel(parts_.spec.runtime)) return signal(exec_id, SIGKILL, SignalReach::Group);
   return send(
       Writer(Type::Signal).text(exec_id).number(SIGKILL).number(static_cast<uint64_t>(wire::Target::Everything)));
 }

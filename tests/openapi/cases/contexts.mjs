@@ -79,6 +79,17 @@ test('code in a context is streamed', async (t) => {
   assert.equal(events.at(-1).data.result.status, 'success');
 });
 
+test('what is cleared or replaced is told in the stream', async (t) => {
+  const context = await make_context(t);
+  const code = "display(1)\nclear_output()\ndisplay(2, display_id='a')\nupdate_display(3, display_id='a')";
+  const stream = await api.stream('createExec', { path: { id: context.sandbox_id }, json: { context: context.id, code } });
+  const events = [];
+  for await (const event of stream) events.push(event);
+  assert.deepEqual(events.map((event) => event.event), ['result', 'clear', 'result', 'result', 'exit']);
+  assert.deepEqual(events.slice(2, 4).map(({ data }) => [data.formats.text, data.display_id, data.update]), [['2', 'a', undefined], ['3', 'a', true]]);
+  assert.deepEqual(events.at(-1).data.result.results, [{ main: false, formats: { text: '3' } }]);
+});
+
 test('the default context of a language is made when it is needed', async (t) => {
   const sandbox = await make_sandbox(t);
   const go = async (json) => (await api.call('createExec', {
