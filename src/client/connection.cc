@@ -103,7 +103,8 @@ Result<Connection> Connection::open_or_take(const Address& address) {
   if (early.fd == 0 || !same) return open(address);
   ::signal(SIGPIPE, SIG_IGN);
   Connection taken(UniqueFd(std::exchange(early.fd, 0)));
-  taken.asked_ = kPlainRun;
+  taken.asked_ = {kPlainRun, {early.exec, early.exec_size}};
+  taken.buffer_.assign(early.answers, early.answers_size);
   return taken;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -28,9 +29,9 @@ class Connection {
   // How long to wait for the other side; negative: for as long as it takes. Then it is Unavailable.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
 
-  // What was asked over it before it was taken.
-  std::string_view asked() const { return asked_; }
-  void forget_asked() { asked_ = {}; }
+  // What was asked over it before it was taken, and is not asked again: the next of these requests.
+  std::string_view asked() const { return asked_[0]; }
+  void pass_asked() { asked_ = {asked_[1], {}}; }
 
   Result<void> write(std::string_view data);
   // `count` bytes of a file from where it stands; Invalid where it has fewer.
@@ -54,7 +55,7 @@ class Connection {
 
   UniqueFd socket_;
   std::chrono::milliseconds patience_{-1};
-  std::string_view asked_;
+  std::array<std::string_view, 2> asked_;
   std::string buffer_;
   size_t taken_ = 0;
 };

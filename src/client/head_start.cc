@@ -12,23 +12,14 @@ HeadStart head_start_left = {};
 
 #include <asm/unistd.h>
 
-#include <cstdint>
+#include "client/quick_run.h"
 
 namespace {
 
 using cove::client::head_start_left;
-
-long call(long number, uint64_t a = 0, uint64_t b = 0, uint64_t c = 0, uint64_t d = 0) {
-  long result;
-  register uint64_t r10 __asm__("r10") = d;
-  register uint64_t none __asm__("r8") = 0;
-  register uint64_t nothing __asm__("r9") = 0;
-  __asm__ volatile("syscall"
-                   : "=a"(result)
-                   : "a"(number), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(none), "r"(nothing)
-                   : "rcx", "r11", "memory");
-  return result;
-}
+using cove::client::kPlainRun;
+using cove::client::raw;
+using cove::client::raw_call;
 
 bool is(const char* word, const char* other) {
   for (; *word == *other; ++word, ++other)
@@ -49,14 +40,15 @@ bool is_ascii(const char* word) {
   return true;
 }
 
-// "cove run COMMAND…" or "cove run -- COMMAND…", in words that are text whatever they are taken for.
-bool is_plain_run(uint64_t count, const char* const* words) {
-  if (count < 3 || !is(words[1], "run")) return false;
-  const bool marked = is(words[2], "--");
-  if (marked ? count < 4 : words[2][0] == '-' || words[2][0] == '\0') return false;
-  for (uint64_t i = 2; i < count; ++i)
-    if (!is_ascii(words[i])) return false;
-  return true;
+// Of "cove run COMMAND…" or "cove run -- COMMAND…", in words that are text whatever they are taken for, the number of
+// the word where the command begins. Else 0.
+uint64_t find_command(uint64_t count, const char* const* words) {
+  if (count < 3 || !is(words[1], "run")) return 0;
+  const uint64_t first = is(words[2], "--") ? 3 : 2;
+  if (first == count || words[first][0] == '\0' || (first == 2 && words[2][0] == '-')) return 0;
+  for (uint64_t i = first; i < count; ++i)
+    if (!is_ascii(words[i])) return 0;
+  return first;
 }
 
 bool set_path(sockaddr_un& place, const char* first, const char* second) {
@@ -88,16 +80,14 @@ bool find_socket(const char* const* variables, sockaddr_un& place) {
     if (const char* value = after(*variables, "XDG_RUNTIME_DIR=")) runtime = value;
   }
   if (state != nullptr && *state != '\0') return set_path(place, state, "/run/api.sock");
-  if (call(__NR_geteuid) == 0) return set_path(place, "/run/cove/api.sock", "");
+  if (raw_call(__NR_geteuid) == 0) return set_path(place, "/run/cove/api.sock", "");
   return runtime != nullptr && *runtime != '\0' && set_path(place, runtime, "/cove/api.sock");
 }
 
 bool ask(uint64_t fd, const sockaddr_un& place) {
-  using cove::client::kPlainRun;
-  if (call(__NR_connect, fd, reinterpret_cast<uint64_t>(&place), sizeof place) < 0) return false;
-  const auto size = static_cast<long>(kPlainRun.size());
-  return call(__NR_sendto, fd, reinterpret_cast<uint64_t>(kPlainRun.data()), static_cast<uint64_t>(size),
-              MSG_NOSIGNAL) == size;
+  if (raw_call(__NR_connect, fd, raw(&place), sizeof place) < 0) return false;
+  return raw_call(__NR_sendto, fd, raw(kPlainRun.data()), kPlainRun.size(), MSG_NOSIGNAL) ==
+         static_cast<long>(kPlainRun.size());
 }
 
 }  // namespace
@@ -105,15 +95,19 @@ bool ask(uint64_t fd, const sockaddr_un& place) {
 extern "C" {
 
 [[gnu::visibility("hidden")]] void cove_head_start(const uint64_t* stack) {
+  const uint64_t count = *stack;
   const auto* words = reinterpret_cast<const char* const*>(stack + 1);
-  if (!is_plain_run(*stack, words) || !find_socket(words + *stack + 1, head_start_left.place)) return;
-  const long fd = call(__NR_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const uint64_t first = find_command(count, words);
+  if (first == 0 || !find_socket(words + count + 1, head_start_left.place)) return;
+  const long fd = raw_call(__NR_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return;
   // Where a standard stream is closed, nothing else may take its place.
-  if (fd > 2 && ask(static_cast<uint64_t>(fd), head_start_left.place))
-    head_start_left.fd = static_cast<int>(fd);
-  else
-    call(__NR_close, static_cast<uint64_t>(fd));
+  if (fd <= 2 || !ask(static_cast<uint64_t>(fd), head_start_left.place)) {
+    raw_call(__NR_close, static_cast<uint64_t>(fd));
+    return;
+  }
+  head_start_left.fd = static_cast<int>(fd);
+  cove::client::run_quickly(head_start_left, count - first, words + first);
 }
 
 }  // extern "C"

@@ -57,22 +57,20 @@ std::string Http::head_of(const Request& request) const {
   return text + "\r\n";
 }
 
-// What was asked over it is not what is asked now: the answer to that would come first.
-Result<void> Http::renew_if_asked(Connection& connection) const {
+// What was asked before there was a library is what is asked now: nothing is ever run twice.
+Result<void> Http::expect_unasked(const Connection& connection) {
   if (connection.asked().empty()) return {};
-  connection = COVE_TRY(Connection::open(address_));
-  connection.set_patience(patience_);
-  return {};
+  return fail(Code::Internal, "the server was asked for something else than what was wanted");
 }
 
 Result<void> Http::send(Connection& connection, const Request& request) const {
   if (!streams(request)) {
     const std::string text = head_of(request) + request.body.value_or("");
-    if (text == connection.asked()) return connection.forget_asked(), Result<void>();
-    COVE_TRY(renew_if_asked(connection));
+    if (text == connection.asked()) return connection.pass_asked(), Result<void>();
+    COVE_TRY(expect_unasked(connection));
     return connection.write(text);
   }
-  COVE_TRY(renew_if_asked(connection));
+  COVE_TRY(expect_unasked(connection));
   COVE_TRY(connection.write(head_of(request)));
   auto framing = request.length ? BodyWriter::Framing::Length : BodyWriter::Framing::Chunked;
   BodyWriter writer(connection, framing, request.progress);

@@ -102,6 +102,7 @@ class CliServer : public ForEverybody {
   std::string log() const { return read(state_ + "/server.log"); }
 
   Outcome cove(const Words& args, const std::string& input = {}) const { return cove_with(args, {}, input); }
+  Outcome run_plainly(const Words& words, const std::string& variable) const;
   Outcome cove_with(const Words& args, const Words& env, const std::string& input = {}) const {
     ChildOptions options = options_;
     options.input = input;
@@ -377,6 +378,7 @@ TEST_P(CliServer, RunAsksForOneSandbox) {
   };
   ASSERT_EQ(asked(), 1);
   int count = 1;
+  options_.env.push_back("COVE_TEST_STRICT=");
   for (const Words& words : std::vector<Words>{{"run", "--", "echo", "one"},
                                                {"run", "echo", "one"},
                                                {"run", "--", "sh", "-c", "echo one; echo \u00e4 >&2"},
@@ -392,6 +394,74 @@ TEST_P(CliServer, RunAsksForOneSandbox) {
   EXPECT_EQ(cove({"run"}).exit_code, 125);
   EXPECT_EQ(cove_with({"run", "echo", "one"}, {"COVE_DIRECT=1"}).out, "one\n");
   EXPECT_EQ(asked(), count);
+}
+
+// With nothing to read, and nothing of Cove's in the environment but its state folder and `variable`.
+Outcome CliServer::run_plainly(const Words& words, const std::string& variable) const {
+  ChildOptions options = options_;
+  options.env.insert(options.env.end(), {"COVE_TEST_STRICT=", variable});
+  Words whole = {"bash", "-c", R"("$@" </dev/null)", "bash", build_folder() + "/cove"};
+  whole.insert(whole.end(), words.begin(), words.end());
+  return run(whole, options);
+}
+
+// Without the C library and with it: what is plain is done before it is there, and the rest is left to it half done.
+TEST_P(CliServer, RunIsTheSameWhoeverDoesIt) {
+  make("box");
+  std::string long_word(9000, 'x'), all_signs;
+  for (char c = 1; c > 0; ++c) all_signs += c;
+  const std::vector<Words> commands = {
+      {"true"},
+      {"false"},
+      {"sh", "-c", "exit 124"},
+      {"sh", "-c", "exit 125"},
+      {"sh", "-c", "exit 127"},
+      {"sh", "-c", "exit 255"},
+      {"sh", "-c", "echo out"},
+      {"sh", "-c", "echo err >&2; exit 3"},
+      {"sh", "-c", "echo out; echo err >&2; echo out"},
+      {"sh", "-c", "sleep 0.1; echo late"},
+      {"sh", "-c", "kill -TERM $$"},
+      {"sh", "-c", "kill -9 $$"},
+      {"printf", R"(\001\037\177\303\244\360\237\230\200\n\t\\"/)"},
+      {"printf", R"(\377\376)"},
+      {"head", "-c", "60000", "/dev/zero"},
+      {"sh", "-c", "yes | head -c 30000"},
+      {"sh", "-c", "yes | head -c 3000000"},
+      {"printf", "%s\n", "", " ", "\"", "\\", all_signs, "\u00e4"},
+      {"printf", "%s\n", long_word},
+      {"no-such-command"},
+      {"/etc/passwd"},
+      {"cat"},
+      {""},
+  };
+  for (const Words& command : commands)
+    for (const char* mark : {"--", ""}) {
+      Words words = {"run"};
+      if (*mark != '\0') words.push_back(mark);
+      words.insert(words.end(), command.begin(), command.end());
+      const Outcome quick = run_plainly(words, "COVE_AUTOSTART=");
+      const Outcome usual = run_plainly(words, "COVE_AUTOSTART=1");  // more to look at than the state folder
+      EXPECT_EQ(quick.out, usual.out) << command[0];
+      EXPECT_EQ(quick.err, usual.err) << command[0];
+      EXPECT_EQ(quick.exit_code, usual.exit_code) << command[0];
+      EXPECT_EQ(json({"ls"}).size(), 1u) << command[0];
+    }
+}
+
+// What cannot be written is told, once.
+TEST_P(CliServer, RunTellsWhatItCouldNotWrite) {
+  make("box");
+  auto printed = [&](const std::string& line) {
+    return run({"bash", "-c", "COVE_TEST_STRICT= " + line, build_folder() + "/cove"}, options_);
+  };
+  Outcome full = printed("$0 run -- echo out </dev/null >/dev/full");
+  EXPECT_EQ(full.exit_code, 125);
+  EXPECT_EQ(count(full.err, "No space left"), 1u) << full.err;
+  Outcome unread = printed("$0 run -- echo out </dev/null | true; exit ${PIPESTATUS[0]}");
+  Outcome usual = printed("COVE_AUTOSTART=1 $0 run -- echo out </dev/null | true; exit ${PIPESTATUS[0]}");
+  EXPECT_EQ(unread.exit_code, usual.exit_code);
+  EXPECT_EQ(unread.err, usual.err);
 }
 
 // Where a standard stream is closed, the next socket would have its number.
