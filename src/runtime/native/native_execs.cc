@@ -193,10 +193,12 @@ Result<Attachment> NativeSandbox::start(const ExecSpec& spec, int copy) {
   for (const UniqueFd& fd : joins) fds.push_back(fd.get());
   COVE_TRY_NOTE("ask process 1", send_exec(exec, fds, flags));
   // What can be done now need not be done when it ends.
-  if (exec.group && (spec.script_follows || spec.command_follows)) {
+  const bool waits = spec.script_follows || spec.command_follows;
+  if (exec.group && waits) {
     exec.group->keep_counters_open();
     parts_.hand->keep_counters_open();
   }
+  if (waits) exec.ends = {std::move(out.write), std::move(err.write)};
   // There is no end of it to keep, and process 1 wants one.
   if (spec.whole_input && parts_.spec.lifetime == Lifetime::Long) static_cast<void>(close_input(spec.id));
   execs_.emplace(spec.id, std::move(exec));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -59,6 +60,9 @@ class NativeSandbox : public Sandbox {
     std::string group_name;
     std::unique_ptr<sys::Cgroup> group;  // null where there are none
     bool killed = false;                 // somebody asked for its end
+    // The program's ends of its output, of one that waited: so that nobody is woken for its last breath, between its
+    // end and the word of process 1.
+    std::array<UniqueFd, 2> ends = {};
   };
   struct Reply {
     wire::Type type{};
