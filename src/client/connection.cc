@@ -100,7 +100,9 @@ Result<Connection> Connection::open(const Address& address) {
 Result<Connection> Connection::open_or_take(const Address& address) {
   HeadStart& early = head_start_left;
   const bool same = address.kind == Address::Kind::Unix && address.path == early.place.sun_path;
-  if (early.fd == 0 || !same) return open(address);
+  if (early.fd == 0) return open(address);
+  if (!same && early.exec_size > 0) return fail(Code::Internal, "another server was asked than the one that is wanted");
+  if (!same) return open(address);
   ::signal(SIGPIPE, SIG_IGN);
   Connection taken(UniqueFd(std::exchange(early.fd, 0)));
   taken.asked_ = {kPlainRun, {early.exec, early.exec_size}};

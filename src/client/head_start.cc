@@ -74,10 +74,11 @@ bool find_socket(const char* const* variables, sockaddr_un& place) {
   const char* runtime = nullptr;
   for (; *variables != nullptr; ++variables) {
     if (const char* value = after(*variables, "COVE_STATE="))
-      state = value;
+      state = state == nullptr ? value : state;  // of several, the first counts, as for the C library
     else if (after(*variables, "COVE_") && has_value(*variables))
       return false;
-    if (const char* value = after(*variables, "XDG_RUNTIME_DIR=")) runtime = value;
+    if (const char* value = after(*variables, "XDG_RUNTIME_DIR="); value != nullptr && runtime == nullptr)
+      runtime = value;
   }
   if (state != nullptr && *state != '\0') return set_path(place, state, "/run/api.sock");
   if (raw_call(__NR_geteuid) == 0) return set_path(place, "/run/cove/api.sock", "");

@@ -153,6 +153,7 @@ std::string_view read_answer(HeadStart& run, uint32_t start) {
 // The sandbox's id, where there is nothing else to be told of it.
 std::string_view read_sandbox(const HeadStart& run, std::string_view body) {
   Reading head(run.answers, body.data());
+  if (Reading(head).find("\r\nConnection: close").good()) return {};  // the server is about to stop
   head.skip("HTTP/1.1 201 ").find("\r\nCove-Version: " COVE_VERSION "\r\n");
   Reading sandbox(body.data(), body.data() + body.size());
   const char* id = sandbox.skip(R"({"id":")").at();
@@ -214,18 +215,26 @@ bool read_outcome(const HeadStart& run, uint32_t start, std::string_view body, W
   __builtin_unreachable();
 }
 
-// Where nothing could be written, the rest of the program finds out why, and says so.
-void print(const Outcome& outcome, const char* text) {
+[[noreturn]] void fail_to_write() {
   constexpr uint64_t kOwnFailure = 125;
+  constexpr std::string_view kWords = "cove: not all of the output could be written\n";
+  raw_call(__NR_write, 2, raw(kWords.data()), kWords.size());
+  leave(kOwnFailure);
+}
+
+// Where nothing could be written, the rest of the program finds out why, and says so. Somebody who reads no more is no
+// failure.
+void print(const Outcome& outcome, const char* text) {
   for (uint64_t done = 0; done < outcome.written;) {
     const long count =
         raw_call(__NR_write, static_cast<uint64_t>(outcome.stream), raw(text + done), outcome.written - done);
     if (count <= 0 && done == 0) return;
+    if (count == -EPIPE) break;
     if (count == -EAGAIN) {
       pollfd polled = {outcome.stream, POLLOUT, 0};
       raw_call(__NR_poll, raw(&polled), 1, ~0ull);
     } else if (count < 0) {
-      leave(kOwnFailure);
+      fail_to_write();
     } else {
       done += static_cast<uint64_t>(count);
     }
@@ -259,13 +268,13 @@ void run_quickly(HeadStart& run, uint64_t count, const char* const* command) {
   const std::string_view made = read_answer(run, 0);
   const std::string_view id = made.empty() ? std::string_view{} : read_sandbox(run, made);
   if (id.empty() || made.data() + made.size() != run.answers + run.answers_size) return;
-  if (!make_exec(run, id, count, command)) {
+  const uint32_t start = run.answers_size;
+  // All of it or nothing: it is shorter than what such a socket takes at once.
+  if (!make_exec(run, id, count, command) ||
+      raw_call(__NR_sendto, static_cast<uint64_t>(run.fd), raw(run.exec), run.exec_size, MSG_NOSIGNAL) < 0) {
     run.exec_size = 0;
     return;
   }
-  const uint32_t start = run.answers_size;
-  const long sent = raw_call(__NR_sendto, static_cast<uint64_t>(run.fd), raw(run.exec), run.exec_size, MSG_NOSIGNAL);
-  if (sent != static_cast<long>(run.exec_size)) leave(125);
   const std::string_view body = read_answer(run, start);
   Writing text(g_text, sizeof g_text);
   Outcome outcome;

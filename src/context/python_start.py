@@ -77,15 +77,13 @@ del _follow_pyplot
 def _may_be_copied():
     """Whether this interpreter, as it is now, may go on in several sandboxes: it has loaded nothing but what has no state
     of a process's own, like random numbers. A module that only names itself has none. Its hashes have one: each copy has
-    a seed of its own, which can be given to those of this version only, and where no other kind of text has them."""
+    a seed of its own, which can be given to those of this version only, and where no other kind of bytes or of set has them."""
     import sys
 
     if sys.version_info[:2] != (3, 11) or "PYTHONHASHSEED" in sys.modules["os"].environ:
         return False
-    others = [each for kind in (str, bytes, set, frozenset) for each in kind.__subclasses__()]
-    if any(kind.__name__ != "StrEnum" or kind.__subclasses__() for kind in others):
+    if any(kind.__subclasses__() for kind in (bytes, set, frozenset)):
         return False
-
     plain = _PLAIN.split()
     others = [module for name, module in [*sys.modules.items()] if name not in plain]
     if any(not name.startswith("__") for module in others for name in vars(module)):
@@ -93,6 +91,14 @@ def _may_be_copied():
     # It is loaded after this.
     finder = sys.modules["_frozen_importlib_external"].PathFinder
     return finder.find_spec("usercustomize") is None
+
+
+def _where_hashes_are():
+    """The types of what has a hash that comes of the seed, or a table that is sorted by such: for hash_plan.cc."""
+    texts = [str]
+    for kind in texts:
+        texts += kind.__subclasses__()
+    return " ".join(["%x" % id(kind) for kind in (str, bytes, tuple, int, set, frozenset, *texts[1:])])
 
 
 _PLAIN = """
@@ -109,15 +115,9 @@ try:
     _settle()
     if _may_be_copied():
         # Put together here, it is in the memory of those only that come to this line.
-        _KINDS = (str, bytes, tuple, int, set, frozenset)
         __import__("sys").__interactivehook__.settled.mark = ": ".join(
-            (
-                "cove",
-                "nothing here is of one process only; hashes of python 3.11",
-                " ".join(["%x" % number for number in (*map(id, _KINDS), hash("cove") % 2**64)]),
-            )
+            ("cove", "nothing here is of one process only; hashes of python 3.11", _where_hashes_are())
         )
-        del _KINDS
 except Exception:
     pass
-del _settle, _may_be_copied, _PLAIN
+del _settle, _may_be_copied, _where_hashes_are, _PLAIN

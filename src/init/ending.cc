@@ -76,15 +76,20 @@ void Supervisor::reap() {
   while (programs_.size() > kRememberedPrograms && programs_.front()->ended) programs_.erase(programs_.begin());
 }
 
-// What has been sent a KILL starts nothing more: when a look finds nobody new, all are gone or about to go.
+// What has been sent a KILL starts nothing more: when a look finds nobody new, all are gone or about to go. Groups are
+// killed as a whole, for those that are gone, and have left a child, whenever somebody looks.
 void Supervisor::kill_all_of(const Program& program) const {
   constexpr int kLooks = 100;
   std::set<pid_t> kin = {program.pid};
   std::set<pid_t> killed;
   for (int i = 0; i < kLooks; ++i) {
-    add_kin(list_origins(), kin);
+    ::kill(-program.pid, SIGKILL);
+    const std::vector<Origin> all = list_origins();
+    add_kin(all, kin);
     for (const auto& petitioner : petitioners_)
       if (petitioner->pid > 0 && kin.contains(petitioner->peer)) kin.insert(petitioner->pid);
+    for (const Origin& each : all)
+      if (kin.contains(each.pid) && kin.contains(each.group)) ::kill(-each.group, SIGKILL);
     if (killed.size() == kin.size()) return;
     for (pid_t pid : kin)
       if (killed.insert(pid).second) ::kill(pid, SIGKILL);

@@ -15,7 +15,8 @@ inline constexpr uint64_t kTupleLength = 16, kTupleItems = 24, kNumberLength = 1
 inline constexpr uint64_t kBytesLength = 16, kBytesHash = 24, kBytesData = 32;
 inline constexpr uint64_t kTableShape = 8, kTableUsable = 16, kTableEntries = 24, kTableIndices = 32;
 inline constexpr uint64_t kSetFill = 16, kSetUsed = 24, kSetMask = 32, kSetTable = 40, kSetHash = 48, kSetSmall = 64;
-inline constexpr uint64_t kSecretSize = 24;  // two keys, and one of expat's
+inline constexpr uint64_t kDictionaryTable = 32, kTypeTable = 872;  // where a dictionary and a type have theirs
+inline constexpr uint64_t kSecretSize = 24;                         // two keys, and one of expat's
 inline constexpr uint64_t kNoHash = ~0ull;
 
 // The first eight bytes of a dictionary's table behind its count of references.

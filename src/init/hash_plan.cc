@@ -12,8 +12,9 @@ namespace {
 using namespace hashes;
 
 constexpr uint64_t kMostReferences = 1ull << 31;  // beyond it the word is no count, but an address in freed memory
-constexpr uint64_t kMostText = 1 << 20;
-constexpr size_t kFewestTexts = 1000;  // of any interpreter that has started
+constexpr uint64_t kMostText = 64 << 20;          // more than any copy has
+constexpr uint64_t kMostSlots = 1 << 22;          // of a set; beyond it there is none in a copy
+constexpr size_t kFewestTexts = 1000;             // of any interpreter that has started
 constexpr uint32_t kFirstTuple = 1u << 31;
 constexpr uint64_t kDetours = 128;  // steps of a walk before it goes through the whole table in order
 
@@ -84,6 +85,7 @@ class Search {
   }
 
  private:
+  static constexpr std::string_view kKnown = "__builtins__";
   struct Place {
     uint64_t address;
     const char* data;
@@ -99,20 +101,30 @@ class Search {
     return true;
   }
 
-  // The seed is what makes of the probe what the interpreter makes of it. It is a variable of the program that has the
+  // What every interpreter has: a text whose hash it knows.
+  uint64_t known_hash() const {
+    uint64_t hash = kNoHash;
+    each_word(kTextState + 8, [&](uint64_t address, const char* at) {
+      if (load(at + kObjectType) != facts_.text_type || load(at + kTextLength) != kKnown.size()) return true;
+      const char* text = pages_.find(address + kAsciiData, kKnown.size());
+      if (text && std::memcmp(text, kKnown.data(), kKnown.size()) == 0) hash = load(at + kTextHash);
+      return hash == kNoHash || hash == 0;
+    });
+    return hash;
+  }
+
+  // The seed is what makes of that text what the interpreter makes of it. It is a variable of the program that has the
   // types, too.
   bool find_secret() {
-    const auto* probe = reinterpret_cast<const unsigned char*>(HashFacts::kProbe.data());
-    auto is_secret = [&](const char* at) {
-      return SipHash::of({load(at), load(at + 8)}, probe, HashFacts::kProbe.size()) == facts_.probe_hash;
-    };
+    const auto* known = reinterpret_cast<const unsigned char*>(kKnown.data());
+    const uint64_t hash = known_hash();
     constexpr uint64_t kFar = 16 << 20;
     return !each_word(kSecretSize, [&](uint64_t address, const char* at) {
       const bool near = address + kFar >= facts_.text_type && address <= facts_.text_type + kFar;
-      if (!near || load(at) == 0 || !is_secret(at)) return true;
-      plan_.head.secret = address;
+      if (!near || load(at) == 0) return true;
       secret_ = {load(at), load(at + 8)};
-      return false;
+      plan_.head.secret = address;
+      return SipHash::of(secret_, known, kKnown.size()) != hash;
     });
   }
 
@@ -128,12 +140,16 @@ class Search {
       if (word == 0) return true;
       static_assert(kObjectType == kTableShape);
       if (may_be_shape(word)) tables_.push_back({address, at});
-      if (word == facts_.text_type) room = take_text(at, text_data(address, at));
+      if (word == facts_.text_type || is_other_text(word)) room = take_text(at, text_data(address, at));
       if (word == facts_.bytes_type) room = take_text(at, {address + kBytesData, load(at + kBytesLength)});
       if (word == facts_.set_type || word == facts_.frozen_set_type) sets_.push_back({address, at});
       return room;
     });
     return room && plan_.texts.size() >= kFewestTexts;
+  }
+
+  bool is_other_text(uint64_t type) const {
+    return std::find(facts_.other_texts.begin(), facts_.other_texts.end(), type) != facts_.other_texts.end();
   }
 
   static bool may_be_shape(uint64_t word) {
@@ -162,7 +178,7 @@ class Search {
   bool take_text(const char* at, Data data) {
     static_assert(kTextHash == kBytesHash);
     const uint64_t hash = load(at + kTextHash);
-    if (hash == kNoHash || hash == 0 || load(at) == 0 || load(at) > kMostReferences) return true;
+    if (hash == kNoHash || hash == 0 || !is_count(load(at))) return true;
     if (data.size == 0 || data.size > kMostText || index_.find(hash)) return true;
     const char* text = pages_.find(data.start, data.size);
     if (!text || hash_of(text, data.size) != hash) return true;
@@ -250,15 +266,28 @@ class Search {
       Table table;
       if (!is_table(place, table)) continue;
       const Kind kind = judge(table);
-      if (kind == Kind::Unknown && is_known_anywhere(place.address)) return false;
+      if (kind == Kind::Unknown && has_owner(place.address)) return false;
       if (kind == Kind::Seeded) plan_.tables.push_back(place.address);
     }
     return true;
   }
 
-  // Otherwise it is in memory that was freed.
-  bool is_known_anywhere(uint64_t address) const {
-    return !each_word(sizeof(uint64_t), [&](uint64_t, const char* at) { return load(at) != address; });
+  static bool is_count(uint64_t references) { return references > 0 && references <= kMostReferences; }
+
+  // Otherwise it was freed.
+  bool is_known(uint64_t object) const {
+    return !each_word(sizeof(uint64_t), [&](uint64_t, const char* at) { return load(at) != object; });
+  }
+
+  // Whether a dictionary that is alive has this table, or a type for its objects. Otherwise it was freed; then others
+  // may still know it, as whoever keeps some for later does.
+  bool has_owner(uint64_t table) const {
+    return !each_word(sizeof(uint64_t), [&](uint64_t address, const char* at) {
+      if (load(at) != table) return true;
+      const bool of_dictionary = is_count(pages_.word(address - kDictionaryTable));
+      const bool of_type = is_count(pages_.word(address - kTypeTable));
+      return !of_dictionary && !of_type;
+    });
   }
 
   // The table of a dictionary, by its shape: each entry stands once among the indices.
@@ -268,7 +297,7 @@ class Search {
     const TableShape& shape = table.shape;
     table.entries = load(at + kTableEntries);
     const uint64_t usable = load(at + kTableUsable), most = (shape.size() << 1) / 3;
-    if (load(at) == 0 || load(at) > kMostReferences || table.entries == 0) return false;
+    if (!is_count(load(at)) || table.entries == 0) return false;
     if (table.entries > most || usable > most - table.entries) return false;
     const uint64_t size = kTableIndices + shape.index_bytes() + table.entries * table.entry_size();
     const char* whole = pages_.find(place.address, size);
@@ -295,11 +324,13 @@ class Search {
     return count == table.entries;
   }
 
-  // Whether the order of its indices depends on the seed, and is what the seed makes of it.
+  // Whether the order of its indices depends on the seed, and is what the seed makes of it. One that has a key which is
+  // gone was freed.
   Kind judge(const Table& table) {
     Kind all = Kind::Fixed;
     for (uint64_t i = 0; i < table.entries; ++i) {
       if (table.key(i) == 0) continue;
+      if (pages_.find(table.key(i), sizeof(uint64_t)) && !is_count(pages_.word(table.key(i)))) return Kind::None;
       const bool general = table.shape.kind == static_cast<uint8_t>(TableKind::General);
       const uint64_t hash =
           general ? load(table.first + i * table.entry_size()) : pages_.word(table.key(i) + kTextHash);
@@ -325,7 +356,7 @@ class Search {
     for (const Place& place : sets_) {
       const char* whole = pages_.find(place.address, kSetSmall);
       const Kind kind = whole ? judge_set(whole) : Kind::None;
-      if (kind == Kind::Unknown && is_known_anywhere(place.address)) return false;
+      if (kind == Kind::Unknown && is_known(place.address)) return false;
       if (kind == Kind::Seeded) plan_.sets.push_back(place.address);
     }
     return true;
@@ -333,8 +364,8 @@ class Search {
 
   Kind judge_set(const char* at) {
     const uint64_t mask = load(at + kSetMask), used = load(at + kSetUsed), fill = load(at + kSetFill);
-    if (load(at) == 0 || load(at) > kMostReferences || used > fill || fill > mask) return Kind::None;
-    if ((mask & (mask + 1)) != 0 || mask >= kMostText) return Kind::None;
+    if (!is_count(load(at)) || used > fill || fill > mask) return Kind::None;
+    if ((mask & (mask + 1)) != 0 || mask >= kMostSlots) return Kind::None;
     const char* first = pages_.find(load(at + kSetTable), (mask + 1) * sizeof(SetEntry));
     if (!first) return Kind::None;
     if (mask >= kMostSetBytes / sizeof(SetEntry)) return Kind::Unknown;
@@ -415,18 +446,24 @@ uint64_t ProgramPages::word(uint64_t address) const {
 
 std::optional<HashFacts> HashFacts::parse(std::string_view text) {
   constexpr std::string_view kVersion = "python 3.11:";
-  if (!text.starts_with(kStart) || !text.substr(kStart.size()).starts_with(kVersion)) return std::nullopt;
-  const std::string numbers(text.substr(kStart.size() + kVersion.size()));
-  const char* at = numbers.c_str();
-  HashFacts facts = {};
-  for (uint64_t* each : {&facts.text_type, &facts.bytes_type, &facts.tuple_type, &facts.number_type, &facts.set_type,
-                         &facts.frozen_set_type, &facts.probe_hash}) {
-    char* end = nullptr;
-    *each = std::strtoull(at, &end, 16);
-    if (end == at) return std::nullopt;
-    at = end;
+  constexpr size_t kFixed = 6, kMost = 24;
+  if (!text.starts_with(kVersion)) return std::nullopt;
+  const std::string rest(text.substr(kVersion.size()));
+  std::vector<uint64_t> numbers;
+  char* end = nullptr;
+  for (const char* at = rest.c_str(); numbers.size() <= kMost; at = end) {
+    const uint64_t number = std::strtoull(at, &end, 16);
+    if (end == at) break;
+    numbers.push_back(number);
   }
-  return facts;
+  if (numbers.size() < kFixed || numbers.size() > kMost || *end != '\0') return std::nullopt;
+  return HashFacts{numbers[0],
+                   numbers[1],
+                   numbers[2],
+                   numbers[3],
+                   numbers[4],
+                   numbers[5],
+                   {numbers.begin() + kFixed, numbers.end()}};
 }
 
 std::optional<HashPlan> plan_hashes(const HashFacts& facts, const ProgramPages& pages) {

@@ -32,13 +32,14 @@ class ProgramPages {
   mutable size_t last_ = 0;
 };
 
-// What an interpreter says of its hashes: where its types are, and the hash of kProbe.
+// What an interpreter says of its hashes: where its types are.
 struct HashFacts {
-  uint64_t text_type, bytes_type, tuple_type, number_type, set_type, frozen_set_type, probe_hash;
+  uint64_t text_type = 0, bytes_type = 0, tuple_type = 0, number_type = 0, set_type = 0, frozen_set_type = 0;
+  std::vector<uint64_t> other_texts;  // types that are derived of text
 
-  static constexpr std::string_view kProbe = "cove";
+  // A mark that ends with this is followed by them.
   static constexpr std::string_view kStart = "; hashes of ";
-  // "; hashes of python 3.11: 9f2a40 … …", numbers in the order of the fields, in base 16.
+  // "python 3.11: 9f2a40 … …", numbers in the order of the fields, in base 16.
   static std::optional<HashFacts> parse(std::string_view text);
 };
 

@@ -18,7 +18,7 @@ bool read_origin(std::string_view stat, Origin& origin) {
   char state = 0;
   int parent = 0, group = 0, session = 0;
   if (std::sscanf(rest.c_str(), " %c %d %d %d", &state, &parent, &group, &session) != 4) return false;
-  origin = {std::atoi(std::string(stat.substr(0, name_end)).c_str()), parent, session};
+  origin = {std::atoi(std::string(stat.substr(0, name_end)).c_str()), parent, group, session};
   return origin.pid > 0 && state != 'Z' && state != 'X';
 }
 

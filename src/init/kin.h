@@ -12,6 +12,7 @@ namespace cove::init {
 struct Origin {
   pid_t pid = 0;
   pid_t parent = 0;
+  pid_t group = 0;
   pid_t session = 0;
 };
 

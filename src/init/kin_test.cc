@@ -17,6 +17,7 @@ TEST(Kin, IsReadWhateverTheProgramIsCalled) {
   ASSERT_TRUE(read_origin("17 (a) S 1 1 1 (b)) R 5 16 12 0 -1", origin));
   EXPECT_EQ(origin.pid, 17);
   EXPECT_EQ(origin.parent, 5);
+  EXPECT_EQ(origin.group, 16);
   EXPECT_EQ(origin.session, 12);
 }
 
@@ -28,12 +29,12 @@ TEST(Kin, HasNoneThatEndedOrMakeNoSense) {
 
 TEST(Kin, AreChildrenAndSessionsAndTheirs) {
   const std::vector<Origin> all = {
-      {9, 8, 9},                             // in a session of its own, by one that is told of later
-      {8, 7, 5},   {7, 5, 5},    {5, 1, 5},  // the program, and what it started
-      {6, 1, 5},                             // an orphan of its session
-      {10, 1, 9},                            // an orphan of that other session
-      {20, 1, 20}, {21, 20, 20},             // another program
-      {30, 1, 30},                           // an orphan, by itself
+      {9, 8, 9, 9},                                     // in a session of its own, by one that is told of later
+      {8, 7, 5, 5},    {7, 5, 5, 5},     {5, 1, 5, 5},  // the program, and what it started
+      {6, 1, 5, 5},                                     // an orphan of its session
+      {10, 1, 9, 9},                                    // an orphan of that other session
+      {20, 1, 20, 20}, {21, 20, 20, 20},                // another program
+      {30, 1, 30, 30},                                  // an orphan, by itself
   };
   std::set<pid_t> kin = {5};
   add_kin(all, kin);

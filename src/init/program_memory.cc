@@ -280,9 +280,9 @@ Refusal write_pages(pid_t pid, std::string_view mark, Header& header, int out) {
   if (::ftruncate(out, static_cast<off_t>(header.data_offset + size)) < 0) return Refusal::System;
   Mapping pages(out, header.data_offset, size);
   if (!pages.start() || !read_pages(pid, header, pages.start(), size)) return Refusal::System;
-  if (find_text(pages.start(), size, mark).empty()) return Refusal::Unmarked;
-  const std::string_view said = find_text(pages.start(), size, std::string(mark).append(HashFacts::kStart));
-  if (said.empty()) return Refusal::None;
+  const std::string_view said = find_text(pages.start(), size, mark);
+  if (said.empty()) return Refusal::Unmarked;
+  if (!mark.ends_with(HashFacts::kStart)) return Refusal::None;
   return write_plan(said.substr(mark.size()), pages.start(), header.data_offset + size, header, out);
 }
 

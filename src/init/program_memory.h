@@ -14,7 +14,7 @@ copy::Refusal take_areas(pid_t pid, copy::Header& header);
 // Which of the pages are the program's own.
 copy::Refusal find_pages(pid_t pid, copy::Header& header);
 // Writes these to `out`, and how copies come to seeds of their own for their hashes. Refused where `mark` is in none of
-// the pages; what the program says of its hashes stands behind it, or nothing.
+// the pages. What the program says of its hashes stands behind a mark that ends with HashFacts::kStart.
 copy::Refusal write_pages(pid_t pid, std::string_view mark, copy::Header& header, int out);
 
 }  // namespace cove::init

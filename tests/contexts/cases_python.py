@@ -1,5 +1,7 @@
 """Notebooks in Python. Each case is run with every engine of the kernel unless it names one."""
 
+import textwrap
+
 from cases import Case, Error, Like, Picture, Sized, Step
 
 DRAW_LINE = "plt.plot([1, 4, 9])"
@@ -459,7 +461,8 @@ INTERRUPTED = Like(r"File <cell \d+>, line [12]", r"^KeyboardInterrupt$")
 
 
 def interrupted(code, **expected):
-    return Step("print('go')\n" + code, stdout=Like(r"\Ago\n"), interrupt_after="go\n", status="interrupted", error=Error("KeyboardInterrupt", "", INTERRUPTED), **expected)
+    # One statement: between two of them IPython is interrupted, and not the cell.
+    return Step("if not print('go'):\n" + textwrap.indent(code, "    "), stdout=Like(r"\Ago\n"), interrupt_after="go\n", status="interrupted", error=Error("KeyboardInterrupt", "", INTERRUPTED), **expected)
 
 
 INTERRUPTS = [

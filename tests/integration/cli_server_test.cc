@@ -462,6 +462,16 @@ TEST_P(CliServer, RunTellsWhatItCouldNotWrite) {
   Outcome usual = printed("COVE_AUTOSTART=1 $0 run -- echo out </dev/null | true; exit ${PIPESTATUS[0]}");
   EXPECT_EQ(unread.exit_code, usual.exit_code);
   EXPECT_EQ(unread.err, usual.err);
+  // A reader who takes some of it, of a pipe that does not take all.
+  const std::string half = R"py(python3 -c '
+import fcntl, os, subprocess, sys
+reader, writer = os.pipe()
+fcntl.fcntl(writer, 1031, 4096)
+run = subprocess.Popen([sys.argv[1], "run", "--", "seq", "3000"], stdin=subprocess.DEVNULL, stdout=writer)
+os.close(writer), os.read(reader, 100), os.close(reader)
+sys.exit(run.wait())' $0)py";
+  EXPECT_EQ(printed(half).exit_code, 0);
+  EXPECT_EQ(printed("COVE_AUTOSTART=1 " + half).exit_code, 0);
 }
 
 // Where a standard stream is closed, the next socket would have its number.

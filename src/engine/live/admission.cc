@@ -62,11 +62,10 @@ uint64_t meminfo(const std::string& text, const char* name) {
 
 }  // namespace
 
-MachineRoom RoomGauge::read() {
-  constexpr std::chrono::milliseconds kFresh(250);
+MachineRoom RoomGauge::read(std::chrono::milliseconds oldest) {
   {
     std::lock_guard lock(mutex_);
-    if (std::chrono::steady_clock::now() - measured_ < kFresh && room_.memory > 0) return room_;
+    if (std::chrono::steady_clock::now() - measured_ < oldest && room_.memory > 0) return room_;
   }
   return measure();
 }

@@ -26,10 +26,16 @@ MachineRoom measure_room(const std::string& state);
 class RoomGauge {
  public:
   explicit RoomGauge(std::string state) : state_(std::move(state)) {}
-  MachineRoom read();
+  // As it was lately.
+  MachineRoom read() { return read(kFresh); }
+  // So that `read` need not measure in the next moments.
+  void refresh() { static_cast<void>(read(kFresh / 2)); }
   MachineRoom measure();
 
  private:
+  static constexpr std::chrono::milliseconds kFresh{250};
+  MachineRoom read(std::chrono::milliseconds oldest);
+
   const std::string state_;
   std::mutex mutex_;
   std::chrono::steady_clock::time_point measured_;

@@ -232,8 +232,9 @@ Result<void> LiveSandbox::hand_over(Sandbox& sandbox, Waiting& waiting, const Lo
   const bool ends = lot.input || !lot.spec.input;
   if (ends) waiting.streams.in.reset();
   COVE_TRY(sandbox.give_command(lot.spec));
-  // Only now: the program starts meanwhile.
-  return ends ? sandbox.close_input(waiting.exec_id) : Result<void>();
+  // Only now: the program starts meanwhile. Where process 1 is gone, so is the program, and that is told.
+  if (ends) static_cast<void>(sandbox.close_input(waiting.exec_id));
+  return {};
 }
 
 Result<std::shared_ptr<LiveExec>> LiveSandbox::start_exec(LiveExec::Parts parts, ExecSpec spec,

@@ -31,7 +31,7 @@ bool is_tight(const MachineRoom& room) {
 
 // An interpreter that has nothing of its own which no other may have says so by this text in its memory, put together
 // there: see context/python_start.py.
-constexpr std::string_view kMayBeCopied = "cove: nothing here is of one process only";
+constexpr std::string_view kMayBeCopied = "cove: nothing here is of one process only; hashes of ";
 
 // Until the program has done all that it can.
 Result<void> wait_for_program(Sandbox& sandbox, const std::string& exec_id, milliseconds patience) {
@@ -76,7 +76,7 @@ void WarmPool::refill() {
     choose_copy(*wish);
     lock.unlock();
     Result<Blank> blank = make(*wish);
-    static_cast<void>(room_.measure());  // for whoever takes the next one
+    room_.refresh();  // for whoever takes the next one
     lock.lock();
     keep(*wish, std::move(blank));
   }
