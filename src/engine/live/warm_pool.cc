@@ -24,7 +24,7 @@ constexpr minutes kQuiet(5);             // after which the pool shrinks
 constexpr milliseconds kLeaveAlone(20);  // after somebody took one: his first exec comes now, and perhaps the end
 constexpr seconds kShortage(2);          // lasts so long after somebody found none
 constexpr double kFading = 0.98;         // of the demand, with each request
-constexpr double kLearning = 0.2;        // how much one use says about the next
+constexpr double kLearning = 0.3;        // how much one use says about the next
 constexpr double kWorthwhile = 0.05;     // a wish below that is not worth a sandbox
 constexpr double kSure = 0.8;            // a wish above that is taken for granted
 
