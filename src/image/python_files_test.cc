@@ -44,7 +44,7 @@ class PythonFiles : public ::testing::Test {
     auto added = add_python_files({.root = folder_ + "/host", .sudo_program = ""}, TreeWriter(folder_ + "/image"));
     ASSERT_TRUE(added) << added.error().message();
     EXPECT_THAT(*sys::read_file(start()), ::testing::StartsWith("import this_machines_own\n"));
-    EXPECT_THAT(*sys::read_file(start()), EndsWith("del _settle, _may_be_copied, _PLAIN\n"));
+    EXPECT_THAT(*sys::read_file(start()), EndsWith(kPythonStartProgram));
   }
 
   std::string folder_;
