@@ -99,8 +99,8 @@ void WarmPool::start() {
   usual.runtime = config_.runtime;
   usual_ = class_of(usual);
   if (!usual_.empty()) expect_usual(std::move(usual));
-  // One more than there are CPUs: each now and then waits for the kernel.
-  const unsigned count = std::clamp(std::thread::hardware_concurrency() + 1, kFewestThreads, kMostThreads);
+  // Two more than there are CPUs: each now and then waits for the kernel.
+  const unsigned count = std::clamp(std::thread::hardware_concurrency() + 2, kFewestThreads, kMostThreads);
   for (unsigned i = 0; i < count; ++i)
     threads_.emplace_back([this, i] {
       if (i == 0) wish_for_first_language();
