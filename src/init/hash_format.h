@@ -19,6 +19,9 @@ inline constexpr uint64_t kDictionaryTable = 32, kTypeTable = 872;  // where a d
 inline constexpr uint64_t kSecretSize = 24;                         // two keys, and one of expat's
 inline constexpr uint64_t kNoHash = ~0ull;
 
+// What a table's entries are. Texts have their hash themselves.
+enum class TableKind : uint8_t { General = 0, Texts = 1, SharedTexts = 2 };
+
 // The first eight bytes of a dictionary's table behind its count of references.
 struct TableShape {
   uint8_t log2_size;
@@ -27,13 +30,12 @@ struct TableShape {
   uint8_t anything;  // nobody sets it
   uint32_t version;
 
+  bool is_general() const { return kind == static_cast<uint8_t>(TableKind::General); }
   uint64_t size() const { return 1ull << log2_size; }
   uint64_t index_width() const { return 1ull << (log2_index_bytes - log2_size); }
   uint64_t index_bytes() const { return 1ull << log2_index_bytes; }
 };
 
-// Of a table's entry: where its key is, and how large it is. Texts have their hash themselves.
-enum class TableKind : uint8_t { General = 0, Texts = 1, SharedTexts = 2 };
 struct GeneralEntry {
   uint64_t hash, key, value;
 };

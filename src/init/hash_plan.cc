@@ -251,12 +251,9 @@ class Search {
     const unsigned char* indices = nullptr;
     const char* first = nullptr;  // entry
 
-    uint64_t entry_size() const {
-      return shape.kind == static_cast<uint8_t>(TableKind::General) ? sizeof(GeneralEntry) : sizeof(TextEntry);
-    }
+    uint64_t entry_size() const { return shape.is_general() ? sizeof(GeneralEntry) : sizeof(TextEntry); }
     uint64_t key(uint64_t number) const {
-      const uint64_t at = shape.kind == static_cast<uint8_t>(TableKind::General) ? offsetof(GeneralEntry, key)
-                                                                                 : offsetof(TextEntry, key);
+      const uint64_t at = shape.is_general() ? offsetof(GeneralEntry, key) : offsetof(TextEntry, key);
       return load(first + number * entry_size() + at);
     }
   };
@@ -331,7 +328,7 @@ class Search {
     for (uint64_t i = 0; i < table.entries; ++i) {
       if (table.key(i) == 0) continue;
       if (pages_.find(table.key(i), sizeof(uint64_t)) && !is_count(pages_.word(table.key(i)))) return Kind::None;
-      const bool general = table.shape.kind == static_cast<uint8_t>(TableKind::General);
+      const bool general = table.shape.is_general();
       const uint64_t hash =
           general ? load(table.first + i * table.entry_size()) : pages_.word(table.key(i) + kTextHash);
       const Kind one = kind_of(hash, table.key(i));

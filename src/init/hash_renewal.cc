@@ -37,7 +37,7 @@ void sort_table(uint64_t table) {
   const uint64_t entries = table + kTableIndices + shape.index_bytes();
   const uint64_t count = word_at(table + kTableEntries);
   __builtin_memset(indices, 0xff, shape.index_bytes());
-  if (shape.kind == static_cast<uint8_t>(TableKind::General)) {
+  if (shape.is_general()) {
     const auto* entry = at_address<const GeneralEntry>(entries);
     for (uint64_t i = 0; i < count; ++i)
       if (entry[i].key != 0) put(indices, shape, entry[i].hash, i);
