@@ -61,6 +61,7 @@ Result<std::unique_ptr<Api>> Api::create(live::Engine& engine, uint32_t owner) {
   std::unique_ptr<Api> api(new Api(engine));
   api->owner = owner;
   api->sessions = live::Sessions::open(engine);
+  for (const std::shared_ptr<live::Exec>& exec : api->sessions->followed_execs()) api->attendance.expect(exec);
   api->secret = COVE_TRY(engine.store().secret(kTokenSecret));
   return api;
 }

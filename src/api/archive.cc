@@ -235,8 +235,8 @@ Outcome write_archive(Call& call) {
 }  // namespace
 
 void add_archive(Routes& routes) {
-  routes.add("GET", "/v1/sandboxes/{id}/archive", kTokenRead, read_archive);
-  routes.add("PUT", "/v1/sandboxes/{id}/archive", kTokenRun, write_archive);
+  routes.add("GET", "/v1/sandboxes/{id}/archive", kTokenRead, read_archive, {"path", "user"});
+  routes.add("PUT", "/v1/sandboxes/{id}/archive", kTokenRun, write_archive, {"path", "user"});
 }
 
 }  // namespace cove::api

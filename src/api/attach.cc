@@ -189,6 +189,8 @@ Outcome attach(Call& call) {
 
 }  // namespace
 
-void add_attach(Routes& routes) { routes.add("GET", "/v1/sandboxes/{id}/execs/{exec}/attach", kTokenRun, attach); }
+void add_attach(Routes& routes) {
+  routes.add("GET", "/v1/sandboxes/{id}/execs/{exec}/attach", kTokenRun, attach, {"from"});
+}
 
 }  // namespace cove::api

@@ -25,9 +25,12 @@ Checked<std::string> shown_secret(const http::Request& request, Admits admits) {
     return std::string(trim(header->substr(kScheme.size())));
   }
   if (auto key = request.header("x-api-key")) return std::string(trim(*key));
-  if (admits != Admits::Keys)
-    if (auto token = request.parameter("token")) return std::string(*token);
-  return std::string();
+  auto token = admits == Admits::Keys ? std::nullopt : request.parameter("token");
+  if (!token) return std::string();
+  // Addresses are logged, kept and passed on: what is in one must be for a short time and one sandbox.
+  if (token->starts_with(kTokenPrefix)) return std::string(*token);
+  return unauthorized("'token' is not a sandbox's token: a key cannot be given in the address",
+                      "send the key as a header: Authorization: Bearer cove_…");
 }
 
 Checked<live::Caller> caller_of_key(Api& api, const http::Request& request, const std::string& text) {
@@ -116,7 +119,8 @@ Checked<live::Caller> authenticate(Api& api, http::Exchange& exchange, Admits ad
   if (secret->starts_with(kTokenPrefix)) return caller_of_token(api, *secret, admits);
   if (!secret->empty()) return caller_of_key(api, request, *secret);
   if (request.peer.local) return caller_at_socket(api, exchange);
-  return unauthorized("credentials are needed here", "send an API key: Authorization: Bearer cove_…");
+  return unauthorized("credentials are needed here",
+                      "send an API key: Authorization: Bearer cove_…; the command line takes it from COVE_API_KEY");
 }
 
 Outcome authorize(Call& call, Scope scope) {

@@ -1,6 +1,7 @@
 #include "api/call.h"
 
 #include "api/auth.h"
+#include "api/query.h"
 #include "base/log.h"
 #include "base/text.h"
 
@@ -16,11 +17,40 @@ void tell(Api& api, http::Exchange& exchange, Problem problem) {
   answer(exchange, problem);
 }
 
-Outcome serve(Api& api, http::Exchange& exchange, Door door, Handle handle) {
+// What a route is, beside its path.
+struct Way {
+  Door door;
+  Handle handle;
+  std::vector<std::string_view> query;
+  Conditions conditions;
+};
+
+// Parameters that credentials may come in.
+std::vector<std::string_view> with_credentials(std::vector<std::string_view> query, Admits admits) {
+  if (admits != Admits::Keys) query.push_back("token");
+  if (admits == Admits::Signatures) query.insert(query.end(), {"expires", "signature"});
+  return query;
+}
+
+// To pass over a condition would be to do what the caller did not want to be done.
+Outcome check_conditions(const http::Request& request, Conditions conditions) {
+  if (conditions == Conditions::Honoured) return {};
+  for (const char* name : {"If-Match", "If-None-Match"})
+    if (request.header(name))
+      return invalid(
+          concat("the header ", std::string_view(name), " is not supported here: ", request.path, " has no ETag"));
+  return {};
+}
+
+Outcome serve(Api& api, http::Exchange& exchange, const Way& way) {
+  const Door& door = way.door;
   Call call{api, exchange, COVE_TRY(authenticate(api, exchange, door.admits))};
+  exchange.vouch();
   call.caller.peer = exchange.connection();
   COVE_TRY(authorize(call, door.scope));
-  return handle(call);
+  COVE_TRY(check_query(exchange.request(), way.query));
+  COVE_TRY(check_conditions(exchange.request(), way.conditions));
+  return way.handle(call);
 }
 
 }  // namespace
@@ -49,12 +79,14 @@ Outcome Call::no_content() {
   return {};
 }
 
-void Routes::add(const char* method, const char* pattern, Door door, Handle handle) {
+void Routes::add(const char* method, const char* pattern, Door door, Handle handle,
+                 std::initializer_list<std::string_view> query, Conditions conditions) {
+  Way way{door, handle, with_credentials(query, door.admits), conditions};
   router_.add({.method = method,
                .pattern = pattern,
                .handler =
-                   [&api = api_, door, handle](http::Exchange& exchange) {
-                     Outcome outcome = serve(api, exchange, door, handle);
+                   [&api = api_, way = std::move(way)](http::Exchange& exchange) {
+                     Outcome outcome = serve(api, exchange, way);
                      if (!outcome) tell(api, exchange, std::move(outcome).error());
                    },
                .host = "",

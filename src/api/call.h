@@ -1,5 +1,6 @@
 #pragma once
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -48,11 +49,16 @@ inline constexpr Door kTokenRun{Scope::Run, Admits::Tokens};
 inline constexpr Door kSignedRead{Scope::Read, Admits::Signatures};
 inline constexpr Door kSignedRun{Scope::Run, Admits::Signatures};
 
+// Whether If-Match and If-None-Match are looked at by the handler, or refused.
+enum class Conditions { Refused, Honoured };
+
 // Adds routes whose handlers are called for those who may.
 class Routes {
  public:
   Routes(Api& api, http::Router& router) : api_(api), router_(router) {}
-  void add(const char* method, const char* pattern, Door door, Handle handle);
+  // `query` are the parameters that it takes ("label*": more than once); others are refused.
+  void add(const char* method, const char* pattern, Door door, Handle handle,
+           std::initializer_list<std::string_view> query = {}, Conditions conditions = Conditions::Refused);
   // For everybody.
   void add_open(const char* method, const char* pattern, Outcome (*handle)(Api&, http::Exchange&));
 

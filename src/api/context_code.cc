@@ -269,12 +269,11 @@ bool names_context(const Json& body) {
 Checked<CodeRequest> read_code(Call& call, const Json& body) {
   CodeRequest request;
   request.streamed = accepts(call.request(), kEventStream);
-  Result<bool> wait = flag_parameter(call.request(), "wait");
-  if (!request.streamed && !wait.value_or(false))
+  bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
+  if (!request.streamed && !wait)
     return invalid(
-        "code in a context is waited for to its end (?wait=true) or streamed (Accept: text/event-stream): 'wait' can "
-        "be no time, because code that nobody waits for any more is interrupted");
-  COVE_TRY(std::move(wait));
+        "code in a context is waited for to its end (?wait=true) or streamed (Accept: text/event-stream): code that "
+        "no one waits for is interrupted");
   Fields fields(body);
   request.context = COVE_TRY(required(fields, "context", fields.text("context")));
   request.order.code = COVE_TRY(required(fields, "code", fields.data("code")));

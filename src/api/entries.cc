@@ -139,10 +139,10 @@ Outcome chmod(Call& call) {
 }  // namespace
 
 void add_entries(Routes& routes) {
-  routes.add("GET", "/v1/sandboxes/{id}/entries", kTokenRead, list_entries);
-  routes.add("POST", "/v1/sandboxes/{id}/entries/mkdir", kTokenRun, mkdir);
-  routes.add("POST", "/v1/sandboxes/{id}/entries/move", kTokenRun, move);
-  routes.add("POST", "/v1/sandboxes/{id}/entries/chmod", kTokenRun, chmod);
+  routes.add("GET", "/v1/sandboxes/{id}/entries", kTokenRead, list_entries, {"path", "depth", "user"});
+  routes.add("POST", "/v1/sandboxes/{id}/entries/mkdir", kTokenRun, mkdir, {"user"});
+  routes.add("POST", "/v1/sandboxes/{id}/entries/move", kTokenRun, move, {"user"});
+  routes.add("POST", "/v1/sandboxes/{id}/entries/chmod", kTokenRun, chmod, {"user"});
 }
 
 }  // namespace cove::api

@@ -1,6 +1,8 @@
 // What happened, in order; as a list, or followed.
 #include <sys/eventfd.h>
 
+#include <algorithm>
+
 #include "api/call.h"
 #include "api/query.h"
 #include "api/response_json.h"
@@ -11,12 +13,18 @@ namespace {
 
 constexpr size_t kAtOnce = 256;
 
-Outcome list(Call& call, uint64_t after, size_t limit) {
+// Events, and the number up to which there are no others: the filter may have left out all that is new.
+Checked<std::vector<EventRecord>> read_on(Call& call, const EventFilter& filter, uint64_t& after, size_t limit) {
+  const uint64_t last = call.engine().store().last_event();
+  std::vector<EventRecord> events = COVE_TRY(call.engine().events(call.caller, filter, after, limit));
+  if (!events.empty()) after = events.back().seq;
+  if (events.size() < limit) after = std::max(after, last);
+  return events;
+}
+
+Outcome list(Call& call, const EventFilter& filter, uint64_t after, size_t limit) {
   Document events = Document::array();
-  for (const EventRecord& event : COVE_TRY(call.engine().events(call.caller, after, limit))) {
-    after = event.seq;
-    events.push_back(event_json(event));
-  }
+  for (const EventRecord& event : COVE_TRY(read_on(call, filter, after, limit))) events.push_back(event_json(event));
   return call.respond(200, dump(Document{{"events", std::move(events)}, {"next", after}}));
 }
 
@@ -32,15 +40,14 @@ void clear(int fd) {
   ::eventfd_read(fd, &count);
 }
 
-Outcome follow(Call& call, uint64_t after) {
+Outcome follow(Call& call, const EventFilter& filter, uint64_t after) {
   auto subscription = COVE_TRY(call.engine().subscribe_events());
   EventStream stream(call.exchange);
   COVE_TRY(stream.begin());
   while (true) {
-    std::vector<EventRecord> events = COVE_TRY(call.engine().events(call.caller, after, kAtOnce));
+    std::vector<EventRecord> events = COVE_TRY(read_on(call, filter, after, kAtOnce));
     if (!events.empty()) {
       COVE_TRY(stream.send(events_text(events)));
-      after = events.back().seq;
       continue;
     }
     EventStream::Wake wake = stream.wait(subscription->fd.get());
@@ -53,12 +60,16 @@ Outcome get_events(Call& call) {
   auto after = static_cast<uint64_t>(COVE_TRY(integer_parameter(call.request(), "after", 0, INT64_MAX)).value_or(0));
   size_t limit = COVE_TRY(limit_parameter(call.request()));
   if (auto last = COVE_TRY(last_event_id(call.request()))) after = *last;
-  if (accepts(call.request(), kEventStream)) return follow(call, after);
-  return list(call, after, limit);
+  EventFilter filter = COVE_TRY(event_filter(call.request()));
+  if (accepts(call.request(), kEventStream)) return follow(call, filter, after);
+  return list(call, filter, after, limit);
 }
 
 }  // namespace
 
-void add_events(Routes& routes) { routes.add("GET", "/v1/events", kRead, get_events); }
+void add_events(Routes& routes) {
+  routes.add("GET", "/v1/events", kRead, get_events,
+             {"after", "limit", "type*", "sandbox", "session", "agent", "since", "until"});
+}
 
 }  // namespace cove::api

@@ -13,12 +13,7 @@ namespace {
 using live::OnDisconnect;
 using Wake = http::Exchange::Wake;
 
-using std::chrono::milliseconds;
-
 constexpr std::chrono::minutes kPatience{1};
-constexpr std::chrono::minutes kMostPatience{5};
-// Of those that end sooner, start and end are put on record together.
-constexpr milliseconds kShort{50};
 constexpr int kLastPatience = 3000;  // milliseconds, for an exec to end while the server stops
 
 std::string location(const live::ExecInfo& exec) {
@@ -30,45 +25,20 @@ bool ends_soon(int end_fd) {
   return ::poll(&polled, 1, kLastPatience) > 0;
 }
 
-// "20ms": how long an answer may wait for the end; true and false are something else.
-Checked<std::optional<milliseconds>> patience_parameter(const http::Request& request) {
-  auto text = request.parameter("wait");
-  if (!text || text->empty() || *text == "true" || *text == "false" || *text == "1" || *text == "0")
-    return std::nullopt;
-  Result<milliseconds> patience = parse_duration(*text);
-  if (!patience || *patience > kMostPatience)
-    return invalid(concat("'wait' must be true, false or a time of at most 5m, like 20ms; '", *text, "' is none"));
-  return *patience;
-}
-
 }  // namespace
 
 Checked<ExecWish> read_exec_wish(Call& call, const Json& body) {
-  std::optional<milliseconds> patience = COVE_TRY(patience_parameter(call.request()));
-  bool wait = !patience && COVE_TRY(flag_parameter(call.request(), "wait"));
+  bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
   ExecRequest request =
       COVE_TRY(parse_exec(body, call.engine().config().languages, wait ? SilentInput::Closed : SilentInput::Open));
   OnDisconnect usual = wait && !request.order.detached ? OnDisconnect::Kill : OnDisconnect::Keep;
   ExecForm form = wait ? ExecForm::AtEnd : accepts(call.request(), kEventStream) ? ExecForm::Stream : ExecForm::AtOnce;
-  bool remove = COVE_TRY(flag_parameter(call.request(), "remove"));
-  if (remove && !call.caller.only_sandbox.empty())
-    return denied("'remove': a sandbox's token is not enough to delete it");
-  request.order.told_at_end = form != ExecForm::Stream && (wait || patience > milliseconds(0));
-  return ExecWish{std::move(request.order), form, request.on_disconnect.value_or(usual),
-                  patience.value_or(milliseconds(0)), remove};
+  return ExecWish{std::move(request.order), form, request.on_disconnect.value_or(usual)};
 }
 
-Checked<Waited> wait_for_end(Call& call, live::Exec& exec, OnDisconnect on_disconnect,
-                             std::optional<milliseconds> patience) {
+Checked<Waited> wait_for_end(Call& call, live::Exec& exec, OnDisconnect on_disconnect) {
   UniqueFd end = COVE_TRY(exec.end_fd());
-  Wake wake = call.exchange.wait(end.get(), std::min(patience.value_or(kShort), kShort));
-  if (wake == Wake::Ready) return Waited::Ended;
-  if (Result<void> settled = exec.settle(); !settled) {
-    static_cast<void>(exec.kill());
-    return refuse(settled.error());
-  }
-  if (patience > kShort && wake == Wake::Timeout) wake = call.exchange.wait(end.get(), *patience - kShort);
-  if (patience && wake == Wake::Timeout) return Waited::NotYet;
+  Wake wake = Wake::Timeout;
   while (wake == Wake::Timeout) wake = call.exchange.wait(end.get(), kPatience);
   if (wake == Wake::Gone) {
     if (on_disconnect == OnDisconnect::Kill) COVE_TRY(exec.kill());
@@ -80,30 +50,10 @@ Checked<Waited> wait_for_end(Call& call, live::Exec& exec, OnDisconnect on_disco
   return Waited::Ended;
 }
 
-namespace {
-
-Outcome answer_result(Call& call, const live::Exec& exec, const ExecWish& wish) {
-  std::string result = COVE_TRY(result_of(exec));
-  http::Headers headers;
-  if (wish.remove) {
-    live::ExecInfo info = exec.info();
-    bool removed = info.all_told && call.engine().remove(call.caller, info.sandbox_id);
-    headers.emplace_back("Sandbox-Deleted", removed ? "true" : "false");
-  }
-  return call.respond(200, result, std::move(headers));
-}
-
-}  // namespace
-
 Outcome answer_exec(Call& call, const std::shared_ptr<live::Exec>& exec, const ExecWish& wish) {
   if (wish.form == ExecForm::AtEnd) {
     if (COVE_TRY(wait_for_end(call, *exec, wish.on_disconnect)) == Waited::Left) return {};
-    return answer_result(call, *exec, wish);
-  }
-  if (wish.form == ExecForm::AtOnce && wish.patience > milliseconds(0)) {
-    Waited waited = COVE_TRY(wait_for_end(call, *exec, wish.on_disconnect, wish.patience));
-    if (waited == Waited::Left) return {};
-    if (waited == Waited::Ended) return answer_result(call, *exec, wish);
+    return call.respond(200, COVE_TRY(result_of(*exec)));
   }
   if (wish.on_disconnect == OnDisconnect::Kill) call.api.attendance.expect(exec);
   if (wish.form == ExecForm::Stream) return stream_output(call, *exec, 1);

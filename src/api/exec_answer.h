@@ -1,8 +1,6 @@
 #pragma once
 
-#include <chrono>
 #include <memory>
-#include <optional>
 
 #include "api/call.h"
 #include "api/exec_request.h"
@@ -17,22 +15,16 @@ struct ExecWish {
   live::ExecOrder order;
   ExecForm form = ExecForm::AtOnce;
   live::OnDisconnect on_disconnect = live::OnDisconnect::Keep;
-  // At once, but not before this: one that has ended by then is answered with its result.
-  std::chrono::milliseconds patience{0};
-  // An answer that is the result takes the sandbox with it, unless there is output left to be fetched.
-  bool remove = false;
 };
-// The body, `?wait`, `?remove` and Accept.
+// The body, `?wait` and Accept.
 Checked<ExecWish> read_exec_wish(Call& call, const Json& body);
 
 Outcome answer_exec(Call& call, const std::shared_ptr<live::Exec>& exec, const ExecWish& wish);
 
 // Until it has ended. Where the caller goes before that, it is killed if so wished, and nobody need be answered; 503
 // where the server stops meanwhile.
-enum class Waited { Ended, Left, NotYet };
-// NotYet where it has not ended after `patience`.
-Checked<Waited> wait_for_end(Call& call, live::Exec& exec, live::OnDisconnect on_disconnect,
-                             std::optional<std::chrono::milliseconds> patience = {});
+enum class Waited { Ended, Left };
+Checked<Waited> wait_for_end(Call& call, live::Exec& exec, live::OnDisconnect on_disconnect);
 
 // `state`, `tag`, `limit` and `after` of a list of execs.
 Checked<live::Engine::ExecFilter> exec_filter(const http::Request& request);

@@ -108,7 +108,7 @@ Outcome resize_exec(Call& call) {
 }  // namespace
 
 void add_exec_input(Routes& routes) {
-  routes.add("POST", "/v1/sandboxes/{id}/execs/{exec}/stdin", kTokenRun, write_stdin);
+  routes.add("POST", "/v1/sandboxes/{id}/execs/{exec}/stdin", kTokenRun, write_stdin, {"close"});
   routes.add("POST", "/v1/sandboxes/{id}/execs/{exec}/signal", kTokenRun, signal_exec);
   routes.add("POST", "/v1/sandboxes/{id}/execs/{exec}/resize", kTokenRun, resize_exec);
 }

@@ -51,11 +51,7 @@ Result<void> refuse_sandbox_limits(Fields& fields) {
 Result<void> take_place(Fields& fields, ExecSpec& spec) {
   COVE_TRY(take_surroundings(fields, spec));
   if (auto user = COVE_TRY(fields.text("user"))) spec.user = COVE_TRY_NOTE("'user'", check_user(*user));
-  if (auto pty = COVE_TRY(fields.object("pty"))) {
-    spec.pty = COVE_TRY(take_window(*pty));
-    COVE_TRY(pty->finish());
-  }
-  return {};
+  return take_pty(fields, spec);
 }
 
 }  // namespace
@@ -92,8 +88,19 @@ Result<void> take_stdin(Fields& fields, live::ExecOrder& order, SilentInput sile
     return {};
   }
   Fields nested = *COVE_TRY(fields.object("stdin"));
+  if (nested.raw("open")) {
+    order.spec.input = *COVE_TRY(nested.flag("open"));
+    return nested.finish();
+  }
   order.input = COVE_TRY(decoded(nested, "base64", COVE_TRY(required(nested, "base64", nested.data("base64")))));
   return nested.finish();
+}
+
+Result<void> take_pty(Fields& fields, ExecSpec& spec) {
+  auto pty = COVE_TRY(fields.object("pty"));
+  if (!pty) return {};
+  spec.pty = COVE_TRY(take_window(*pty));
+  return pty->finish();
 }
 
 void name_exec_limits(Fields& fields, const Limits& limits, live::ExecOrder& order) {

@@ -18,6 +18,8 @@ enum class SilentInput { Closed, Open };
 // Parts of such a request. One of argv, shell, code and file, the last two in a language of the table:
 Result<void> take_command(Fields& fields, const LanguageTable& languages, live::ExecOrder& order);
 Result<void> take_stdin(Fields& fields, live::ExecOrder& order, SilentInput silent);
+// {"rows": …, "cols": …}, in place of pipes.
+Result<void> take_pty(Fields& fields, ExecSpec& spec);
 // Variables and the working folder.
 Result<void> take_surroundings(Fields& fields, ExecSpec& spec);
 // `limits` for an exec alone, and `timeout`.

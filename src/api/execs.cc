@@ -48,11 +48,11 @@ Outcome get_output(Call& call) {
 }  // namespace
 
 void add_execs(Routes& routes) {
-  routes.add("POST", "/v1/sandboxes/{id}/execs", kTokenRun, create_exec);
-  routes.add("GET", "/v1/sandboxes/{id}/execs", kTokenRead, list_execs);
+  routes.add("POST", "/v1/sandboxes/{id}/execs", kTokenRun, create_exec, {"wait"});
+  routes.add("GET", "/v1/sandboxes/{id}/execs", kTokenRead, list_execs, {"after", "limit", "state", "tag"});
   routes.add("GET", "/v1/sandboxes/{id}/execs/{exec}", kTokenRead, get_exec);
   routes.add("DELETE", "/v1/sandboxes/{id}/execs/{exec}", kTokenRun, delete_exec);
-  routes.add("GET", "/v1/sandboxes/{id}/execs/{exec}/output", kTokenRead, get_output);
+  routes.add("GET", "/v1/sandboxes/{id}/execs/{exec}/output", kTokenRead, get_output, {"from"});
 }
 
 }  // namespace cove::api

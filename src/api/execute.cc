@@ -5,7 +5,11 @@
 #include "api/host_answer.h"
 #include "api/output.h"
 #include "api/place.h"
+#include "api/query.h"
+#include "api/response_json.h"
+#include "api/sse.h"
 #include "api/work_files.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "engine/copy.h"
 #include "engine/live/placement.h"
@@ -22,11 +26,9 @@ constexpr int kTries = 5;
 // One call, from its request to its answer.
 class Execution {
  public:
-  Execution(Call& call, ExecuteRequest request) : call_(call), request_(std::move(request)) {}
-  // A sandbox for this call alone goes after the answer has gone.
-  ~Execution() {
-    if (!passing_.empty()) call_.api.sessions->remove_soon(call_.caller, passing_);
-  }
+  Execution(Call& call, ExecuteRequest request, ExecuteForm form)
+      : call_(call), request_(std::move(request)), form_(form) {}
+  ~Execution() { remove_passing(); }
   Execution(const Execution&) = delete;
 
   Outcome run() {
@@ -35,22 +37,61 @@ class Execution {
     if (placement.where != live::Where::Sandbox) {
       std::optional<live::HostExecs::Use> use;
       if (session_) use.emplace(COVE_TRY(call_.api.sessions->on_host(call_.caller, *session_)));
-      HostWish host{order(), workspace(), ExecForm::AtEnd, placement};
+      HostWish host{order(), workspace(), form_ == ExecuteForm::Stream ? ExecForm::Stream : ExecForm::AtEnd, placement};
       if (COVE_TRY(answer_on_host(call_, host)) == HostAnswer::Given) return {};
       placement.why = host.placement.why;
     }
     request_.order.placed = placement.why;
-    request_.order.told_at_end = true;
     auto exec = COVE_TRY(start());
-    Checked<Waited> waited = wait_for_end(call_, *exec, live::OnDisconnect::Kill);
+    return form_ == ExecuteForm::Stream ? stream(*exec) : answer(*exec);
+  }
+
+ private:
+  Outcome answer(live::Exec& exec) {
+    Checked<Waited> waited = wait_for_end(call_, exec, live::OnDisconnect::Kill);
     // The server stops, and a sandbox for this call alone goes with it.
     if (!waited && request_.passing)
       return refuse(503, "unavailable", "the server stops, and what ran for this call ends");
     if (COVE_TRY(std::move(waited)) == Waited::Left) return {};
-    return call_.respond(200, COVE_TRY(result_with_files(*exec)));
+    std::string result = COVE_TRY(result_with_files(exec));
+    remove_passing();
+    return call_.respond(200, result);
   }
 
- private:
+  // Whoever has seen the exit finds nothing of the call's own sandbox any more.
+  Outcome stream(live::Exec& exec) {
+    auto follower = COVE_TRY(exec.follow(1));
+    EventStream stream(call_.exchange);
+    const bool begun = stream.begin() && stream.send(start_event(exec));
+    Checked<StreamEnd> end = begun ? send_output(stream, *follower) : Checked<StreamEnd>(StreamEnd::Gone);
+    if (end && *end == StreamEnd::Stopping) return passing_.clear(), Outcome();
+    if (!end || *end == StreamEnd::Gone) static_cast<void>(exec.kill());
+    if (!end) return stream.send_problem(end.error()), Outcome();
+    if (*end == StreamEnd::Gone) return {};
+    const std::string exit = exit_event(exec, result_with_files(exec));
+    follower.reset();
+    remove_passing();
+    if (stream.send(exit)) (void)stream.end();
+    return {};
+  }
+
+  // What a caller needs who wants to send input or signals meanwhile.
+  std::string start_event(const live::Exec& exec) const {
+    return sse_event(std::nullopt, "start",
+                     dump({{"exec_id", exec.info().id},
+                           {"sandbox_id", sandbox_.spec.id},
+                           {"image", sandbox_.spec.image},
+                           {"warnings", sandbox_.warnings}}));
+  }
+
+  void remove_passing() {
+    if (passing_.empty()) return;
+    const std::string id = std::exchange(passing_, {});
+    Result<void> removed = call_.engine().remove(call_.caller, id);
+    if (!removed && removed.error().code() != Code::NotFound)
+      log::warning("a sandbox could not be removed", {{"sandbox", id}, {"why", removed.error().message()}});
+  }
+
   const Workspace& workspace() const {
     return session_ ? session_->order.sandbox.workspace : request_.place.sandbox.workspace;
   }
@@ -69,12 +110,13 @@ class Execution {
             .off_allowed = call_.engine().config().modes.allow_off,
             .workspace = workspace().access != Access::None,
             .review = workspace().access == Access::Review,
+            .read_only = workspace().access == Access::ReadOnly,
             .variables = !order().spec.env.empty(),
             .code = !request_.order.language.empty(),
             .input = spec.input,
-            .terminal = false,
-            .user = false,
-            .image = live::names_image(place, call_.engine().config().runtime),
+            .terminal = spec.pty.has_value(),
+            .user = !spec.user.empty() || (request_.passing && !place.user.empty()),
+            .image = request_.command || live::names_image(place, call_.engine().config().runtime),
             .files = !request_.files.empty() || (request_.outputs && !request_.outputs->empty()),
             .limits = live::names_limit(place.limits)};
   }
@@ -92,6 +134,9 @@ class Execution {
 
   Checked<std::shared_ptr<live::Exec>> start_there() {
     COVE_TRY(prepare());
+    if (const auto& command = request_.command)
+      request_.order.spec.argv =
+          COVE_TRY(command_of(sandbox_.spec.image_defaults, command->entrypoint, command->words));
     if (session_)
       return COVE_TRY(call_.api.sessions->exec_in(call_.caller, *session_, sandbox_.spec.id, request_.order));
     return COVE_TRY(call_.engine().exec(call_.caller, sandbox_.spec.id, request_.order));
@@ -102,8 +147,9 @@ class Execution {
     if (session_) {
       sandbox_ = COVE_TRY(sessions.sandbox_for(call_.caller, *session_));
     } else if (request_.passing) {
-      sandbox_ = COVE_TRY(
-          sessions.passing_sandbox(call_.caller, request_.place, {request_.order.language, request_.order.version}));
+      sandbox_ =
+          COVE_TRY(sessions.passing_sandbox(call_.caller, request_.place, request_.order,
+                                            form_ == ExecuteForm::Stream ? live::kStreamBinding : live::kCallBinding));
       passing_ = sandbox_.spec.id;
     } else {
       sandbox_ = COVE_TRY(sessions.sandbox_for(call_.caller, request_.place));
@@ -189,6 +235,7 @@ class Execution {
 
   Call& call_;
   ExecuteRequest request_;
+  ExecuteForm form_;
   std::optional<live::SessionInfo> session_;
   live::SandboxInfo sandbox_;
   std::string passing_;  // the id of a sandbox that is for this call alone
@@ -198,7 +245,8 @@ class Execution {
 
 Outcome execute(Call& call) {
   Json body = COVE_TRY(call.body());
-  Execution execution(call, COVE_TRY(parse_execute(body, call.engine().config())));
+  const ExecuteForm form = accepts(call.request(), kEventStream) ? ExecuteForm::Stream : ExecuteForm::Result;
+  Execution execution(call, COVE_TRY(parse_execute(body, call.engine().config(), form)), form);
   return execution.run();
 }
 

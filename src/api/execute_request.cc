@@ -6,6 +6,7 @@
 #include "api/query.h"
 #include "api/sandbox_request.h"
 #include "api/session_request.h"
+#include "api/values.h"
 #include "base/text.h"
 
 namespace cove::api {
@@ -54,11 +55,57 @@ Result<std::optional<std::vector<std::string>>> take_outputs(Fields& fields) {
 
 // A session has all that beforehand.
 Result<void> refuse_with_session(Fields& fields) {
-  for (const char* name : {"agent", "scope", "workspace", "image", "runtime"})
+  for (const char* name : {"agent", "scope", "workspace", "image", "runtime", "name", "labels", "nesting", "strict"})
     if (fields.raw(name))
       return fail(Error(Code::Invalid, concat("'", std::string_view(name), "' does not go with 'session'"))
                       .hint("a session has its own"));
   return {};
+}
+
+// What others share is not made for this call.
+Result<void> refuse_when_shared(Fields& fields) {
+  for (const char* name : {"name", "labels", "nesting", "strict"})
+    if (fields.raw(name))
+      return fail(Error(Code::Invalid, concat("'", std::string_view(name), "' needs a sandbox of the call's own"))
+                      .hint("leave 'agent' and 'scope' out"));
+  return {};
+}
+
+Result<void> take_own_sandbox(Fields& fields, SandboxSpec& spec) {
+  if (auto name = COVE_TRY(fields.text("name"))) spec.name = COVE_TRY_NOTE("'name'", check_name(*name));
+  spec.labels = COVE_TRY(fields.text_map("labels")).value_or(spec.labels);
+  spec.nesting = COVE_TRY(fields.flag("nesting")).value_or(false);
+  if (COVE_TRY(fields.flag("strict")).value_or(false)) spec.strictness = Strictness::Strict;
+  return {};
+}
+
+// `command` and `entrypoint`, as an image's own are.
+Result<void> take_image_command(Fields& fields, ExecuteRequest& request) {
+  for (const char* name : {"argv", "shell", "code", "file", "language", "args"})
+    if (fields.raw(name))
+      return fail(Code::Invalid, concat("'", std::string_view(name), "' does not go with 'command' and 'entrypoint'"));
+  ExecuteRequest::Command command;
+  command.entrypoint = COVE_TRY(fields.texts("entrypoint"));
+  command.words = COVE_TRY(fields.texts("command")).value_or(std::vector<std::string>());
+  request.command = std::move(command);
+  return {};
+}
+
+// Who runs it; of a sandbox for this call alone, whose sandbox it is, too.
+Result<void> take_user(Fields& fields, ExecuteRequest& request) {
+  std::string user = COVE_TRY(fields.text("user")).value_or("");
+  if (!user.empty()) COVE_TRY_NOTE("'user'", check_user(user));
+  (request.passing ? request.place.sandbox.user : request.order.spec.user) = std::move(user);
+  return {};
+}
+
+Result<void> check_form(const ExecuteRequest& request, ExecuteForm form) {
+  if (form == ExecuteForm::Stream) return {};
+  const ExecSpec& spec = request.order.spec;
+  const bool open = spec.input && !request.order.input;
+  if (!spec.pty && !open) return {};
+  return fail(Error(Code::Invalid, spec.pty ? "'pty' needs a stream" : "'stdin' stays open in a stream only")
+                  .hint("ask for it with Accept: text/event-stream"));
 }
 
 // Those of the sandbox and those of the exec come together.
@@ -84,12 +131,16 @@ Result<void> take_place(Fields& fields, ExecuteRequest& request, const Config& c
   request.passing = place.scope == live::SessionScope::Session;
   place.sandbox.limits = config.limits;
   COVE_TRY(take_sandbox(fields, place, config));
+  if (!request.passing) COVE_TRY(refuse_when_shared(fields));
+  COVE_TRY(take_own_sandbox(fields, place.sandbox));
   return take_all_limits(fields, request);
 }
 
 // For people who spell things almost right: every field is known to `fields`, whether it goes with the others or not.
 void know_all(Fields& fields) {
-  for (const char* name : {"agent", "scope", "workspace", "image", "runtime", "limits", "timeout"}) fields.has(name);
+  for (const char* name : {"agent", "scope", "workspace", "image", "runtime", "limits", "timeout", "name", "labels",
+                           "nesting", "strict", "command", "entrypoint"})
+    fields.has(name);
 }
 
 bool has_balanced(const std::string& pattern, char open, char close) {
@@ -125,14 +176,18 @@ Result<void> check_pattern(const std::string& pattern) {
   return {};
 }
 
-Result<ExecuteRequest> parse_execute(const Json& body, const Config& config) {
+Result<ExecuteRequest> parse_execute(const Json& body, const Config& config, ExecuteForm form) {
   Fields fields(body);
   ExecuteRequest request;
   know_all(fields);
   auto session = COVE_TRY(fields.text("session"));
   request.mode = COVE_TRY(take_mode(fields));
-  COVE_TRY(take_command(fields, config.languages, request.order));
+  if (fields.raw("command") || fields.raw("entrypoint"))
+    COVE_TRY(take_image_command(fields, request));
+  else
+    COVE_TRY(take_command(fields, config.languages, request.order));
   COVE_TRY(take_surroundings(fields, request.order.spec));
+  COVE_TRY(take_pty(fields, request.order.spec));
   COVE_TRY(take_stdin(fields, request.order, SilentInput::Closed));
   request.files = COVE_TRY(take_files(fields));
   request.outputs = COVE_TRY(take_outputs(fields));
@@ -144,6 +199,8 @@ Result<ExecuteRequest> parse_execute(const Json& body, const Config& config) {
   } else {
     COVE_TRY(take_place(fields, request, config));
   }
+  COVE_TRY(take_user(fields, request));
+  COVE_TRY(check_form(request, form));
   COVE_TRY(fields.finish());
   return request;
 }

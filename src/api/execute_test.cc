@@ -15,7 +15,9 @@ using testing::HasSubstr;
 
 Json json_of(const std::string& text) { return *parse_object(text); }
 Result<live::SessionOrder> session_of(const std::string& text) { return parse_session(json_of(text), Config()); }
-Result<ExecuteRequest> execute_of(const std::string& text) { return parse_execute(json_of(text), Config()); }
+Result<ExecuteRequest> execute_of(const std::string& text, ExecuteForm form = ExecuteForm::Result) {
+  return parse_execute(json_of(text), Config(), form);
+}
 
 TEST(ParseSession, HasSafeDefaults) {
   live::SessionOrder order = session_of("{}").value();

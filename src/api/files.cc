@@ -1,6 +1,7 @@
 // One file: read, look at, write, remove.
 #include <sys/stat.h>
 
+#include "api/conditions.h"
 #include "api/place.h"
 #include "api/query.h"
 #include "api/range.h"
@@ -81,6 +82,10 @@ Outcome read_file(Call& call) {
   std::string path = COVE_TRY(path_parameter(call.request()));
   Lease lease = COVE_TRY(lease_files(call, Scope::Read));
   OpenFile file = COVE_TRY(open_file(*lease.view, path));
+  if (COVE_TRY(is_known(call.request(), entity_tag(file.info)))) {
+    COVE_TRY(call.exchange.respond(304, {{"ETag", entity_tag(file.info)}}, ""));
+    return {};
+  }
   auto size = static_cast<uint64_t>(file.info.st_size);
   RangeChoice choice = wanted_range(call.request(), file);
   if (choice.kind == RangeKind::Unsatisfied)
@@ -148,6 +153,14 @@ Checked<std::optional<FileEntry>> find_old(View& view, const std::string& target
   return old;
 }
 
+// That what is there now is what the caller wants to change.
+Outcome check_current(const http::Request& request, View& view, const std::string& path) {
+  if (!is_conditional(request)) return {};
+  Checked<OpenFile> file = open_file(view, path);
+  if (!file && file.error().status != 404) return refuse(std::move(file).error());
+  return check_unchanged(request, file ? std::optional(entity_tag(file->info)) : std::nullopt);
+}
+
 Outcome write_file(Call& call) {
   std::string path = COVE_TRY(path_parameter(call.request()));
   auto mode = COVE_TRY(mode_parameter(call.request()));
@@ -157,9 +170,11 @@ Outcome write_file(Call& call) {
   View& view = *lease.view;
   std::string target = COVE_TRY(checked_file(follow_links(view, path)));
   auto old = COVE_TRY(find_old(view, target));
+  COVE_TRY(check_current(call.request(), view, target));
   if (parents && !old) COVE_TRY(checked_file(view.mkdir(folder_of(target), 0755, Depth::Recursive)));
   Upload upload = COVE_TRY(Upload::create(view, target));
   uint64_t bytes = COVE_TRY(upload.take(call.exchange));
+  COVE_TRY(check_current(call.request(), view, target));  // again: the body may have taken its time
   COVE_TRY(upload.put(target, mode.value_or(old ? old->mode & 0777 : kNewFile)));
   std::string absolute = absolute_path(view, path);
   note_file(call, lease, "file.written", {{"path", absolute}, {"bytes", bytes}});
@@ -170,6 +185,7 @@ Outcome remove_file(Call& call) {
   std::string path = COVE_TRY(path_parameter(call.request()));
   bool recursive = COVE_TRY(flag_parameter(call.request(), "recursive"));
   Lease lease = COVE_TRY(lease_files(call, Scope::Run));
+  COVE_TRY(check_current(call.request(), *lease.view, path));
   COVE_TRY(checked_file(lease.view->remove(path, recursive ? Depth::Recursive : Depth::One)));
   note_file(call, lease, "file.removed", {{"path", absolute_path(*lease.view, path)}});
   return call.no_content();
@@ -178,9 +194,11 @@ Outcome remove_file(Call& call) {
 }  // namespace
 
 void add_files(Routes& routes) {
-  routes.add("GET", "/v1/sandboxes/{id}/files", kSignedRead, read_file);
-  routes.add("PUT", "/v1/sandboxes/{id}/files", kSignedRun, write_file);
-  routes.add("DELETE", "/v1/sandboxes/{id}/files", kTokenRun, remove_file);
+  routes.add("GET", "/v1/sandboxes/{id}/files", kSignedRead, read_file, {"path", "user"}, Conditions::Honoured);
+  routes.add("PUT", "/v1/sandboxes/{id}/files", kSignedRun, write_file, {"path", "user", "mode", "parents"},
+             Conditions::Honoured);
+  routes.add("DELETE", "/v1/sandboxes/{id}/files", kTokenRun, remove_file, {"path", "user", "recursive"},
+             Conditions::Honoured);
 }
 
 }  // namespace cove::api

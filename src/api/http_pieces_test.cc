@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <nlohmann/json.hpp>
 
+#include "api/conditions.h"
 #include "api/hosts.h"
 #include "api/place.h"
 #include "api/problem.h"
@@ -56,7 +57,11 @@ TEST(Problem, OfFilesKnowsTheCallersMistakes) {
   EXPECT_EQ(file_problem(Error::from_errno(EISDIR, "open")).status, 400);
   EXPECT_EQ(file_problem(Error::from_errno(ENOTEMPTY, "rmdir")).code, "conflict");
   EXPECT_EQ(file_problem(Error::from_errno(EACCES, "open")).status, 403);
-  EXPECT_EQ(file_problem(Error::from_errno(ENOSPC, "write")).status, 429);
+  for (int full : {ENOSPC, EDQUOT}) {
+    EXPECT_EQ(file_problem(Error::from_errno(full, "write")).status, 507);
+    EXPECT_EQ(file_problem(Error::from_errno(full, "write")).code, "disk_full");
+  }
+  EXPECT_EQ(file_problem(Error::from_errno(EFBIG, "write")).status, 413);
   EXPECT_EQ(file_problem(Error::from_errno(ENOENT, "open")).status, 404);
 }
 
@@ -255,6 +260,50 @@ TEST(Encoding, IsExact) {
 TEST(Log, CannotBeForged) {
   EXPECT_EQ(log::format(log::Level::Info, "request", {{"path", "/v1/x"}, {"who", "a b\n2026 error x=\"y\""}}),
             "info  request path=/v1/x who=\"a b\\x0a2026 error x=\\\"y\\\"\"");
+}
+
+TEST(Query, RefusesParametersThatAreNotKnown) {
+  constexpr std::string_view kKnown[] = {"limit", "state", "label*"};
+  EXPECT_TRUE(check_query(with_query({}), kKnown));
+  EXPECT_TRUE(check_query(with_query({{"label", "a=1"}, {"label", "b=2"}, {"limit", "1"}}), kKnown));
+  Result<void> unknown = check_query(with_query({{"limt", "1"}}), kKnown);
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code(), Code::Invalid);
+  EXPECT_NE(unknown.error().message().find("'limt'"), std::string::npos);
+  EXPECT_NE(unknown.error().hint().find("'limit'"), std::string::npos);
+  Result<void> twice = check_query(with_query({{"limit", "1"}, {"limit", "2"}}), kKnown);
+  ASSERT_FALSE(twice);
+  EXPECT_NE(twice.error().message().find("'limit'"), std::string::npos);
+}
+
+TEST(Query, HasPointsInTime) {
+  auto time = [](const char* text) { return time_parameter(with_query({{"since", text}}), "since"); };
+  EXPECT_EQ(time("1970-01-01T00:00:01Z"), 1000);
+  EXPECT_EQ(time("1970-01-01T00:00:01.250Z"), 1250);
+  EXPECT_EQ(time("1970-01-01T01:00:00+01:00"), 0);
+  EXPECT_EQ(time("1969-12-31T23:30:00-00:30"), 0);
+  for (const char* text : {"", "1", "yesterday", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T00:00:00Q"})
+    EXPECT_FALSE(time(text)) << text;
+  EXPECT_EQ(time_parameter(with_query({}), "since").value(), std::nullopt);
+}
+
+TEST(Conditions, AreThoseOfRfc9110) {
+  auto with = [](const char* name, const char* value) {
+    http::Request request;
+    request.headers = {{name, value}};
+    return request;
+  };
+  const std::optional<std::string> tag = R"("a")";
+  EXPECT_TRUE(check_unchanged(http::Request(), tag));
+  EXPECT_TRUE(check_unchanged(with("If-Match", R"("b", "a")"), tag));
+  EXPECT_TRUE(check_unchanged(with("If-Match", "*"), tag));
+  EXPECT_EQ(check_unchanged(with("If-Match", R"("b")"), tag).error().status, 412);
+  EXPECT_EQ(check_unchanged(with("If-Match", "*"), std::nullopt).error().status, 412);
+  EXPECT_TRUE(check_unchanged(with("If-None-Match", "*"), std::nullopt));
+  EXPECT_EQ(check_unchanged(with("If-None-Match", "*"), tag).error().status, 412);
+  EXPECT_TRUE(is_known(with("If-None-Match", R"(W/"a")"), *tag).value());
+  EXPECT_FALSE(is_known(with("If-None-Match", R"("b")"), *tag).value());
+  EXPECT_EQ(is_known(with("If-Match", R"("b")"), *tag).error().status, 412);
 }
 
 }  // namespace

@@ -143,6 +143,7 @@ Outcome pull_image(Call& call) {
   if (auto platform = COVE_TRY(fields.text("platform")))
     order.platform = COVE_TRY_NOTE("'platform'", parse_platform(*platform));
   order.login = COVE_TRY(take_login(fields));
+  if (!call.caller.local) order.reach = Reach::Public;
   COVE_TRY(fields.finish());
   bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
   std::string name = to_text(COVE_TRY_NOTE("pull", call.engine().images().reference_of(order.reference)));
@@ -250,12 +251,12 @@ Outcome verify_image(Call& call) {
 
 void add_images(Routes& routes) {
   routes.add("GET", "/v1/images", kRead, list_images);
-  routes.add("POST", "/v1/images", kRun, pull_image);
+  routes.add("POST", "/v1/images", kRun, pull_image, {"wait"});
   routes.add("POST", "/v1/images/load", kAdmin, load_images);
-  routes.add("POST", "/v1/images/import", kAdmin, import_image);
+  routes.add("POST", "/v1/images/import", kAdmin, import_image, {"name"});
   routes.add("POST", "/v1/images/prune", kAdmin, prune_images);
   routes.add("GET", "/v1/images/{image}", kRead, get_image);
-  routes.add("DELETE", "/v1/images/{image}", kAdmin, remove_image);
+  routes.add("DELETE", "/v1/images/{image}", kAdmin, remove_image, {"force"});
   routes.add("POST", "/v1/images/{image}/tag", kAdmin, tag_image);
   routes.add("POST", "/v1/images/{image}/verify", kRun, verify_image);
 }

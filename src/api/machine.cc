@@ -2,6 +2,7 @@
 #include <sys/statvfs.h>
 
 #include "api/call.h"
+#include "api/query.h"
 #include "api/response_json.h"
 #include "base/text.h"
 #include "engine/maxima.h"
@@ -59,11 +60,15 @@ Outcome get_config(Call& call) {
 
 Outcome get_usage(Call& call) {
   live::Numbers used = COVE_TRY(call.engine().usage(call.caller.project));
+  EventFilter filter = COVE_TRY(event_filter(call.request()));
+  Totals::Sums totals = COVE_TRY(filter == EventFilter() ? call.api.totals.of(call.engine(), call.caller)
+                                                         : Totals::of(call.engine(), call.caller, filter));
   return call.respond(200, dump(Document{{"project", call.caller.project},
                                          {"sandboxes", used.sandboxes},
                                          {"memory", used.memory},
                                          {"disk", used.disk},
-                                         {"totals", COVE_TRY(call.api.totals.of(call.engine(), call.caller))}}));
+                                         {"logs", used.logs},
+                                         {"totals", totals}}));
 }
 
 }  // namespace
@@ -71,7 +76,7 @@ Outcome get_usage(Call& call) {
 void add_machine(Routes& routes) {
   routes.add("GET", "/v1/machine", kRead, get_machine);
   routes.add("GET", "/v1/config", kAdmin, get_config);
-  routes.add("GET", "/v1/usage", kRead, get_usage);
+  routes.add("GET", "/v1/usage", kRead, get_usage, {"sandbox", "session", "agent", "since", "until"});
 }
 
 }  // namespace cove::api

@@ -132,14 +132,12 @@ std::string metrics_text(const live::Engine::Counts& counts) {
   text += sample("cove_pool_missed_total", "", concat(counts.pool.missed));
   text += head("cove_pool_interpreters_total", "counter", "Programs that found their interpreter waiting.");
   text += sample("cove_pool_interpreters_total", "", concat(counts.pool.interpreters));
-  text += head("cove_pool_copies_total", "counter", "Interpreters kept ready that are copies of another.");
-  text += sample("cove_pool_copies_total", "", concat(counts.pool.copies));
   text += engine_histogram("cove_create_seconds", "Time to make a sandbox.", counts.create_seconds);
   text += engine_histogram("cove_exec_seconds", "From the request for an exec to its end.", counts.exec_seconds);
   return text + engine_histogram("cove_exec_start_seconds", "From the request for an exec until process 1 has it.",
                                  counts.exec_start_seconds);
 }
 
-void add_metrics(Routes& routes) { routes.add("GET", "/metrics", kRead, get_metrics); }
+void add_metrics(Routes& routes) { routes.add("GET", "/metrics", kAdmin, get_metrics); }
 
 }  // namespace cove::api

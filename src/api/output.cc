@@ -1,6 +1,7 @@
 #include "api/output.h"
 
 #include "api/response_json.h"
+#include "base/encoding.h"
 
 namespace cove::api {
 namespace {
@@ -8,29 +9,31 @@ namespace {
 constexpr size_t kStreamedAtOnce = 256 * kKiB;
 constexpr size_t kGivenAtOnce = 1 * kMiB;
 
+// Text with NUL would be six times as long.
 Document chunk_json(const live::Chunk& chunk) {
   Document document = {{"seq", chunk.seq}};
-  add_data(document, chunk.data);
+  if (chunk.data.find('\0') == std::string::npos)
+    add_data(document, chunk.data);
+  else
+    document["base64"] = to_base64(chunk.data);
   return document;
 }
 
-// Sends what there is until the end; how it came to its own.
-enum class StreamEnd { Whole, Gone, Stopping };
-Checked<StreamEnd> follow(EventStream& stream, live::Exec& exec, live::Follower& follower) {
+}  // namespace
+
+Checked<StreamEnd> send_output(EventStream& stream, live::Follower& follower) {
   while (true) {
     std::vector<live::Chunk> chunks = COVE_TRY(follower.next(kStreamedAtOnce));
     if (!chunks.empty()) {
       if (!stream.send(chunk_events(chunks))) return StreamEnd::Gone;
       continue;
     }
-    if (follower.at_end()) return stream.send(exit_event(exec)) && stream.end() ? StreamEnd::Whole : StreamEnd::Gone;
+    if (follower.at_end()) return StreamEnd::Whole;
     EventStream::Wake wake = stream.wait(follower.fd());
     if (wake == EventStream::Wake::Gone) return StreamEnd::Gone;
     if (wake == EventStream::Wake::Stopping) return StreamEnd::Stopping;
   }
 }
-
-}  // namespace
 
 Checked<std::string> result_of(const live::Exec& exec) {
   if (auto failure = exec.failure()) return refuse(*failure);
@@ -46,8 +49,7 @@ std::string chunk_events(const std::vector<live::Chunk>& chunks) {
   return events;
 }
 
-std::string exit_event(const live::Exec& exec) {
-  Checked<std::string> result = result_of(exec);
+std::string exit_event(const live::Exec& exec, const Checked<std::string>& result) {
   if (!result) return sse_event(std::nullopt, "error", to_json(result.error()));
   uint64_t seq = exec.info().next_seq;
   return sse_event(seq, "exit", dump_with({{"seq", seq}}, "result", *result));
@@ -58,7 +60,9 @@ Outcome stream_output(Call& call, live::Exec& exec, uint64_t from) {
   std::string id = exec.info().id;
   call.api.attendance.begin(id);
   EventStream stream(call.exchange);
-  Checked<StreamEnd> end = stream.begin() ? follow(stream, exec, *follower) : Checked<StreamEnd>(StreamEnd::Gone);
+  Checked<StreamEnd> end = stream.begin() ? send_output(stream, *follower) : Checked<StreamEnd>(StreamEnd::Gone);
+  if (end && *end == StreamEnd::Whole && !(stream.send(exit_event(exec, result_of(exec))) && stream.end()))
+    end = StreamEnd::Gone;
   // A stream that the server breaks off by itself can be taken up again: nobody has gone.
   bool lost = end && *end == StreamEnd::Gone;
   call.api.attendance.end(id, lost ? Attendance::Parting::Lost : Attendance::Parting::Orderly);
@@ -77,8 +81,9 @@ Outcome give_output(Call& call, live::Exec& exec, uint64_t from) {
     add_data(each, chunk.data);
     list.push_back(std::move(each));
   }
-  uint64_t next = chunks.empty() ? from : chunks.back().seq + 1;
   live::ExecInfo info = exec.info();
+  // Where nothing of it is kept any longer, the next is the end.
+  uint64_t next = !chunks.empty() ? chunks.back().seq + 1 : ended ? std::max(from, info.next_seq) : from;
   Document document = {{"exec_id", info.id}, {"chunks", std::move(list)}, {"next", next}, {"ended", ended}};
   return call.respond(200, dump_with(document, "result", ended && !info.result.empty() ? info.result : "null"));
 }

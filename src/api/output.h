@@ -12,8 +12,13 @@ Checked<std::string> result_of(const live::Exec& exec);
 
 // Pieces of output, as events.
 std::string chunk_events(const std::vector<live::Chunk>& chunks);
-// The last event of a stream.
-std::string exit_event(const live::Exec& exec);
+// The last event of a stream: the result, or why there is none.
+std::string exit_event(const live::Exec& exec, const Checked<std::string>& result);
+
+// Sends output as it comes, until all of it is sent and the exec has ended, or the caller has gone, or the server
+// stops.
+enum class StreamEnd { Whole, Gone, Stopping };
+Checked<StreamEnd> send_output(EventStream& stream, live::Follower& follower);
 
 // Streams from a number on until the exec has ended; whoever streams attends to it.
 Outcome stream_output(Call& call, live::Exec& exec, uint64_t from);

@@ -65,8 +65,12 @@ Problem file_problem(Error error) {
     case EBUSY:
     case ETXTBSY:
       return Problem(std::move(error).as(Code::Conflict));
+    case ENOSPC:
+    case EDQUOT:
+      return Problem(507, "disk_full", "the sandbox's disk is full")
+          .advise("remove files in it, or create one with a larger disk limit");
     case EFBIG:
-      return Problem(std::move(error).as(Code::Exhausted));
+      return Problem(413, "too_large", error.message()).advise("the sandbox has a limit for the size of a file");
     default:
       return Problem(error);
   }

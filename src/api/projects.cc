@@ -22,9 +22,10 @@ Document quotas_json(const ProjectRecord& project, const Config::Quotas& usual) 
 
 Checked<Document> project_json(Call& call, const ProjectRecord& project) {
   live::Numbers used = COVE_TRY(call.engine().usage(project.id));
-  return Document{{"id", project.id},
-                  {"quotas", quotas_json(project, call.engine().config().quotas)},
-                  {"usage", {{"sandboxes", used.sandboxes}, {"memory", used.memory}, {"disk", used.disk}}}};
+  return Document{
+      {"id", project.id},
+      {"quotas", quotas_json(project, call.engine().config().quotas)},
+      {"usage", {{"sandboxes", used.sandboxes}, {"memory", used.memory}, {"disk", used.disk}, {"logs", used.logs}}}};
 }
 
 Result<void> take_quotas(Fields& fields, Document& quotas) {

@@ -1,5 +1,10 @@
 #include "api/query.h"
 
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "base/encoding.h"
 #include "base/text.h"
 #include "http/ascii.h"
 
@@ -19,6 +24,51 @@ bool covers(std::string_view range, std::string_view type) {
 }
 
 }  // namespace
+
+Result<void> check_query(const http::Request& request, std::span<const std::string_view> known) {
+  std::vector<std::string> once, often;
+  for (std::string_view name : known) (name.ends_with('*') ? often : once).emplace_back(name.substr(0, name.find('*')));
+  std::set<std::string> seen;
+  for (const auto& [name, value] : request.query) {
+    if (std::ranges::find(often, name) != often.end()) continue;
+    if (std::ranges::find(once, name) == once.end()) {
+      once.insert(once.end(), often.begin(), often.end());
+      Error error(Code::Invalid, concat("there is no query parameter '", name, "' here"));
+      if (std::string near = closest(name, once); !near.empty())
+        return fail(std::move(error).hint(concat("did you mean '", near, "'?")));
+      return fail(once.empty() ? std::move(error) : std::move(error).hint(concat("it takes: ", join(once, ", "))));
+    }
+    if (!seen.insert(name).second)
+      return fail(Code::Invalid, concat("the query parameter '", name, "' is given twice"));
+  }
+  return {};
+}
+
+Result<std::optional<int64_t>> time_parameter(const http::Request& request, const std::string& name) {
+  auto text = request.parameter(name);
+  if (!text) return std::nullopt;
+  std::optional<int64_t> time = parse_time(*text);
+  if (time) return time;
+  return fail(Error(Code::Invalid, concat("'", name, "' is not a point in time: '", *text, "'"))
+                  .hint("write it like 2026-01-31T12:00:00Z"));
+}
+
+Result<EventFilter> event_filter(const http::Request& request) {
+  EventFilter filter;
+  for (const auto& [name, value] : request.query) {
+    if (name != "type") continue;
+    if (value.empty() || value.find_first_not_of("abcdefghijklmnopqrstuvwxyz_.") != value.npos)
+      return fail(Error(Code::Invalid, concat("'type': there are no events '", value, "'"))
+                      .hint("write it like exec.ended, or exec for all that happens to execs"));
+    filter.kinds.push_back(value);
+  }
+  filter.sandbox_id = text_parameter(request, "sandbox");
+  filter.session = text_parameter(request, "session");
+  filter.agent = text_parameter(request, "agent");
+  filter.since_ms = COVE_TRY(time_parameter(request, "since")).value_or(0);
+  filter.until_ms = COVE_TRY(time_parameter(request, "until")).value_or(0);
+  return filter;
+}
 
 Result<bool> flag_parameter(const http::Request& request, const std::string& name) {
   auto text = request.parameter(name);

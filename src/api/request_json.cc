@@ -1,6 +1,7 @@
 #include "api/request_json.h"
 
 #include <cmath>
+#include <set>
 
 #include "base/text.h"
 
@@ -36,12 +37,19 @@ Result<std::chrono::milliseconds> parse_time(const Json& value) {
 Result<Json> parse_object(std::string_view body) {
   if (trim(body).empty()) return Json::object();
   bool too_deep = false;
-  auto bounded = [&](int depth, Json::parse_event_t event, Json&) {
-    bool opens = event == Json::parse_event_t::object_start || event == Json::parse_event_t::array_start;
-    if (opens && depth >= kMostDeep) too_deep = true;
+  std::optional<std::string> twice;
+  std::vector<std::set<std::string>> names;  // of the objects around
+  using Event = Json::parse_event_t;
+  auto bounded = [&](int depth, Event event, Json& parsed) {
+    if ((event == Event::object_start || event == Event::array_start) && depth >= kMostDeep) too_deep = true;
+    if (event == Event::object_start) names.emplace_back();
+    if (event == Event::key && !names.back().insert(parsed.get<std::string>()).second && !twice)
+      twice = parsed.get<std::string>();
+    if (event == Event::object_end) names.pop_back();
     return !too_deep;
   };
   Json json = Json::parse(body, bounded, false);
+  if (twice && !json.is_discarded()) return fail(Code::Invalid, concat("the body has the field '", *twice, "' twice"));
   if (too_deep) return fail(Code::Invalid, concat("the body is nested more than ", kMostDeep, " deep"));
   if (json.is_discarded()) return fail(Code::Invalid, "the body is not valid JSON");
   if (!json.is_object()) return fail(Code::Invalid, "the body is not a JSON object");

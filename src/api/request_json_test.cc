@@ -128,5 +128,15 @@ TEST(Fields, TellsWhatIsMissing) {
   EXPECT_THAT(path.error().message(), HasSubstr("'file.path' is missing"));
 }
 
+TEST(Body, RefusesAFieldThatIsThereTwice) {
+  for (const char* text : {R"({"a":1,"a":2})", R"({"a":{"b":1,"c":2,"b":1}})", R"({"x":[{"b":1,"b":1}]})"}) {
+    Result<Json> refused = parse_object(text);
+    ASSERT_FALSE(refused) << text;
+    EXPECT_EQ(refused.error().code(), Code::Invalid);
+    EXPECT_NE(refused.error().message().find("twice"), std::string::npos);
+  }
+  EXPECT_TRUE(parse_object(R"({"a":{"b":1},"b":{"a":1},"c":[{"a":1},{"a":1}]})"));
+}
+
 }  // namespace
 }  // namespace cove::api

@@ -32,7 +32,10 @@ Document enforced_json(const EnforcedLimits& limits) {
 
 Document workspace_json(const Workspace& workspace) {
   if (workspace.access == Access::None) return nullptr;
-  return {{"path", workspace.path}, {"access", access_name(workspace.access)}};
+  Document json = {{"path", workspace.path}, {"access", access_name(workspace.access)}};
+  const GitAuthor& author = workspace.author;
+  if (author != GitAuthor{}) json["author"] = Document{{"name", author.name}, {"email", author.email}};
+  return json;
 }
 
 Document duration_or_null(std::chrono::milliseconds time) {
@@ -89,16 +92,6 @@ Document image_defaults_json(const ImageDefaults& defaults) {
 }
 
 }  // namespace
-
-Document brief_sandbox_json(const live::SandboxInfo& sandbox) {
-  const SandboxSpec& spec = sandbox.spec;
-  return json_object<Document>({{"id", spec.id},
-                                {"state", live::state_name(sandbox.state)},
-                                {"image", spec.image},
-                                {"image_defaults", image_defaults_json(spec.image_defaults)},
-                                {"user", spec.user},
-                                {"warnings", sandbox.warnings}});
-}
 
 Document sandbox_json(const live::SandboxInfo& sandbox) {
   const SandboxSpec& spec = sandbox.spec;

@@ -24,8 +24,6 @@ Document text_or_null(const std::string& text);         // null where it is empt
 Document seconds_json(std::chrono::milliseconds time);  // a number, whole where it is
 
 Document sandbox_json(const live::SandboxInfo& sandbox);
-// What its maker needs to go on with it.
-Document brief_sandbox_json(const live::SandboxInfo& sandbox);
 Document session_json(const live::SessionInfo& session);
 Document stats_json(const Stats& stats, const Limits& limits, int64_t now_ms);
 std::string exec_json(const live::ExecInfo& exec);

@@ -127,6 +127,23 @@ void merge(Map& map, const std::map<std::string, std::optional<std::string>>& pa
   }
 }
 
+// A line of git's configuration holds it.
+Result<std::string> take_author_word(Fields& fields, const char* name) {
+  std::string text = COVE_TRY(fields.text(name)).value_or("");
+  if (fits_git_author(text)) return text;
+  return fail(fields.wrong(name, "must be a string of at most 256 bytes without control characters"));
+}
+
+Result<GitAuthor> take_author(Fields& fields) {
+  auto nested = COVE_TRY(fields.object("author"));
+  if (!nested) return GitAuthor{};
+  GitAuthor author;
+  author.name = COVE_TRY(take_author_word(*nested, "name"));
+  author.email = COVE_TRY(take_author_word(*nested, "email"));
+  COVE_TRY(nested->finish());
+  return author;
+}
+
 }  // namespace
 
 Result<Workspace> take_workspace(Fields& fields) {
@@ -135,6 +152,7 @@ Result<Workspace> take_workspace(Fields& fields) {
   Workspace workspace;
   workspace.path = COVE_TRY(required(*nested, "path", nested->text("path")));
   workspace.access = COVE_TRY(take_access(*nested));
+  workspace.author = COVE_TRY(take_author(*nested));
   COVE_TRY(nested->finish());
   if (workspace.access == Access::None) return Workspace{};
   if (!workspace.path.starts_with('/')) return fail(nested->wrong("path", "must be an absolute path"));

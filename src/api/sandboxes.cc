@@ -3,9 +3,11 @@
 
 #include "api/auth.h"
 #include "api/call.h"
+#include "api/conditions.h"
 #include "api/query.h"
 #include "api/response_json.h"
 #include "api/sandbox_request.h"
+#include "api/sse.h"
 #include "base/text.h"
 
 namespace cove::api {
@@ -13,9 +15,7 @@ namespace {
 
 constexpr size_t kLongestKey = 255;
 
-// Of what a body says, however it is written.
-std::string hash_of(const Json& body) {
-  std::string text = body.dump();
+std::string hash_of(const std::string& text) {
   std::string digest(SHA256_DIGEST_LENGTH, '\0');
   ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),
            reinterpret_cast<unsigned char*>(digest.data()));
@@ -30,22 +30,29 @@ Checked<std::string> idempotency_key(const http::Request& request) {
   return std::string(*key);
 }
 
-// RFC 7240. Preferences that nobody knows are passed over.
-bool prefers_brief(const http::Request& request) {
-  auto preferences = request.header("prefer");
-  return preferences && preferences->find("return=minimal") != std::string_view::npos;
+// The sandbox lives as long as the stream. Where the server stops, its lifecycle decides.
+Outcome hold(Call& call, const live::SandboxInfo& sandbox) {
+  EventStream stream(call.exchange);
+  bool there = stream.begin(201) && stream.send(sse_event(std::nullopt, "sandbox", dump(sandbox_json(sandbox))));
+  EventStream::Wake wake = there ? EventStream::Wake::Timeout : EventStream::Wake::Gone;
+  while (wake == EventStream::Wake::Timeout) wake = stream.wait(-1);
+  if (wake == EventStream::Wake::Stopping) return {};
+  Result<void> removed = call.engine().remove(call.caller, sandbox.spec.id);
+  if (!removed && removed.error().code() != Code::NotFound) return refuse(removed.error());
+  return {};
 }
 
 Outcome create_sandbox(Call& call) {
   Json body = COVE_TRY(call.body());
   live::CreateOrder order = COVE_TRY(parse_create(body, call.engine().config()));
   order.idempotency_key = COVE_TRY(idempotency_key(call.request()));
-  if (!order.idempotency_key.empty()) order.request_hash = hash_of(body);
+  if (!order.idempotency_key.empty()) order.request_hash = hash_of(body.dump());  // however it is written
+  const bool held = accepts(call.request(), kEventStream);
+  if (held && !order.start) return invalid("a sandbox that lives as long as its stream is started at once");
+  if (held) order.spec.one_use = true, order.lifecycle.on_expire = OnExpire::Delete;
   live::SandboxInfo sandbox = COVE_TRY(call.engine().create(call.caller, std::move(order)));
-  http::Headers headers = {{"Location", concat("/v1/sandboxes/", sandbox.spec.id)}};
-  if (!prefers_brief(call.request())) return call.respond(201, dump(sandbox_json(sandbox)), std::move(headers));
-  headers.push_back({"Preference-Applied", "return=minimal"});
-  return call.respond(201, dump(brief_sandbox_json(sandbox)), std::move(headers));
+  if (held) return hold(call, sandbox);
+  return call.respond(201, dump(sandbox_json(sandbox)), {{"Location", concat("/v1/sandboxes/", sandbox.spec.id)}});
 }
 
 Checked<live::SandboxFilter> filter_of(const http::Request& request) {
@@ -73,19 +80,36 @@ Outcome list_sandboxes(Call& call) {
   return call.respond(200, page_json("sandboxes", items, page.next));
 }
 
+// Changes with all that is told of a sandbox, but for what every use of it changes.
+std::string tag_of(const live::SandboxInfo& sandbox) {
+  Document document = sandbox_json(sandbox);
+  for (const char* name : {"last_used_at", "expires_at"}) document.erase(name);
+  return concat("\"", hash_of(dump(document)).substr(0, 32), "\"");
+}
+
+Outcome respond_with(Call& call, const live::SandboxInfo& sandbox) {
+  return call.respond(200, dump(sandbox_json(sandbox)), {{"ETag", tag_of(sandbox)}});
+}
+
 Outcome get_sandbox(Call& call) {
-  return call.respond(200, dump(sandbox_json(COVE_TRY(call.engine().find(call.caller, call.sandbox())))));
+  live::SandboxInfo sandbox = COVE_TRY(call.engine().find(call.caller, call.sandbox()));
+  if (!COVE_TRY(is_known(call.request(), tag_of(sandbox)))) return respond_with(call, sandbox);
+  COVE_TRY(call.exchange.respond(304, {{"ETag", tag_of(sandbox)}}, ""));
+  return {};
 }
 
 Outcome update_sandbox(Call& call) {
   Json body = COVE_TRY(call.body());
   std::lock_guard turn(call.api.updates);
   live::SandboxInfo now = COVE_TRY(call.engine().find(call.caller, call.sandbox()));
+  COVE_TRY(check_unchanged(call.request(), tag_of(now)));
   live::UpdateOrder order = COVE_TRY(parse_update(body, now));
-  return call.respond(200, dump(sandbox_json(COVE_TRY(call.engine().update(call.caller, call.sandbox(), order)))));
+  return respond_with(call, COVE_TRY(call.engine().update(call.caller, call.sandbox(), order)));
 }
 
 Outcome delete_sandbox(Call& call) {
+  if (is_conditional(call.request()))
+    COVE_TRY(check_unchanged(call.request(), tag_of(COVE_TRY(call.engine().find(call.caller, call.sandbox())))));
   COVE_TRY(call.engine().remove(call.caller, call.sandbox()));
   return call.no_content();
 }
@@ -100,10 +124,10 @@ Outcome get_stats(Call& call) {
 
 void add_sandboxes(Routes& routes) {
   routes.add("POST", "/v1/sandboxes", kRun, create_sandbox);
-  routes.add("GET", "/v1/sandboxes", kRead, list_sandboxes);
-  routes.add("GET", "/v1/sandboxes/{id}", kTokenRead, get_sandbox);
-  routes.add("PATCH", "/v1/sandboxes/{id}", kRun, update_sandbox);
-  routes.add("DELETE", "/v1/sandboxes/{id}", kRun, delete_sandbox);
+  routes.add("GET", "/v1/sandboxes", kRead, list_sandboxes, {"after", "limit", "name", "state", "label*"});
+  routes.add("GET", "/v1/sandboxes/{id}", kTokenRead, get_sandbox, {}, Conditions::Honoured);
+  routes.add("PATCH", "/v1/sandboxes/{id}", kRun, update_sandbox, {}, Conditions::Honoured);
+  routes.add("DELETE", "/v1/sandboxes/{id}", kRun, delete_sandbox, {}, Conditions::Honoured);
   routes.add("GET", "/v1/sandboxes/{id}/stats", kTokenRead, get_stats);
 }
 

@@ -35,6 +35,14 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Of one listener: however many connect there, the others can still accept, and sandboxes have descriptors.
+size_t most_connections(const Config& config) {
+  constexpr rlim_t kPart = 4;
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) < 0) return config.max_connections;
+  return std::clamp<uint64_t>(config.max_connections, 1, std::max<rlim_t>(limit.rlim_cur / kPart, 1));
+}
+
 // Before there are threads, which inherit it: signals are read, never delivered.
 Result<UniqueFd> take_signals() {
   ::signal(SIGPIPE, SIG_IGN);
@@ -76,10 +84,12 @@ Result<std::vector<ListeningSocket>> all_sockets(const ServeOrder& order, const 
   return sockets;
 }
 
-Result<std::optional<http::Tls>> tls_of(const Config& config) {
+// Those who started us may read a key that this user may not.
+Result<std::optional<http::Tls>> tls_of(const Config& config, const ServeOrder& order) {
   if (config.tls_cert.empty() != config.tls_key.empty())
     return fail(Code::Invalid, "tls_cert and tls_key go together: one of them is not set");
   if (config.tls_cert.empty()) return std::nullopt;
+  if (!order.tls_key.empty()) return http::Tls{order.tls_cert, order.tls_key};
   return http::Tls{config.tls_cert, config.tls_key};
 }
 
@@ -89,7 +99,7 @@ class Service {
   static Result<std::unique_ptr<Service>> create(const ServeOrder& order) {
     std::unique_ptr<Service> service(new Service());
     COVE_TRY(service->prepare(order));
-    COVE_TRY(service->listen());
+    COVE_TRY(service->listen(order));
     return service;
   }
 
@@ -138,8 +148,8 @@ class Service {
       spawn_lost_ = true;
       ::eventfd_write(spawn_gone_.get(), 1);
     });
-    ImageRules rules{config_.images.registry, config_.images.insecure_registries, config_.images.max_size,
-                     config_.images.max_entries};
+    ImageRules rules{config_.images.registry,           config_.images.mirror,   config_.images.insecure_registries,
+                     config_.images.private_registries, config_.images.max_size, config_.images.max_entries};
     std::unique_ptr<Images> images = COVE_TRY(Images::open(concat(config_.server_folder, "/", kServerImages),
                                                            native::make_spawned_shelf(spawn_), std::move(rules)));
     engine_ = COVE_TRY(live::Engine::open(config_, std::move(store), make_runtimes(), std::move(images)));
@@ -157,13 +167,16 @@ class Service {
     return all;
   }
 
-  Result<void> listen() {
-    server_ = COVE_TRY(http::Server::create({.max_connections = config_.max_connections}));
+  Result<void> listen(const ServeOrder& order) {
+    server_ = COVE_TRY(http::Server::create({.max_connections = most_connections(config_)}));
     std::shared_ptr<const http::Router> router = make_router(*api_);
-    std::optional<http::Tls> tls = COVE_TRY(tls_of(config_));
+    std::optional<http::Tls> tls = COVE_TRY(tls_of(config_, order));
     for (ListeningSocket& socket : sockets_) {
       http::ListenerOptions options = listener_options(*api_, socket.face);
-      if (socket.face == Face::Tcp) options.tls = tls;
+      if (socket.face == Face::Tcp) {
+        options.tls = tls;
+        options.strangers.emplace();
+      }
       addresses_.push_back(socket.address);
       if (!socket.path.empty()) own_paths_.push_back(socket.path);
       COVE_TRY_NOTE(socket.address, server_->listen(std::move(socket.fd), router, std::move(options)));

@@ -20,10 +20,12 @@ const std::string& session_of(const Call& call) { return call.captured("session"
 Outcome start_session(Call& call) {
   Json body = COVE_TRY(call.body());
   live::SessionOrder order = COVE_TRY(parse_session(body, call.engine().config()));
-  if (order.mode == live::Mode::Off)
+  if (order.mode == live::Mode::Off) {
     COVE_TRY(live::check_off(call.caller.local, call.engine().config().modes.allow_off));
+    COVE_TRY(live::check_off_access(order.sandbox.workspace.access == Access::ReadOnly));
+  }
   const std::string& image = order.sandbox.image;
-  if (!image.empty() && !is_host_image(image)) COVE_TRY(call.engine().images().find(image));
+  if (!image.empty() && !is_host_image(image)) COVE_TRY(call.engine().images().find_reference(image));
   live::SessionInfo session = COVE_TRY(call.api.sessions->start(call.caller, std::move(order)));
   return call.respond(201, dump(session_json(session)), {{"Location", concat("/v1/sessions/", session.id)}});
 }
@@ -68,6 +70,7 @@ live::Circumstances circumstances_of(Call& call, const live::SessionInfo& sessio
           .off_allowed = call.engine().config().modes.allow_off,
           .workspace = session.order.sandbox.workspace.access != Access::None,
           .review = session.order.sandbox.workspace.access == Access::Review,
+          .read_only = session.order.sandbox.workspace.access == Access::ReadOnly,
           .variables = !session.order.sandbox.env.empty() || !wish.order.spec.env.empty(),
           .code = !wish.order.language.empty(),
           .input = wish.order.spec.input,
@@ -117,11 +120,11 @@ Outcome list_execs(Call& call) {
 
 void add_sessions(Routes& routes) {
   routes.add("POST", "/v1/sessions", kRun, start_session);
-  routes.add("GET", "/v1/sessions", kRead, list_sessions);
+  routes.add("GET", "/v1/sessions", kRead, list_sessions, {"after", "limit", "agent", "scope", "state"});
   routes.add("GET", "/v1/sessions/{session}", kRead, get_session);
   routes.add("DELETE", "/v1/sessions/{session}", kRun, end_session);
-  routes.add("POST", "/v1/sessions/{session}/execs", kRun, create_exec);
-  routes.add("GET", "/v1/sessions/{session}/execs", kRead, list_execs);
+  routes.add("POST", "/v1/sessions/{session}/execs", kRun, create_exec, {"wait"});
+  routes.add("GET", "/v1/sessions/{session}/execs", kRead, list_execs, {"after", "limit", "state", "tag"});
 }
 
 }  // namespace cove::api

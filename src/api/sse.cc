@@ -21,9 +21,13 @@ std::string sse_event(std::optional<uint64_t> id, std::string_view name, std::st
   return event;
 }
 
-Result<void> EventStream::begin() {
-  return exchange_.begin(
-      200, {{"Content-Type", kEventStream}, {"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}}, std::nullopt);
+Result<void> EventStream::begin(int status) {
+  return exchange_.begin(status,
+                         {{"Content-Type", kEventStream},
+                          {"Cache-Control", "no-store"},
+                          {"X-Accel-Buffering", "no"},
+                          {"Cove-Version", COVE_VERSION}},
+                         std::nullopt);
 }
 
 Result<void> EventStream::send_problem(const Problem& problem) {

@@ -22,7 +22,7 @@ class EventStream {
  public:
   explicit EventStream(http::Exchange& exchange) : exchange_(exchange) {}
 
-  Result<void> begin();
+  Result<void> begin(int status = 200);
   // One event, or several that were put together.
   Result<void> send(std::string_view events) { return exchange_.write(events); }
   Result<void> send_problem(const Problem& problem);

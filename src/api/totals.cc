@@ -21,19 +21,32 @@ void add_usage(Totals::Sums& sums, const std::string& event_data) {
   }
 }
 
-Result<Totals::Sums> Totals::of(live::Engine& engine, const live::Caller& caller) {
-  std::lock_guard lock(mutex_);
-  Progress& progress = projects_[caller.project];
+Result<void> Totals::read_on(live::Engine& engine, const live::Caller& caller, const EventFilter& filter,
+                             Progress& progress) {
   progress.sums.emplace("execs", 0);
   for (const char* name : kSummed) progress.sums.emplace(name, 0);
   while (true) {
-    std::vector<EventRecord> events = COVE_TRY(engine.events(caller, progress.after, kAtOnce));
+    std::vector<EventRecord> events = COVE_TRY(engine.events(caller, filter, progress.after, kAtOnce));
     for (const EventRecord& event : events) {
       progress.after = event.seq;
       if (event.kind == "exec.ended") add_usage(progress.sums, event.data);
     }
-    if (events.size() < kAtOnce) return progress.sums;
+    if (events.size() < kAtOnce) return {};
   }
+}
+
+Result<Totals::Sums> Totals::of(live::Engine& engine, const live::Caller& caller) {
+  std::lock_guard lock(mutex_);
+  Progress& progress = projects_[caller.project];
+  COVE_TRY(read_on(engine, caller, {}, progress));
+  return progress.sums;
+}
+
+Result<Totals::Sums> Totals::of(live::Engine& engine, const live::Caller& caller, EventFilter filter) {
+  Progress progress;
+  filter.kinds = {"exec.ended"};
+  COVE_TRY(read_on(engine, caller, filter, progress));
+  return progress.sums;
 }
 
 }  // namespace cove::api

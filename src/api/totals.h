@@ -15,12 +15,16 @@ class Totals {
  public:
   using Sums = std::map<std::string, uint64_t>;  // by the names of Usage, and "execs"
   Result<Sums> of(live::Engine& engine, const live::Caller& caller);
+  // Of some of them: all of their events are read.
+  static Result<Sums> of(live::Engine& engine, const live::Caller& caller, EventFilter filter);
 
  private:
   struct Progress {
     uint64_t after = 0;
     Sums sums;
   };
+  static Result<void> read_on(live::Engine& engine, const live::Caller& caller, const EventFilter& filter,
+                              Progress& progress);
   std::mutex mutex_;
   std::map<std::string, Progress> projects_;
 };

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/signal_name.h"
 
 // Words of requests that must have a certain form. Errors are Invalid, but for images.
 namespace cove::api {
@@ -19,7 +20,5 @@ Result<std::string> check_user(std::string text);
 Result<std::string> check_image(std::string text);
 // The name of an environment variable.
 Result<void> check_variable(const std::string& name);
-// "TERM", "SIGTERM" or "15": its number.
-Result<int> parse_signal(const std::string& text);
 
 }  // namespace cove::api

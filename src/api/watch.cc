@@ -215,6 +215,8 @@ Outcome watch_folder(Call& call) {
 
 }  // namespace
 
-void add_watch(Routes& routes) { routes.add("GET", "/v1/sandboxes/{id}/watch", kTokenRead, watch_folder); }
+void add_watch(Routes& routes) {
+  routes.add("GET", "/v1/sandboxes/{id}/watch", kTokenRead, watch_folder, {"path", "user", "recursive"});
+}
 
 }  // namespace cove::api

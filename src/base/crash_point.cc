@@ -36,7 +36,7 @@ std::vector<std::string> all_points() {
       "migrate",      "insert_sandbox", "update_sandbox", "touch_sandbox",  "remove_sandbox", "prune_idempotency",
       "insert_exec",  "update_exec",    "prune_execs",    "append_events",  "prune_events",   "insert_key",
       "revoke_key",   "insert_project", "update_project", "remove_project", "make_secret",    "insert_session",
-      "bind_session", "touch_session",  "end_session",    "prune_sessions", "settle",
+      "bind_session", "touch_session",  "end_session",    "prune_sessions",
   };
   for (std::string_view change : kChanges) {
     points.push_back(concat("store.", change, ".before_commit"));

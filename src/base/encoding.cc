@@ -114,4 +114,23 @@ std::string percent_encode(std::string_view text) {
   return out;
 }
 
+std::optional<int64_t> parse_time(std::string_view text) {
+  const std::string copy(text);
+  struct tm parts = {};
+  const char* rest = ::strptime(copy.c_str(), "%Y-%m-%dT%H:%M:%S", &parts);
+  if (rest == nullptr) return std::nullopt;
+  int64_t milliseconds = int64_t{::timegm(&parts)} * 1000;
+  if (*rest == '.') {
+    int64_t unit = 100;
+    for (++rest; *rest >= '0' && *rest <= '9'; ++rest, unit /= 10) milliseconds += (*rest - '0') * unit;
+  }
+  if (std::string_view(rest) == "Z" || std::string_view(rest) == "z") return milliseconds;
+  int hours = 0, minutes = 0, used = 0;
+  char sign = 0;
+  if (std::sscanf(rest, "%c%2d:%2d%n", &sign, &hours, &minutes, &used) != 3 || rest[used] != '\0') return std::nullopt;
+  if (sign != '+' && sign != '-') return std::nullopt;
+  const int64_t offset = (int64_t{hours} * 60 + minutes) * 60'000;
+  return sign == '+' ? milliseconds - offset : milliseconds + offset;
+}
+
 }  // namespace cove

@@ -18,6 +18,8 @@ std::optional<std::string> from_base64(std::string_view text);
 
 // RFC 3339 in UTC with milliseconds: "2026-11-15T22:40:00.123Z".
 std::string format_time(int64_t milliseconds_since_1970);
+// The other way, for any offset from UTC (RFC 3339); nothing where it is none.
+std::optional<int64_t> parse_time(std::string_view text);
 
 // "a b/ü" → "a%20b%2F%C3%BC": for one value in a query or one segment of a path.
 std::string percent_encode(std::string_view text);

@@ -48,7 +48,8 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text);
 // 1536 → "1.5 KiB".
 std::string format_bytes(uint64_t bytes);
 
-// The candidate closest to `word` (for "did you mean"), empty where none is close.
+// The candidate closest to `word` (for "did you mean"), empty where none is close: one typing error for every three
+// characters of the word.
 std::string closest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace cove

@@ -45,6 +45,10 @@ TEST(Closest, FindsTheLikelyMeaningOnly) {
   EXPECT_EQ(closest("ls", {"rm", "tag"}), "");
   EXPECT_EQ(closest("", {"c", "r"}), "");
   EXPECT_EQ(closest("rmi", {"rm", "ls"}), "rm");
+  EXPECT_EQ(closest("nmae", {"image", "name"}), "name");
+  EXPECT_EQ(closest("exce", {"execute", "exec"}), "exec");
+  EXPECT_EQ(closest("frob", {"from", "prob"}), "from");
+  EXPECT_EQ(closest("tume", {"timeout", "user"}), "");
 }
 
 TEST(Error, TellsTheWholeStory) {

@@ -17,7 +17,7 @@ constexpr Option<AttachWords> kOptions[] = {
        order.no_input = true;
        return {};
      }},
-    {{"all", 'a', "", "first what it has printed so far", "Options"},
+    {{"all", 'a', "", "print first what it has printed so far, even if it has ended", "Options"},
      [](AttachWords& order, const std::string&) -> Result<void> {
        order.all = true;
        return {};
@@ -31,20 +31,39 @@ constexpr Form kForm = {
     .usage = "[OPTIONS] SANDBOX [EXEC]",
     .text =
         "Connects this terminal with a command that runs in a sandbox: an exec's id or tag, or the newest one. Exits\n"
-        "as the command does. Ctrl-P Ctrl-Q leaves a command that has a terminal running.",
+        "as the command does. Closing this terminal leaves the command running; so does Ctrl-P Ctrl-Q, where the\n"
+        "command has a terminal of its own.",
     .least = 1,
     .most = 2,
 };
 
+Error has_ended(const std::string& sandbox, const std::string& exec) {
+  return Error(Code::Conflict, concat("exec ", exec, " in sandbox ", sandbox, " has ended"))
+      .hint(concat("cove logs ", sandbox, " ", exec, " shows what it printed"));
+}
+
+// The one that is named; else the newest that runs.
+Result<Json> choose_exec(Api& api, const std::vector<std::string>& operands) {
+  if (operands.size() > 1) return find_exec(api, operands[0], operands[1]);
+  std::vector<Json> running = COVE_TRY(api.execs(operands[0], {.state = "running"}));
+  if (running.empty())
+    return fail(Error(Code::NotFound, concat("no command is running in sandbox ", operands[0]))
+                    .hint(concat("cove ps -a ", operands[0], " lists those that have ended")));
+  return newest_of(running);
+}
+
 Result<std::optional<Json>> join(const AttachWords& order, const std::vector<std::string>& operands) {
   Api api = COVE_TRY(open_server(order));
-  Json exec = COVE_TRY(find_exec(api, operands[0], operands.size() > 1 ? operands[1] : ""));
+  Json exec = COVE_TRY(choose_exec(api, operands));
+  const bool running = client::text_of(exec, "state") == "running";
+  if (!running && !order.all) return fail(has_ended(operands[0], client::text_of(exec, "id")));
   Caller caller = COVE_TRY(Caller::create());
   AttachOrder attach;
+  attach.on_hangup = AttachOrder::OnHangup::Detach;
   attach.input = !order.no_input;
   attach.terminal = client::field(exec, "pty").is_object();
   attach.detach_keys = attach.terminal;
-  if (!order.all && client::text_of(exec, "state") == "running") attach.from = client::count_of(exec, "next_seq");
+  if (!order.all) attach.from = client::count_of(exec, "next_seq");
   return attach_to(api, caller, operands[0], client::text_of(exec, "id"), attach);
 }
 
@@ -54,7 +73,7 @@ int attach(const Arguments& args) {
   auto result = join(words->order, words->operands);
   if (!result) return complain(result.error());
   if (!*result) {
-    tell("left; it goes on");
+    tell("detached; the command keeps running");
     return 0;
   }
   explain(**result);

@@ -16,19 +16,13 @@ namespace {
 
 constexpr size_t kPortion = 64 * 1024;
 constexpr size_t kMostWaiting = 256 << 20;
-constexpr int kStalled = 10'000;  // milliseconds
+constexpr int kStalled = 10'000;     // milliseconds
+constexpr int kRepeatPause = 1'000;  // milliseconds
 constexpr char kFirstKey = 'p' & 0x1f;
 constexpr char kSecondKey = 'q' & 0x1f;
-constexpr size_t kOutputHead = 9;
 constexpr int kAttempts = 50;
 constexpr auto kSettle = std::chrono::seconds(3);
 constexpr auto kPause = std::chrono::milliseconds(200);
-
-uint64_t read_number(std::string_view bytes) {
-  uint64_t number = 0;
-  for (char c : bytes) number = number << 8 | static_cast<unsigned char>(c);
-  return number;
-}
 
 }  // namespace
 
@@ -39,22 +33,23 @@ AttachSession::AttachSession(const AttachOrder& order, Caller& caller, Connect c
       input_(std::move(input)),
       out_(STDOUT_FILENO),
       err_(STDERR_FILENO),
+      input_is_terminal_(::isatty(STDIN_FILENO) == 1),
       input_open_(order.input),
       next_(order.from) {}
 
 Result<std::optional<Json>> AttachSession::run() {
-  socket_.emplace(COVE_TRY(connect_(next_)));
+  line_ = COVE_TRY(connect_(next_));
   if (order_.terminal) caller_.enter_raw_mode();
   if (order_.terminal) send_size();
   COVE_TRY(on_messages());
   while (!result_ && !left_) {
     Result<void> turned = turn();
-    if (socket_->closed() && !result_ && complaint_) return fail(*complaint_);
-    if (turned && socket_->closed() && !result_) turned = fail(Code::Unavailable, "the server closed the connection");
+    if (line_->closed() && !result_ && complaint_) return fail(*complaint_);
+    if (turned && line_->closed() && !result_) turned = fail(Code::Unavailable, "the server closed the connection");
     if (!turned) COVE_TRY(reconnect(std::move(turned).error()));
   }
   Result<void> finished = finish(out_, err_);
-  socket_->close();
+  line_->close();
   COVE_TRY(std::move(finished));
   return std::move(result_);
 }
@@ -66,9 +61,9 @@ Result<void> AttachSession::reconnect(Error cause) {
   Result<void> settled = input_.settle(kSettle);
   if (!settled && !order_.terminal) return settled;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    Result<client::WebSocket> again = connect_(next_);
+    Result<std::unique_ptr<ExecLine>> again = connect_(next_);
     if (again) {
-      socket_.emplace(std::move(*again));
+      line_ = std::move(*again);
       return settled ? input_.resume() : Result<void>();
     }
     if (again.error().code() != Code::Unavailable) return fail(std::move(again).error());
@@ -79,21 +74,22 @@ Result<void> AttachSession::reconnect(Error cause) {
 
 Result<void> AttachSession::turn() {
   // Output that cannot be written yet is not read either: then the program waits.
-  short wanted = static_cast<short>(socket_->wanted() & (wants_messages() ? POLLIN | POLLOUT : POLLOUT));
-  pollfd polled[6] = {{wanted != 0 ? socket_->fd() : -1, wanted, 0},
+  short wanted = static_cast<short>(line_->wanted() & (wants_messages() ? POLLIN | POLLOUT : POLLOUT));
+  pollfd polled[6] = {{wanted != 0 ? line_->fd() : -1, wanted, 0},
                       {caller_.signals(), POLLIN, 0},
                       {input_open_ && input_.idle() ? STDIN_FILENO : -1, POLLIN, 0},
                       {input_.fd(), input_.wanted(), 0},
                       out_.wanted(),
                       err_.wanted()};
-  int ready = ::poll(polled, 6, wants_messages() ? -1 : kStalled);
+  int ready = ::poll(polled, 6, patience());
   if (ready < 0 && errno != EINTR) return fail_errno("poll");
-  if (ready == 0) return take_a_little();
+  if (ready == 0 && !wants_messages()) return take_a_little();
+  if (ready == 0) return repeat();
   out_.move(polled[4].revents);
   err_.move(polled[5].revents);
   if (polled[1].revents != 0) on_signals();
   // What came is read before anything is sent: it may be the end.
-  COVE_TRY(socket_->move(polled[0].revents));
+  COVE_TRY(line_->move(polled[0].revents));
   COVE_TRY(on_messages());
   if (result_ || left_) return {};
   COVE_TRY(on_input_sent(polled[3].revents));
@@ -101,26 +97,47 @@ Result<void> AttachSession::turn() {
   return {};
 }
 
+int AttachSession::patience() const {
+  if (!wants_messages()) return kStalled;
+  return presses_end_key_ || hangs_up_ ? kRepeatPause : -1;
+}
+
+// A program may miss Ctrl-D while it changes the mode of its terminal, and bash a SIGHUP that comes just before it
+// waits for a key.
+Result<void> AttachSession::repeat() {
+  if (hangs_up_) line_->send_signal(SIGHUP, true);
+  if (!presses_end_key_ || !input_.idle()) return {};
+  return input_.send("", client::InputChannel::Then::Close);
+}
+
 // Whoever reads our output has stopped, perhaps for long. A server gives up on a caller who takes nothing at all.
 Result<void> AttachSession::take_a_little() {
   if (out_.size() + err_.size() > kMostWaiting) return {};
-  COVE_TRY(socket_->move(POLLIN));
+  COVE_TRY(line_->move(POLLIN));
   return on_messages();
 }
 
 void AttachSession::on_signals() {
-  while (std::optional<Caller::Signal> signal = caller_.next_signal()) {
-    if (signal->number == SIGWINCH)
-      send_size();
-    else
-      send({{"type", "signal"}, {"signal", signal->number}, {"group", signal->from_terminal}});
+  while (std::optional<Caller::Signal> signal = caller_.next_signal()) on_signal(*signal);
+}
+
+void AttachSession::on_signal(const Caller::Signal& signal) {
+  if (signal.number == SIGWINCH) return send_size();
+  const bool ends_us = signal.number == SIGHUP || (signal.number == SIGTERM && order_.terminal);
+  if (ends_us && detaches()) {
+    left_ = true;
+    return;
   }
+  line_->send_signal(signal.number, signal.from_terminal);
+  if (!ends_us || !order_.terminal) return;
+  // A shell at a terminal ignores SIGTERM; that its terminal goes away it does not.
+  if (signal.number == SIGTERM) line_->send_signal(SIGHUP, true);
+  hangs_up_ = true;
 }
 
 void AttachSession::send_size() {
   if (!order_.terminal) return;
-  WindowSize size = Caller::window_size();
-  send({{"type", "resize"}, {"rows", size.rows}, {"cols", size.columns}});
+  line_->send_size(Caller::window_size());
 }
 
 Result<void> AttachSession::on_input() {
@@ -128,12 +145,18 @@ Result<void> AttachSession::on_input() {
   ssize_t count = ::read(STDIN_FILENO, data.data(), data.size());
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return {};
   data.resize(count > 0 ? static_cast<size_t>(count) : 0);
-  if (data.empty()) {
-    input_open_ = false;
-    return input_.send("", client::InputChannel::Then::Close);
-  }
+  if (data.empty()) return on_input_end();
   if (takes_detach_keys(data) || data.empty()) return {};
   return input_.send(std::move(data), client::InputChannel::Then::KeepOpen);
+}
+
+Result<void> AttachSession::on_input_end() {
+  input_open_ = false;
+  const bool hung_up = input_is_terminal_ && ::isatty(STDIN_FILENO) != 1;
+  if (detaches() && hung_up) left_ = true;
+  if (detaches() && (hung_up || order_.terminal)) return {};
+  presses_end_key_ = order_.terminal;
+  return input_.send("", client::InputChannel::Then::Close);
 }
 
 // A program that reads no more, or has ended, is no error: what it was sent is not wanted.
@@ -160,42 +183,33 @@ bool AttachSession::takes_detach_keys(std::string& data) {
 
 Result<void> AttachSession::on_messages() {
   while (!result_ && !left_) {
-    std::optional<client::WebSocketMessage> message = COVE_TRY(socket_->next());
+    std::optional<ExecMessage> message = COVE_TRY(line_->next());
     if (!message) return {};
-    if (message->opcode == client::Opcode::Binary)
-      COVE_TRY(on_output(message->data));
-    else
-      COVE_TRY(on_text(message->data));
+    on_message(std::move(*message));
   }
   return {};
 }
 
-// 1 byte: which stream; 8 bytes: its number; the data.
-Result<void> AttachSession::on_output(std::string_view data) {
-  if (data.size() < kOutputHead || data[0] < 1 || data[0] > 2)
-    return fail(Code::Internal, "the server has sent a piece of output without its head");
-  next_ = read_number(data.substr(1, 8)) + 1;
-  deliver(data[0] == 1 ? out_ : err_, data.substr(kOutputHead));
-  return {};
+void AttachSession::on_message(ExecMessage message) {
+  switch (message.kind) {
+    case ExecMessage::Kind::Out:
+    case ExecMessage::Kind::Err:
+      next_ = message.seq + 1;
+      return deliver(message.kind == ExecMessage::Kind::Out ? out_ : err_, message.data);
+    case ExecMessage::Kind::Exit:
+      result_ = std::move(message.json);
+      return;
+    // A signal that came too late is none; what is serious is followed by the connection's end.
+    case ExecMessage::Kind::Problem:
+      complaint_ = client::read_problem(message.json, static_cast<int>(client::number_of(message.json, "status")));
+  }
 }
 
 // Where nobody reads the output any more, the program learns it as it would have from its pipe.
 void AttachSession::deliver(Sink& sink, std::string_view data) {
   if (order_.show == AttachOrder::Show::Nothing) return;
   if (!sink.broken()) return sink.add(data);
-  if (sink.unread()) send({{"type", "signal"}, {"signal", SIGPIPE}, {"group", true}});
+  if (sink.unread()) line_->send_signal(SIGPIPE, true);
 }
-
-Result<void> AttachSession::on_text(const std::string& text) {
-  Json message = COVE_TRY(client::parse_json(text));
-  std::string type = client::text_of(message, "type");
-  if (type == "exit") result_ = client::field(message, "result");
-  // A signal that came too late is none; what is serious is followed by the connection's end.
-  if (type == "error")
-    complaint_ = client::read_problem(message, static_cast<int>(client::number_of(message, "status")));
-  return {};
-}
-
-void AttachSession::send(const Json& message) { socket_->send(client::Opcode::Text, client::dump(message)); }
 
 }  // namespace cove::cli

@@ -5,10 +5,10 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/exec_line.h"
 #include "cli/session.h"
 #include "cli/sink.h"
 #include "client/input_channel.h"
-#include "client/websocket.h"
 #include "engine/caller.h"
 
 namespace cove::cli {
@@ -17,6 +17,9 @@ namespace cove::cli {
 struct AttachOrder {
   enum class Show { Output, Nothing };
   Show show = Show::Output;
+  // What the end of this process's terminal or input means for the exec: it ends too, or it runs on without us.
+  enum class OnHangup { End, Detach };
+  OnHangup on_hangup = OnHangup::End;
   bool input = true;         // forward standard input
   bool terminal = false;     // the exec has one: every key goes to it, and it has the size of ours
   bool detach_keys = false;  // Ctrl-P Ctrl-Q leaves it running
@@ -27,7 +30,7 @@ struct AttachOrder {
 class AttachSession {
  public:
   // Attaches, from the numbered piece of output on; called again when the connection is lost.
-  using Connect = std::function<Result<client::WebSocket>(uint64_t from)>;
+  using Connect = std::function<Result<std::unique_ptr<ExecLine>>(uint64_t from)>;
   AttachSession(const AttachOrder& order, Caller& caller, Connect connect, client::InputChannel input);
 
   // The exec's result; nothing where the user has left it.
@@ -35,29 +38,35 @@ class AttachSession {
 
  private:
   Result<void> turn();
+  Result<void> repeat();
   Result<void> take_a_little();
   Result<void> reconnect(Error cause);
   void on_signals();
+  void on_signal(const Caller::Signal& signal);
   Result<void> on_input();
+  Result<void> on_input_end();
   Result<void> on_input_sent(short revents);
   bool takes_detach_keys(std::string& data);
   Result<void> on_messages();
-  Result<void> on_output(std::string_view data);
-  Result<void> on_text(const std::string& text);
+  void on_message(ExecMessage message);
   void deliver(Sink& sink, std::string_view data);
-  void send(const Json& message);
   void send_size();
   bool wants_messages() const { return out_.empty() && err_.empty(); }
+  bool detaches() const { return order_.on_hangup == AttachOrder::OnHangup::Detach; }
+  int patience() const;
 
   AttachOrder order_;
   Caller& caller_;
   Connect connect_;
-  std::optional<client::WebSocket> socket_;
+  std::unique_ptr<ExecLine> line_;
   client::InputChannel input_;
   Sink out_;
   Sink err_;
+  const bool input_is_terminal_;
   bool input_open_;
-  bool key_pressed_ = false;  // Ctrl-P, which may begin the detach keys
+  bool presses_end_key_ = false;  // the input has ended: the exec's terminal sees Ctrl-D until the exec ends
+  bool hangs_up_ = false;         // this process is to end: the exec sees SIGHUP until it ends
+  bool key_pressed_ = false;      // Ctrl-P, which may begin the detach keys
   bool left_ = false;
   uint64_t next_;
   std::optional<Error> complaint_;

@@ -2,6 +2,8 @@
 #include "cli/sandbox_body.h"
 #include "cli/sandbox_options.h"
 #include "cli/session.h"
+#include "cli/sizes.h"
+#include "cli/tell_once.h"
 #include "cli/words.h"
 
 namespace cove::cli {
@@ -18,6 +20,7 @@ struct CreateOrder : CommonOrder {
   SandboxSpec sandbox = without_user();
   Environment file_environment;
   LifeOrder life;
+  std::string size;
   bool start = true;
 };
 SandboxSpec& sandbox_of(CreateOrder& order) { return order.sandbox; }
@@ -29,6 +32,7 @@ constexpr Option<CreateOrder> kOptions[] = {
     kImageOption<CreateOrder>,
     kWorkspaceOption<CreateOrder>,
     kTimeoutOption<CreateOrder>,
+    kSizeOption<CreateOrder>,
     kMemoryOption<CreateOrder>,
     kCpusOption<CreateOrder>,
     kPidsOption<CreateOrder>,
@@ -99,7 +103,7 @@ int create(const Arguments& args) {
   Result<Json> sandbox = create_sandbox(words->order);
   if (!sandbox) return complain(sandbox.error());
   for (const Json& warning : client::field(*sandbox, "warnings"))
-    if (warning.is_string()) tell(warning.get<std::string>());
+    if (warning.is_string()) tell_once(warning.get<std::string>());
   bool printed = words->order.json ? print_json(*sandbox) : print(client::text_of(*sandbox, "id") + "\n");
   return printed ? 0 : kOwnFailure;
 }

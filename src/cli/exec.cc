@@ -6,8 +6,10 @@ namespace {
 
 constexpr Form kForm = {
     .verb = "exec",
-    .usage = "[OPTIONS] SANDBOX [--] COMMAND [ARGUMENTS]",
-    .text = "Runs a command in a sandbox. Exit code, streams and signals are as if you had run it directly.",
+    .usage = "[OPTIONS] SANDBOX [--] COMMAND [ARGUMENTS]\n[OPTIONS] --lang LANGUAGE SANDBOX FILE|- [ARGUMENTS]",
+    .text =
+        "Runs a command in a sandbox. Exit code, streams and signals are as if you had run it directly. With -t,\n"
+        "Ctrl-P Ctrl-Q leaves it running.",
     .least = 2,
     .most = kMany,
     .operands = Operands::EndOptions,
@@ -16,20 +18,25 @@ constexpr Form kForm = {
         "when the command cannot be executed, 127 when it is not found.\n\n"
         "Examples:\n"
         "  cove exec box -- python3 -c 'print(6*7)'\n"
+        "  cove exec --lang python box script.py       echo 'print(6*7)' | cove exec --lang python box -\n"
         "  cove exec -it box bash\n"
         "  cove exec -d --tag web box -- python3 -m http.server",
 };
 
-Result<Json> start_detached(const ExecOrder& order, const std::string& sandbox, const Json& body) {
+Result<Json> start_detached(const ExecOrder& order, const std::string& sandbox,
+                            const std::vector<std::string>& command) {
+  Json body = COVE_TRY(exec_body(order, command));
   Api api = COVE_TRY(open_server(order));
   return api.exec(sandbox, body);
 }
 
-Result<Json> run_attached(const ExecOrder& order, const std::string& sandbox, const Json& body) {
+Result<Json> run_attached(const ExecOrder& order, const std::string& sandbox, const std::vector<std::string>& command) {
+  Json body = COVE_TRY(exec_body(order, command));
   Api api = COVE_TRY(open_server(order));
   Caller caller = COVE_TRY(Caller::create());
   ForegroundExec exec{sandbox, body, {}};
-  exec.attach.terminal = order.terminal;
+  exec.attach.terminal = exec.attach.detach_keys = order.terminal;
+  exec.attach.input = forwards_input(order, command);
   if (order.json) exec.attach.show = AttachOrder::Show::Nothing;
   return run_in_foreground(api, caller, exec);
 }
@@ -40,9 +47,8 @@ int exec(const Arguments& args) {
   const ExecOrder& order = words->order;
   auto command = command_of(words->operands);
   if (!command) return complain(command.error());
-  Json body = exec_body(order, *command);
-  if (order.detach) return finish_detached(order, start_detached(order, words->operands[0], body));
-  return finish_exec(order, run_attached(order, words->operands[0], body));
+  if (order.detach) return finish_detached(order, start_detached(order, words->operands[0], *command));
+  return finish_exec(order, run_attached(order, words->operands[0], *command));
 }
 
 }  // namespace

@@ -1,17 +1,20 @@
 #include "cli/exec_order.h"
 
-#include "base/encoding.h"
 #include "base/text.h"
+#include "cli/code_body.h"
 #include "cli/exec_command.h"
 #include "cli/exec_result.h"
 #include "cli/run_values.h"
 #include "cli/sandbox_options.h"
-#include "cli/table.h"
 
 namespace cove::cli {
 namespace {
 
 constexpr Option<ExecOrder> kOptions[] = {
+    {{"lang", '\0', "LANGUAGE",
+      "run a FILE of code, or - for standard input: python,\nnode@22, c…; `cove languages` lists them", kProgram,
+      languages_of_table},
+     [](ExecOrder& order, Text text) { return assign(order.language, parse_language_name(text)); }},
     {{"interactive", 'i', "", "forward standard input (this is always so)", kProgram},
      [](ExecOrder& order, Text) -> Result<void> {
        order.input = true;
@@ -53,12 +56,10 @@ constexpr Option<ExecOrder> kOptions[] = {
     kHelpOption<ExecOrder>,
 };
 
-Result<void> check_text(const std::vector<std::string>& command) {
-  for (const std::string& word : command)
-    if (!is_utf8(word))
-      return fail(Error(Code::Invalid, concat("the argument '", printable(word), "' is not UTF-8"))
-                      .hint("pass it on standard input"));
-  return {};
+int tell_detached(const Json& result) {
+  tell(concat("detached; the command keeps running\n  hint: cove attach ", client::text_of(result, "sandbox_id"), " ",
+              client::text_of(result, "exec_id"), " connects to it again"));
+  return 0;
 }
 
 }  // namespace
@@ -68,12 +69,20 @@ std::span<const Option<ExecOrder>> exec_options() { return kOptions; }
 Result<std::vector<std::string>> command_of(const std::vector<std::string>& operands) {
   std::vector<std::string> command(operands.begin() + 1, operands.end());
   if (command.size() > 1 && command[0] == "--") command.erase(command.begin());
-  COVE_TRY(check_text(command));
+  COVE_TRY(check_arguments(command));
   return command;
 }
 
-Json exec_body(const ExecOrder& order, const std::vector<std::string>& command) {
-  Json body = {{"argv", command}};
+bool forwards_input(const ExecOrder& order, const std::vector<std::string>& command) {
+  return order.language.empty() || command[0] != "-";
+}
+
+Result<Json> exec_body(const ExecOrder& order, const std::vector<std::string>& command) {
+  Json body = Json::object();
+  if (order.language.empty())
+    body["argv"] = command;
+  else
+    COVE_TRY(add_code(body, order.language, command));
   Environment env = order.file_environment;
   for (const auto& [name, value] : order.env) set_variable(env, name, value);
   for (const auto& [name, value] : env) body["env"][name] = value;
@@ -84,14 +93,15 @@ Json exec_body(const ExecOrder& order, const std::vector<std::string>& command) 
   if (order.limits.output.named) body["limits"]["output"] = order.limits.output.value;
   if (order.terminal) body["pty"] = window_size_body();
   if (order.detach) body["detach"] = true;
-  if (order.detach && !order.terminal) body["stdin"] = nullptr;
+  if ((order.detach && !order.terminal) || !forwards_input(order, command)) body["stdin"] = nullptr;
   return body;
 }
 
 int finish_exec(const ExecOrder& order, const Result<Json>& result) {
   if (!result) return complain(result.error());
+  if (client::flag_of(*result, "detached")) return tell_detached(*result);
   if (!order.json)
-    explain(*result);
+    tell_note(*result), explain(*result);
   else if (!print_json(*result))
     return kOwnFailure;
   return exit_code_of(*result);

@@ -18,6 +18,7 @@ struct ExecOrder : CommonOrder {
   bool detach = false;
   Environment env;
   Environment file_environment;
+  std::string language;  // of --lang
   std::string cwd;
   std::string user;
   std::string tag;
@@ -28,8 +29,11 @@ std::span<const Option<ExecOrder>> exec_options();
 
 // What follows the sandbox or the session. Invalid where a word cannot be sent.
 Result<std::vector<std::string>> command_of(const std::vector<std::string>& operands);
-// Of the request.
-Json exec_body(const ExecOrder& order, const std::vector<std::string>& command);
+// Of the request. With --lang, the command is a file of code, or - for standard input, and its arguments. Invalid, or
+// why the file cannot be read.
+Result<Json> exec_body(const ExecOrder& order, const std::vector<std::string>& command);
+// Whether standard input is left for the command to read.
+bool forwards_input(const ExecOrder& order, const std::vector<std::string>& command);
 
 // Prints the result as was asked for; the exit code.
 int finish_exec(const ExecOrder& order, const Result<Json>& result);

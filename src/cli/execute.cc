@@ -2,17 +2,17 @@
 
 #include "base/encoding.h"
 #include "base/text.h"
+#include "cli/code_body.h"
 #include "cli/exec_result.h"
 #include "cli/run_values.h"
 #include "cli/sandbox_body.h"
 #include "cli/session_order.h"
+#include "cli/sizes.h"
 #include "cli/table.h"
 #include "sys/file.h"
 
 namespace cove::cli {
 namespace {
-
-constexpr size_t kMostInput = 3 << 20;  // of code and input each: the whole request has a bound
 
 SandboxSpec nothing_named() {
   SandboxSpec spec;
@@ -26,6 +26,7 @@ struct ExecuteOrder : CommonOrder {
   SandboxSpec sandbox = nothing_named();
   Environment file_environment;
   std::string language;
+  std::string size;
   std::string cwd;
   bool input = false;
 };
@@ -45,11 +46,7 @@ constexpr Option<ExecuteOrder> kOptions[] = {
     kModeOption<ExecuteOrder>,
     {{"lang", '\0', "LANGUAGE", "run a file of code: python, node@22, c…; `cove languages`\nlists them", kProgram,
       languages_of_table},
-     [](ExecuteOrder& order, Text text) -> Result<void> {
-       if (text.empty()) return fail(Error(Code::Invalid, "it names no language").hint("cove languages lists them"));
-       order.language = text;
-       return {};
-     }},
+     [](ExecuteOrder& order, Text text) { return assign(order.language, parse_language_name(text)); }},
     {{"interactive", 'i', "", "send standard input along, all of it", kProgram},
      [](ExecuteOrder& order, Text) -> Result<void> {
        order.input = true;
@@ -63,10 +60,12 @@ constexpr Option<ExecuteOrder> kOptions[] = {
     kPlaceWorkspaceOption<ExecuteOrder>,
     kRuntimeOption<ExecuteOrder>,
     kTimeoutOption<ExecuteOrder>,
+    kSizeOption<ExecuteOrder>,
     kMemoryOption<ExecuteOrder>,
     kCpusOption<ExecuteOrder>,
     kPidsOption<ExecuteOrder>,
-    {{"disk", '\0', "SIZE", "what may be written (default: 10g, on disk)", kLimits},
+    {{"disk", '\0', "SIZE",
+      "what may be written (default: 1g of memory; 10g on disk in a\nsandbox that others use too)", kLimits},
      [](ExecuteOrder& order, Text text) { return name_limit(order.sandbox.limits.disk, parse_bytes(text)); }},
     kMaxOutputOption<ExecuteOrder>,
     kProjectOption<ExecuteOrder>,
@@ -94,36 +93,6 @@ constexpr Form kForm = {
         "  cove execute --mode selective --workspace . --json -- ls -l",
 };
 
-Result<std::string> read_text(int fd, const std::string& what) {
-  Result<std::string> read = sys::read_all(fd, kMostInput + 1);
-  if (!read) return fail(Error::from_errno(read.error().errnum(), concat("read ", what)));
-  std::string text = std::move(*read);
-  if (text.size() > kMostInput)
-    return fail(Error(Code::Invalid, concat(what, " is larger than ", format_bytes(kMostInput)))
-                    .hint("cove run takes input of any length"));
-  return text;
-}
-
-Result<void> check_text(const std::string& text, const std::string& what) {
-  if (is_utf8(text)) return {};
-  return fail(Code::Invalid, concat(what, " is not UTF-8"));
-}
-
-Result<void> add_code(Json& body, const ExecuteOrder& order, const std::vector<std::string>& words) {
-  bool from_input = words[0] == "-";
-  if (from_input && order.input) return fail(Code::Invalid, "standard input is the code: it cannot be input too (-i)");
-  std::string what = from_input ? "the code" : words[0];
-  UniqueFd file = from_input ? UniqueFd() : COVE_TRY_NOTE("--lang", sys::open(words[0], O_RDONLY));
-  std::string code = COVE_TRY(read_text(from_input ? STDIN_FILENO : file.get(), what));
-  COVE_TRY(check_text(code, what));
-  body["language"] = order.language;
-  body["code"] = std::move(code);
-  for (size_t i = 1; i < words.size(); ++i)
-    COVE_TRY(check_text(words[i], concat("the argument '", printable(words[i]), "'")));
-  if (words.size() > 1) body["args"] = std::vector(words.begin() + 1, words.end());
-  return {};
-}
-
 Result<void> add_input(Json& body) {
   std::string input = COVE_TRY(read_text(STDIN_FILENO, "standard input"));
   if (is_utf8(input))
@@ -139,9 +108,11 @@ Result<Json> body_of(const ExecuteOrder& order, std::vector<std::string> words) 
   if (words.empty())
     return fail(Error(Code::Invalid, "no command to run").hint("write it after the options: cove execute -- COMMAND…"));
   if (!order.language.empty()) {
-    COVE_TRY(add_code(body, order, words));
+    if (words[0] == "-" && order.input)
+      return fail(Code::Invalid, "standard input is the code: it cannot be input too (-i)");
+    COVE_TRY(add_code(body, order.language, words));
   } else {
-    for (const std::string& word : words) COVE_TRY(check_text(word, concat("the argument '", printable(word), "'")));
+    COVE_TRY(check_arguments(words));
     body["argv"] = words;
   }
   if (order.input) COVE_TRY(add_input(body));

@@ -23,7 +23,9 @@ std::string cove_help() {
          "  cove shell box\n"
          "  cove help exec\n"
          "\nVerbs that need a server start one of your own where none runs, at a socket that nobody else can use.\n"
-         "COVE_HOST=unix:PATH or tcp:HOST:PORT names another one, COVE_API_KEY a key for it.\n";
+         "COVE_HOST=unix:PATH or https://HOST:PORT names another one, COVE_API_KEY a key for it, COVE_CACERT a file "
+         "with\n"
+         "the certificate of a private authority.\n";
 }
 
 std::string help_help() { return "Usage: cove help [VERB]\n\nExplains Cove, or one of its verbs.\n"; }

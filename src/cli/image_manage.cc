@@ -87,15 +87,7 @@ constexpr Form kVerifyForm = {
 int inspect(const Arguments& args) {
   auto words = read_words<CommonOrder>(kInspectForm, kOptions, args);
   if (!words) return words.error();
-  auto api = open_server(words->order);
-  if (!api) return complain(api.error());
-  Json all = Json::array();
-  for (const std::string& name : words->operands) {
-    Result<Json> image = api->image(name);
-    if (!image) return complain(image.error());
-    all.push_back(std::move(*image));
-  }
-  return print_json(all.size() == 1 ? all[0] : all) ? 0 : kOwnFailure;
+  return inspect_each(words->order, words->operands, [](Api& api, const std::string& name) { return api.image(name); });
 }
 
 int tag(const Arguments& args) {

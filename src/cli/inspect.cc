@@ -18,19 +18,11 @@ constexpr Form kForm = {
     .most = kMany,
 };
 
-Result<Json> look(const CommonOrder& order, const std::vector<std::string>& sandboxes) {
-  Api api = COVE_TRY(open_server(order));
-  Json all = Json::array();
-  for (const std::string& sandbox : sandboxes) all.push_back(COVE_TRY(api.sandbox(sandbox)));
-  return all.size() == 1 ? all[0] : all;
-}
-
 int inspect(const Arguments& args) {
   auto words = read_words<CommonOrder>(kForm, kOptions, args);
   if (!words) return words.error();
-  Result<Json> found = look(words->order, words->operands);
-  if (!found) return complain(found.error());
-  return print_json(*found) ? 0 : kOwnFailure;
+  return inspect_each(words->order, words->operands,
+                      [](Api& api, const std::string& name) { return api.sandbox(name); });
 }
 
 }  // namespace

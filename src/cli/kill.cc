@@ -1,4 +1,6 @@
-#include "base/text.h"
+#include <csignal>
+
+#include "base/signal_name.h"
 #include "cli/session.h"
 #include "cli/words.h"
 
@@ -6,13 +8,13 @@ namespace cove::cli {
 namespace {
 
 struct KillOrder : CommonOrder {
-  std::string signal = "KILL";
+  int signal = SIGKILL;
 };
 
 constexpr Option<KillOrder> kOptions[] = {
     {{"signal", 's', "SIGNAL", "a name or a number (default: KILL)", "Options"},
      [](KillOrder& order, const std::string& text) -> Result<void> {
-       order.signal = text;
+       order.signal = COVE_TRY(parse_signal(text));
        return {};
      }},
     kProjectOption<KillOrder>,
@@ -30,14 +32,8 @@ constexpr Form kForm = {
     .most = kMany,
 };
 
-Json signal_body(const std::string& signal) {
-  Result<int64_t> number = parse_integer(signal, 1, 64);
-  return {{"signal", number ? Json(*number) : Json(signal)}, {"group", true}};
-}
-
-Result<void> kill_exec(Api& api, const std::string& sandbox, const std::string& exec, const std::string& signal) {
-  if (signal != "KILL" && signal != "SIGKILL" && signal != "9")
-    return api.signal_exec(sandbox, exec, signal_body(signal));
+Result<void> kill_exec(Api& api, const std::string& sandbox, const std::string& exec, int signal) {
+  if (signal != SIGKILL) return api.signal_exec(sandbox, exec, {{"signal", signal}, {"group", true}});
   COVE_TRY(api.kill_exec(sandbox, exec));
   return {};
 }

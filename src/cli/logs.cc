@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <cerrno>
+
 #include "base/text.h"
 #include "cli/session.h"
 #include "cli/words.h"
@@ -77,6 +79,8 @@ int logs(const Arguments& args) {
   auto words = read_words<LogsOrder>(kForm, kOptions, args);
   if (!words) return words.error();
   auto shown = show(words->order, words->operands);
+  // Who has stopped reading needs no message.
+  if (!shown && shown.error().errnum() == EPIPE) return kOwnFailure;
   return shown ? 0 : complain(shown.error());
 }
 

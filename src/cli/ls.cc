@@ -67,6 +67,18 @@ std::string name_or_dash(const Json& sandbox) {
   return name.empty() ? "-" : printable(name);
 }
 
+// By its age, or when it has not been used for a while: whichever comes first.
+std::string expiry_of(const Json& sandbox, Time now) {
+  std::optional<Time> end = parse_time(text_of(sandbox, "expires_at"));
+  std::optional<Time> used = parse_time(text_of(sandbox, "last_used_at"));
+  const auto idle =
+      std::chrono::milliseconds(static_cast<int64_t>(number_of(client::field(sandbox, "lifecycle"), "idle") * 1000));
+  const bool counts = used && idle.count() > 0 && text_of(sandbox, "state") == "running";
+  if (!counts || (end && *end < *used + idle)) return time_left(text_of(sandbox, "expires_at"), now);
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*used + idle - now);
+  return concat("in ", short_duration(left), " if idle");
+}
+
 std::string table_of(const std::vector<Json>& sandboxes) {
   Table table({"ID", "NAME", "STATE", "IMAGE", "CPUS", "MEMORY", "AGE", "EXPIRES"});
   Time now = std::chrono::system_clock::now();
@@ -75,7 +87,7 @@ std::string table_of(const std::vector<Json>& sandboxes) {
     table.add({printable(text_of(sandbox, "id")), name_or_dash(sandbox), printable(text_of(sandbox, "state")),
                printable(text_of(sandbox, "image")), number_text(number_of(limits, "cpus")),
                format_bytes(client::count_of(limits, "memory")), age(text_of(sandbox, "created_at"), now),
-               time_left(text_of(sandbox, "expires_at"), now)});
+               expiry_of(sandbox, now)});
   }
   return table.text();
 }

@@ -84,10 +84,10 @@ class OptionReader {
 
   std::unexpected<Error> unknown(const std::string& spelling) const {
     std::vector<std::string> names;
-    for (const OptionInfo& option : table_) names.push_back(concat("--", option.name));
-    std::string near = spelling.starts_with("--") ? closest(spelling, names) : "";
+    for (const OptionInfo& option : table_) names.emplace_back(option.name);
+    std::string near = spelling.starts_with("--") ? closest(spelling.substr(2), names) : "";
     Error error(Code::Invalid, concat("unknown option ", spelling));
-    if (!near.empty()) return fail(std::move(error).hint(concat("did you mean ", near, "?")));
+    if (!near.empty()) return fail(std::move(error).hint(concat("did you mean --", near, "?")));
     return fail(std::move(error));
   }
 

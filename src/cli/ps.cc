@@ -1,4 +1,5 @@
 #include "base/text.h"
+#include "cli/exec_text.h"
 #include "cli/session.h"
 #include "cli/table.h"
 #include "cli/times.h"
@@ -52,28 +53,12 @@ constexpr Form kForm = {
     .most = 1,
 };
 
-std::string command_of(const Json& exec) {
-  if (std::string shell = text_of(exec, "shell"); !shell.empty()) return shell;
-  std::vector<std::string> words;
-  for (const Json& word : client::field(exec, "argv"))
-    if (word.is_string()) words.push_back(word.get<std::string>());
-  return join(words, " ");
-}
-
-std::string state_of(const Json& exec) {
-  const Json& result = client::field(exec, "result");
-  if (!result.is_object()) return text_of(exec, "state");
-  if (client::field(result, "signal").is_number())
-    return concat(text_of(result, "status"), " (signal ", client::count_of(result, "signal"), ")");
-  return concat(text_of(result, "status"), " (", client::count_of(result, "exit_code"), ")");
-}
-
 std::string table_of(const std::vector<Json>& execs, const PsOrder& order) {
   Table table({"EXEC", "STATE", "AGE", "USER", "TAG", "COMMAND"});
   Time now = std::chrono::system_clock::now();
   for (const Json& exec : execs) {
-    std::string user = text_of(exec, "user"), tag = text_of(exec, "tag"), command = printable(command_of(exec));
-    table.add({printable(text_of(exec, "id")), state_of(exec), age(text_of(exec, "started_at"), now),
+    std::string user = text_of(exec, "user"), tag = text_of(exec, "tag"), command = printable(exec_command(exec));
+    table.add({printable(text_of(exec, "id")), exec_state(exec), age(text_of(exec, "started_at"), now),
                user.empty() ? "-" : printable(user), tag.empty() ? "-" : printable(tag),
                order.whole ? command : shorten(command, kCommandWidth)});
   }

@@ -36,12 +36,14 @@ constexpr Form kForm = {
     .usage = "[OPTIONS] [REGISTRY/]NAME[:TAG|@DIGEST]",
     .text =
         "Fetches an image from a registry. What was fetched of it before is not fetched again. A login is found where\n"
-        "`docker login` or `podman login` has left it; names without a registry are those of the server's setting\n"
-        "images.registry.",
+        "`docker login` or `podman login` has left it. A name without a registry is one of Docker Hub (docker.io), or "
+        "of\n"
+        "the registry in the server's setting images.registry.",
     .least = 1,
     .most = 1,
     .more =
         "Examples:\n"
+        "  cove pull python:3.12-slim\n"
         "  cove pull 127.0.0.1:5000/tools:1.2\n"
         "  cove run --image 127.0.0.1:5000/tools:1.2 -- make",
 };

@@ -37,7 +37,8 @@ std::vector<std::string> candidates() {
 // Keys are hosts, or addresses as docker's oldest registries have them.
 std::string host_of(std::string key) {
   if (size_t scheme = key.find("://"); scheme != key.npos) key = key.substr(scheme + 3);
-  return key.substr(0, key.find('/'));
+  key = key.substr(0, key.find('/'));
+  return key == "index.docker.io" ? "docker.io" : key;
 }
 
 Error helper_error(const std::string& helper, const std::string& registry, const std::string& file) {

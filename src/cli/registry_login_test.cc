@@ -26,6 +26,11 @@ TEST(RegistryLogin, IsFoundByAnAddress) {
   EXPECT_EQ(login(file).value().at("username"), "ann");
 }
 
+TEST(RegistryLogin, OfDockerHubHasAnAddressOfItsOwn) {
+  Json file = {{"auths", {{"https://index.docker.io/v1/", {{"auth", kAnn}}}}}};
+  EXPECT_EQ(login_in(client::dump(file), "docker.io", "config.json").value().at("username"), "ann");
+}
+
 TEST(RegistryLogin, MayBeAnIdentityToken) {
   Json file = {{"auths", {{"example.org:5000", {{"auth", kAnnAlone}, {"identitytoken", "t"}}}}}};
   EXPECT_EQ(login(file).value(), Json({{"username", "ann"}, {"token", "t"}}));

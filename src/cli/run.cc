@@ -9,6 +9,7 @@
 #include "cli/exit_code.h"
 #include "cli/run_order.h"
 #include "cli/run_remote.h"
+#include "cli/tell_once.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "client/server.h"
@@ -106,8 +107,21 @@ void keep_or_tell(const std::string& folder, const std::vector<std::string>& fig
   if (auto kept = keep_figures(folder, figures); !kept) tell(concat("--results: ", kept.error().message()));
 }
 
+// What was not named is as the configuration has it, for a server and without one.
+Result<RunRequest> with_defaults(RunRequest request) {
+  Config config = COVE_TRY(load_config({}));
+  Limits& limits = request.sandbox.limits;
+  take_defaults(limits, config.limits);
+  limits.grace = config.limits.grace;
+  limits.retained = config.limits.retained;
+  if (request.sandbox.runtime.empty()) request.sandbox.runtime = config.runtime;
+  return request;
+}
+
 int run_direct(const RunOrder& order) {
-  auto result = run_once(order.request, own_languages, [](const std::string& line) { tell(line); });
+  auto request = with_defaults(order.request);
+  if (!request) return complain(request.error());
+  auto result = run_once(*request, own_languages, [](const std::string& line) { tell(line); }, tell_once);
   if (!result) return complain(result.error());
   keep_or_tell(order.results, result->figures);
   if (order.output == Output::Plain)

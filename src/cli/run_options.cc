@@ -1,6 +1,7 @@
 #include "cli/run_order.h"
 #include "cli/run_values.h"
 #include "cli/sandbox_options.h"
+#include "cli/sizes.h"
 
 namespace cove::cli {
 namespace {
@@ -50,6 +51,7 @@ constexpr Option<RunOrder> kOptions[] = {
      }},
 
     kTimeoutOption<RunOrder>,
+    kSizeOption<RunOrder>,
     kMemoryOption<RunOrder>,
     kCpusOption<RunOrder>,
     kPidsOption<RunOrder>,

@@ -23,6 +23,7 @@ struct RunOrder {
   Route route = Route::Either;
   bool help = false;
   std::optional<std::string> language;  // of --lang
+  std::string size;                     // of --size
   Environment file_environment;         // of --env-file; --env goes before it
   std::string results;                  // the folder of --results, or empty
   bool code_from_stdin = false;         // "cove run --lang python -"

@@ -10,23 +10,21 @@
 #include "base/text.h"
 #include "cli/exec_command.h"
 #include "cli/remote_files.h"
+#include "cli/run_values.h"
 #include "cli/sandbox_body.h"
+#include "cli/tell_once.h"
+#include "client/problem.h"
+#include "client/server.h"
 #include "engine/caller.h"
 #include "image/catalogue.h"
+#include "sys/file.h"
 
 namespace cove::cli {
 namespace {
 
-// Should this process be killed, its command is killed with the connection, and its sandbox goes soon after.
+// Of a run with files, should its server be replaced: then the sandbox does not end with the connection.
 constexpr int kIdleSeconds = 15;
-
-Json body_of(const RunRequest& request) {
-  Json body = sandbox_body(request.sandbox);
-  if (request.code) body["language"] = request.code->language;
-  if (request.sandbox.image.empty()) body.erase("image");
-  body["lifecycle"] = {{"idle", kIdleSeconds}, {"max", nullptr}, {"on_expire", "delete"}, {"auto_resume", false}};
-  return body;
-}
+constexpr uint64_t kMostInline = kMiB;  // of files that are sent with the request
 
 std::string working_folder(const RunRequest& request) {
   if (!request.exec.cwd.empty()) return request.exec.cwd;
@@ -44,8 +42,8 @@ bool input_is_null() {
 
 bool passes_input(const RunRequest& request) { return request.exec.pty || (request.interactive && !input_is_null()); }
 
-Json exec_body(const RunRequest& request) {
-  Json body = {{"on_disconnect", "kill"}};
+// What is asked of a server in either way: the program, where and how.
+void add_program(Json& body, const RunRequest& request) {
   if (request.code) {
     body["language"] = request.code->language;
     body["file"] = request.code->file;
@@ -54,19 +52,97 @@ Json exec_body(const RunRequest& request) {
     body["argv"] = request.exec.argv;
   }
   if (!request.exec.cwd.empty()) body["cwd"] = request.exec.cwd;
+  if (request.exec.pty) body["pty"] = {{"rows", request.exec.pty->rows}, {"cols", request.exec.pty->columns}};
+}
+
+AttachOrder attach_order(const RunRequest& request) {
+  AttachOrder attach;
+  attach.input = request.interactive && passes_input(request);
+  attach.terminal = request.exec.pty.has_value();
+  if (request.stdio == Stdio::Capture) attach.show = AttachOrder::Show::Nothing;
+  return attach;
+}
+
+void tell_warnings(const Json& made) {
+  for (const Json& warning : client::field(made, "warnings"))
+    if (warning.is_string()) tell_once(warning.get<std::string>());
+}
+
+// The sandbox is gone already where another has removed it.
+void remove(Api& api, const std::string& sandbox, const Warn& warn) {
+  Result<void> removed = api.remove(sandbox);
+  if (!removed && removed.error().code() != Code::NotFound) warn(concat("clean up: ", removed.error().message()));
+}
+
+// The first event of a stream, which says what was made.
+Result<Json> first_of(client::EventStream& events, std::string_view name) {
+  std::optional<client::ServerEvent> event = COVE_TRY(events.next());
+  if (!event) return fail(Code::Unavailable, "the server broke off");
+  Json json = COVE_TRY(client::parse_json(event->data));
+  if (event->event == name) return json;
+  return fail(client::read_problem(json, static_cast<int>(client::number_of(json, "status"))));
+}
+
+// --- one request
+// ------------------------------------------------------------------------------------------------------
+
+Json execute_body(const RunRequest& request) {
+  Json body = sandbox_body(request.sandbox);
+  if (request.sandbox.image.empty()) body.erase("image");
+  Environment env = request.sandbox.env;
+  for (const auto& [name, value] : request.exec.env) set_variable(env, name, value);
+  if (!env.empty()) body["env"] = environment_body(env);
+  const Json limits = exec_limits_body(request.sandbox.limits);
+  for (const auto& [name, limit] : limits.items()) body["limits"][name] = limit;
+  add_program(body, request);
+  if (!request.code && !is_host_image(request.sandbox.image)) {
+    body.erase("argv");
+    body["command"] = request.exec.argv;
+    if (request.entrypoint) body["entrypoint"] = *request.entrypoint;
+  }
+  for (const InlineFile& file : request.files)
+    body["files"].push_back({{"path", file.path}, {"base64", to_base64(file.data)}});
+  body["outputs"] = Json::array();
+  body["stdin"] = passes_input(request) ? Json{{"open", true}} : Json();
+  return body;
+}
+
+// A server that an older cove started may not know what it is asked for: then it has run nothing.
+Result<client::EventStream> open_execute(Api& api, const Json& body) {
+  Result<client::EventStream> events = api.follow_execute(body);
+  if (events || events.error().code() != Code::Invalid || !client::seems_outdated(api.http())) return events;
+  if (!COVE_TRY(client::replace_if_outdated(api.http()))) return events;
+  return api.follow_execute(body);
+}
+
+Result<Json> run_in_one(Api& api, const RunRequest& request, Caller& caller, const Warn& warn) {
+  client::EventStream events = COVE_TRY(open_execute(api, execute_body(request)));
+  Json start = COVE_TRY(first_of(events, "start"));
+  tell_warnings(start);
+  const ExecName name{client::text_of(start, "sandbox_id"), client::text_of(start, "exec_id")};
+  Executed executed = COVE_TRY(follow_to_end(api, caller, std::move(events), name, attach_order(request)));
+  if (executed.left_by_server) remove(api, name.sandbox, warn);
+  return std::move(executed.result);
+}
+
+// --- with files
+// -------------------------------------------------------------------------------------------------------
+
+Json exec_body(const RunRequest& request) {
+  Json body = {{"on_disconnect", "kill"}};
+  add_program(body, request);
   if (!request.exec.env.empty()) body["env"] = environment_body(request.exec.env);
   if (Json limits = exec_limits_body(request.sandbox.limits); !limits.empty()) body["limits"] = std::move(limits);
-  if (request.exec.pty) body["pty"] = {{"rows", request.exec.pty->rows}, {"cols", request.exec.pty->columns}};
   if (!passes_input(request)) body["stdin"] = nullptr;
   return body;
 }
 
-ForegroundExec exec_of(const RunRequest& request, const std::string& sandbox) {
-  ForegroundExec exec{sandbox, exec_body(request), {}};
-  exec.attach.input = request.interactive && passes_input(request);
-  exec.attach.terminal = request.exec.pty.has_value();
-  if (request.stdio == Stdio::Capture) exec.attach.show = AttachOrder::Show::Nothing;
-  return exec;
+Json held_body(const RunRequest& request) {
+  Json body = sandbox_body(request.sandbox);
+  if (request.code) body["language"] = request.code->language;
+  if (request.sandbox.image.empty()) body.erase("image");
+  body["lifecycle"] = {{"idle", kIdleSeconds}, {"max", nullptr}, {"on_expire", "delete"}, {"auto_resume", false}};
+  return body;
 }
 
 // The program has ended: whatever goes wrong here is told beside its result, which is not lost.
@@ -84,15 +160,11 @@ void fetch_files(Api& api, const client::Place& folder, const RunRequest& reques
   for (Json& denial : denials) result["denials"].push_back(std::move(denial));
 }
 
-// `deleted`: the sandbox went with the result.
-Result<Json> run_in(Api& api, const std::string& sandbox, const RunRequest& request, Caller& caller, const Warn& warn,
-                    bool& deleted) {
+Result<Json> run_in(Api& api, const std::string& sandbox, const RunRequest& request, Caller& caller, const Warn& warn) {
   client::Place folder{sandbox, working_folder(request), ""};
   for (const InlineFile& file : request.files) COVE_TRY(bring_in(api, folder, file));
   for (const CopyIn& order : request.copy_in) COVE_TRY(bring_in(api, folder, order));
-  ForegroundExec exec = exec_of(request, sandbox);
-  if (request.copy_out.empty()) exec.deleted = &deleted;
-  Json result = COVE_TRY(run_in_foreground(api, caller, exec));
+  Json result = COVE_TRY(run_in_foreground(api, caller, {sandbox, exec_body(request), attach_order(request)}));
   fetch_files(api, folder, request, warn, result);
   return result;
 }
@@ -108,14 +180,43 @@ std::vector<std::string> words_of(const Json& json, std::string_view name) {
 Result<void> settle_image(const Json& sandbox, RunRequest& request) {
   if (request.sandbox.image.empty()) request.sandbox.image = client::text_of(sandbox, "image");
   if (is_host_image(request.sandbox.image)) return {};
-  drop_figures(request);
   const Json& defaults = client::field(sandbox, "image_defaults");
   request.sandbox.user = client::text_of(sandbox, "user");
   request.sandbox.image_defaults.entrypoint = words_of(defaults, "entrypoint");
   request.sandbox.image_defaults.cmd = words_of(defaults, "cmd");
   request.sandbox.image_defaults.cwd = client::text_of(defaults, "cwd");
-  if (!request.code) request.exec.argv = COVE_TRY(command_of(request, request.sandbox.image_defaults));
+  if (!request.code)
+    request.exec.argv = COVE_TRY(command_of(request.sandbox.image_defaults, request.entrypoint, request.exec.argv));
   return {};
+}
+
+// The sandbox lives as long as the connection that made it: should this process be killed, it goes.
+Result<Json> run_with_files(Api& api, RunRequest request, Caller& caller, const Warn& warn) {
+  Api holder(client::Http(api.http().address(), api.http().identity()));
+  client::EventStream held = COVE_TRY(holder.create_held(held_body(request)));
+  Json made = COVE_TRY(first_of(held, "sandbox"));
+  const std::string sandbox = client::text_of(made, "id");
+  tell_warnings(made);
+  Result<void> settled = settle_image(made, request);
+  Result<Json> result = settled ? run_in(api, sandbox, request, caller, warn) : fail(std::move(settled).error());
+  remove(api, sandbox, warn);
+  return result;
+}
+
+// A file of code goes with the request, unless it is large.
+Result<void> take_code_along(RunRequest& request) {
+  if (!request.code || request.copy_in.size() != 1 || request.copy_in[0].destination != request.code->file) return {};
+  if (COVE_TRY(sys::stat(request.copy_in[0].source)).st_size > static_cast<off_t>(kMostInline)) return {};
+  std::string code = COVE_TRY(sys::read_file(request.copy_in[0].source, kMostInline));
+  request.files.push_back({request.code->file, std::move(code)});
+  request.copy_in.clear();
+  return {};
+}
+
+bool fits_request(const RunRequest& request) {
+  uint64_t size = 0;
+  for (const InlineFile& file : request.files) size += file.data.size();
+  return request.copy_in.empty() && request.copy_out.empty() && size <= kMostInline;
 }
 
 }  // namespace
@@ -131,20 +232,11 @@ bool fits_json(const RunRequest& request) {
 Result<Json> run_remote(Api& api, const RunRequest& wanted, const Warn& warn) {
   Caller caller = COVE_TRY(Caller::create());
   RunRequest request = wanted;
-  Json made = COVE_TRY(api.create_briefly(body_of(request)));
-  // Sandboxes go on while their server is replaced.
-  if (client::seems_outdated(api.http())) COVE_TRY(client::replace_if_outdated(api.http()));
-  std::string sandbox = client::text_of(made, "id");
-  for (const Json& warning : client::field(made, "warnings"))
-    if (warning.is_string()) warn(warning.get<std::string>());
-  Result<void> settled = settle_image(made, request);
-  bool deleted = false;
-  Result<Json> result =
-      settled ? run_in(api, sandbox, request, caller, warn, deleted) : fail(std::move(settled).error());
-  if (deleted) return result;
-  Result<void> removed = api.remove(sandbox);
-  bool gone = removed || removed.error().code() == Code::NotFound;
-  if (result && !gone) warn(concat("clean up: ", removed.error().message()));
+  COVE_TRY(take_code_along(request));
+  Result<Json> result = fits_request(request) ? run_in_one(api, request, caller, warn)
+                                              : run_with_files(api, std::move(request), caller, warn);
+  if (!client::seems_outdated(api.http())) return result;
+  if (Result<bool> replaced = client::replace_if_outdated(api.http()); !replaced) warn(replaced.error().message());
   return result;
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/text.h"
+#include "cli/git_author.h"
 #include "image/reference.h"
 #include "sys/file.h"
 
@@ -133,7 +134,7 @@ Result<Workspace> parse_workspace(const std::string& text) {
   if (!S_ISDIR(info.st_mode)) return fail(Code::Invalid, concat(path, " is not a folder"));
   if (std::string_view(absolute) == "/")
     return fail(Error(Code::Invalid, "the whole machine cannot be a workspace").hint("name the folder to work on"));
-  return Workspace{.path = absolute, .access = access};
+  return Workspace{.path = absolute, .access = access, .author = git_author(absolute)};
 }
 
 Result<CopyIn> parse_copy_in(const std::string& text) {

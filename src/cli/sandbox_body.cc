@@ -37,6 +37,13 @@ Json environment_body(const Environment& environment) {
   return json;
 }
 
+Json workspace_body(const Workspace& workspace) {
+  Json json = {{"path", workspace.path}, {"access", access_name(workspace.access)}};
+  const GitAuthor& author = workspace.author;
+  if (author != GitAuthor{}) json["author"] = {{"name", author.name}, {"email", author.email}};
+  return json;
+}
+
 Json sandbox_body(const SandboxSpec& spec) {
   Json json = {{"image", spec.image}};
   if (!spec.user.empty()) json["user"] = spec.user;
@@ -45,8 +52,7 @@ Json sandbox_body(const SandboxSpec& spec) {
   if (!spec.env.empty()) json["env"] = environment_body(spec.env);
   Json limits = limits_body(spec.limits);
   if (!limits.empty()) json["limits"] = std::move(limits);
-  if (spec.workspace.access != Access::None)
-    json["workspace"] = {{"path", spec.workspace.path}, {"access", access_name(spec.workspace.access)}};
+  if (spec.workspace.access != Access::None) json["workspace"] = workspace_body(spec.workspace);
   if (!spec.runtime.empty()) json["runtime"] = spec.runtime;
   if (spec.nesting) json["nesting"] = true;
   if (spec.strictness == Strictness::Strict) json["strict"] = true;

@@ -7,6 +7,11 @@ Result<void> must_be(const std::string& value, std::string_view only) {
   return fail(Error(Code::Unsupported, concat("'", value, "' is not supported")).hint(concat("only ", only, " is")));
 }
 
+std::unexpected<Error> second_workspace() {
+  return fail(Error(Code::Invalid, "a sandbox has one workspace, and another one was named before")
+                  .hint("name the folder that contains both, or copy files in with --copy-in or cove cp"));
+}
+
 Result<void> add_label(SandboxSpec& sandbox, const std::string& text) {
   auto [key, value] = COVE_TRY(parse_label(text));
   sandbox.labels[key] = value;

@@ -47,6 +47,8 @@ Result<void> append(std::vector<T>& list, Result<T> value) {
 
 // A choice of which there is one so far.
 Result<void> must_be(const std::string& value, std::string_view only);
+// Of an order that names one already.
+std::unexpected<Error> second_workspace();
 Result<void> add_label(SandboxSpec& sandbox, const std::string& text);
 Result<void> limit_processes(Limits& limits, const std::string& text);
 
@@ -70,7 +72,10 @@ inline constexpr Option<T> kImageOption = {
 template <typename T>
 inline constexpr Option<T> kWorkspaceOption = {
     {"workspace", '\0', "PATH[:ro|rw|review]", "show a folder of yours at /workspace (default: ro)", kFiles},
-    [](T& order, Text text) { return assign(sandbox_of(order).workspace, parse_workspace(text)); }};
+    [](T& order, Text text) -> Result<void> {
+      if (sandbox_of(order).workspace.access != Access::None) return second_workspace();
+      return assign(sandbox_of(order).workspace, parse_workspace(text));
+    }};
 
 template <typename T>
 inline constexpr Option<T> kTimeoutOption = {
@@ -133,9 +138,9 @@ inline constexpr Option<T> kNestingOption = {
 template <typename T>
 inline constexpr Option<T> kRuntimeOption = {
     {"runtime", '\0', "NAME",
-     "what builds the walls: native (default), runc, crun, runsc,\noci (the first of these that is found), docker or "
+     "isolation backend: native (default), runc, crun, runsc,\noci (the first of these that is found), docker or "
      "podman",
-     kFences},
+     kFences, runtime_names},
     [](T& order, Text text) { return assign(sandbox_of(order).runtime, check_runtime(text)); }};
 
 template <typename T>

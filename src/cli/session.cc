@@ -60,6 +60,18 @@ int for_each_name(const CommonOrder& order, const std::vector<std::string>& name
   return exit_code;
 }
 
+int inspect_each(const CommonOrder& order, const std::vector<std::string>& names, const NameAct& find) {
+  auto api = open_server(order);
+  if (!api) return complain(api.error());
+  Json all = Json::array();
+  for (const std::string& name : names) {
+    Result<Json> found = find(*api, name);
+    if (!found) return complain(found.error());
+    all.push_back(std::move(*found));
+  }
+  return print_json(all.size() == 1 ? all[0] : all) ? 0 : kOwnFailure;
+}
+
 Result<Json> find_exec(Api& api, const std::string& sandbox, const std::string& word) {
   if (looks_like_id(word)) return api.find_exec(sandbox, word);
   std::vector<Json> execs = COVE_TRY(api.execs(sandbox, {.tag = word}));
@@ -67,6 +79,10 @@ Result<Json> find_exec(Api& api, const std::string& sandbox, const std::string& 
     return fail(Error(Code::NotFound, word.empty() ? concat("there has been no exec in sandbox ", sandbox)
                                                    : concat("sandbox ", sandbox, " has no exec '", word, "'"))
                     .hint(concat("cove ps -a ", sandbox, " lists them")));
+  return newest_of(execs);
+}
+
+Json newest_of(const std::vector<Json>& execs) {
   return *std::max_element(execs.begin(), execs.end(), [](const Json& a, const Json& b) {
     return client::text_of(a, "started_at") < client::text_of(b, "started_at");
   });

@@ -34,7 +34,12 @@ int print_list(const std::vector<Json>& items, ListForm form, std::string (*tabl
 using NameAct = std::function<Result<Json>(Api& api, const std::string& name)>;
 int for_each_name(const CommonOrder& order, const std::vector<std::string>& names, const NameAct& act);
 
+// Prints what `find` finds for each name, as JSON; of several, as a list. The exit code.
+int inspect_each(const CommonOrder& order, const std::vector<std::string>& names, const NameAct& find);
+
 // The exec that a word names: an id, or a tag (then the newest one with it). Without a word the newest of all.
 Result<Json> find_exec(Api& api, const std::string& sandbox, const std::string& word);
+// Of at least one.
+Json newest_of(const std::vector<Json>& execs);
 
 }  // namespace cove::cli

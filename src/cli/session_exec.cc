@@ -11,7 +11,7 @@ namespace {
 
 constexpr Form kForm = {
     .verb = "session exec",
-    .usage = "[OPTIONS] SESSION [--] COMMAND [ARGUMENTS]",
+    .usage = "[OPTIONS] SESSION [--] COMMAND [ARGUMENTS]\n[OPTIONS] --lang LANGUAGE SESSION FILE|- [ARGUMENTS]",
     .text =
         "Runs a command in the sandbox of a session. Exit code, streams and signals are as if you had run it "
         "directly.\n"
@@ -51,7 +51,8 @@ Result<Json> run_streamed(Api& api, const std::string& session, Json body, const
 Result<Json> run_attached(Api& api, const std::string& session, const Json& body, const ExecOrder& order) {
   Caller caller = COVE_TRY(Caller::create());
   AttachOrder attach;
-  attach.terminal = order.terminal;
+  attach.terminal = attach.detach_keys = order.terminal;
+  attach.input = !body.contains("stdin");
   if (order.json) attach.show = AttachOrder::Show::Nothing;
   return follow_to_end(api, caller, COVE_TRY(api.session_exec(session, body)), attach);
 }
@@ -70,9 +71,10 @@ int exec(const Arguments& args) {
   if (!command) return complain(command.error());
   auto api = open_server(order);
   if (!api) return complain(api.error());
-  Json body = exec_body(order, *command);
-  if (order.detach) return finish_detached(order, api->session_exec(words->operands[0], body));
-  return finish_exec(order, run_in_session(*api, words->operands[0], body, order));
+  auto body = exec_body(order, *command);
+  if (!body) return complain(body.error());
+  if (order.detach) return finish_detached(order, api->session_exec(words->operands[0], *body));
+  return finish_exec(order, run_in_session(*api, words->operands[0], *body, order));
 }
 
 }  // namespace

@@ -30,9 +30,8 @@ Result<std::string> parse_scope(const std::string& text) {
 Result<std::string> parse_mode(const std::string& text) { return one_of(text, {"all", "selective", "off"}, "mode"); }
 
 Result<void> set_workspace(PlaceOrder& place, const std::string& text) {
-  Workspace workspace = COVE_TRY(parse_workspace(text));
-  place.workspace = workspace.path;
-  place.access = access_name(workspace.access);
+  if (place.workspace.access != Access::None) return second_workspace();
+  place.workspace = COVE_TRY(parse_workspace(text));
   return {};
 }
 
@@ -40,7 +39,7 @@ void add_place(Json& body, const PlaceOrder& place, const SandboxSpec& sandbox) 
   if (!place.agent.empty()) body["agent"] = place.agent;
   if (!place.scope.empty()) body["scope"] = place.scope;
   if (!place.mode.empty()) body["mode"] = place.mode;
-  if (!place.workspace.empty()) body["workspace"] = {{"path", place.workspace}, {"access", place.access}};
+  if (place.workspace.access != Access::None) body["workspace"] = workspace_body(place.workspace);
   if (!sandbox.image.empty()) body["image"] = sandbox.image;
   if (!sandbox.runtime.empty()) body["runtime"] = sandbox.runtime;
   Json limits = limits_body(sandbox.limits);

@@ -16,8 +16,7 @@ struct PlaceOrder {
   std::string agent;
   std::string scope;
   std::string mode;
-  std::string workspace;  // absolute
-  std::string access;
+  Workspace workspace;
 };
 
 Result<std::string> parse_agent(const std::string& text);

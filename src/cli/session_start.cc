@@ -2,6 +2,7 @@
 #include "cli/sandbox_body.h"
 #include "cli/session_order.h"
 #include "cli/session_verbs.h"
+#include "cli/sizes.h"
 
 namespace cove::cli {
 namespace {
@@ -17,6 +18,7 @@ struct StartOrder : CommonOrder {
   SandboxSpec sandbox = nothing_named();
   Environment file_environment;
   LifeOrder life;
+  std::string size;
 };
 SandboxSpec& sandbox_of(StartOrder& order) { return order.sandbox; }
 
@@ -31,6 +33,7 @@ constexpr Option<StartOrder> kOptions[] = {
     kPlaceWorkspaceOption<StartOrder>,
     kRuntimeOption<StartOrder>,
     kTimeoutOption<StartOrder>,
+    kSizeOption<StartOrder>,
     kMemoryOption<StartOrder>,
     kCpusOption<StartOrder>,
     kPidsOption<StartOrder>,

@@ -4,7 +4,8 @@ namespace cove::cli {
 namespace {
 
 std::span<const Verb> parts() {
-  static const Verb kParts[] = {session_start_verb(), session_ls_verb(), session_exec_verb(), session_end_verb()};
+  static const Verb kParts[] = {session_start_verb(), session_ls_verb(), session_inspect_verb(), session_exec_verb(),
+                                session_end_verb()};
   return kParts;
 }
 
@@ -19,7 +20,7 @@ std::string session_help() {
 
 Verb session_verb() {
   return {"session",
-          "start, use and end conversations of agents",
+          "start, use and end agent sessions",
           [](const Arguments& args) { return act_on_part(session_verb(), args); },
           session_help,
           [] { return std::vector<OptionInfo>(); },

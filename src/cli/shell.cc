@@ -10,6 +10,7 @@ namespace cove::cli {
 namespace {
 
 struct ShellOrder : CommonOrder {
+  bool terminal = ::isatty(STDIN_FILENO) == 1;
   std::string cwd;
   std::string user;
 };
@@ -27,10 +28,15 @@ constexpr Form kForm = {
     .verb = "shell",
     .usage = "[OPTIONS] SANDBOX",
     .text =
-        "A shell in a sandbox, at a terminal of its own: what $SHELL names inside, else bash, else sh. It ends with\n"
-        "this terminal.",
+        "A shell in a sandbox: what $SHELL names inside, else bash, else sh. It has a terminal of its own and ends "
+        "with\n"
+        "this one. Where standard input is not a terminal, the shell runs the commands it reads from there.",
     .least = 1,
     .most = 1,
+    .more =
+        "Examples:\n"
+        "  cove shell box\n"
+        "  echo 'make test' | cove shell box",
 };
 
 // Looked up inside, where it may be another one than here.
@@ -39,7 +45,8 @@ constexpr const char* kChooseShell =
     "done";
 
 Json body_of(const ShellOrder& order) {
-  Json body = {{"argv", {"sh", "-c", kChooseShell}}, {"pty", window_size_body()}, {"on_disconnect", "kill"}};
+  Json body = {{"argv", {"sh", "-c", kChooseShell}}, {"on_disconnect", "kill"}};
+  if (order.terminal) body["pty"] = window_size_body();
   if (!order.cwd.empty()) body["cwd"] = order.cwd;
   if (!order.user.empty()) body["user"] = order.user;
   return body;
@@ -49,7 +56,7 @@ Result<Json> run_shell(const ShellOrder& order, const std::string& sandbox) {
   Api api = COVE_TRY(open_server(order));
   Caller caller = COVE_TRY(Caller::create());
   ForegroundExec exec{sandbox, body_of(order), {}};
-  exec.attach.terminal = true;
+  exec.attach.terminal = order.terminal;
   return run_in_foreground(api, caller, exec);
 }
 

@@ -10,18 +10,24 @@ namespace cove::client {
 
 // Where a server listens.
 struct Address {
-  enum class Kind { Unix, Tcp };
+  enum class Kind { Unix, Tcp, Tls };
   Kind kind = Kind::Unix;
   std::string path;  // Unix
-  std::string host;  // TCP: an address in numbers, or a name of /etc/hosts
+  std::string host;  // an address in numbers, or a name: of /etc/hosts for TCP, any for TLS
   uint16_t port = 0;
 
   bool operator==(const Address&) const = default;
 };
 
-// "unix:PATH", "tcp:HOST:PORT", "tcp:[::1]:PORT"; also with "//" after the first colon, as docker writes it. Invalid.
+// "unix:PATH", "tcp:HOST:PORT" or "http://HOST:PORT", "https://HOST[:PORT]"; "//" after the first colon may be there or
+// not. Invalid.
 Result<Address> parse_address(std::string_view text);
 std::string to_text(const Address& address);
+
+// The address in numbers of a host that has one in /etc/hosts; else the host itself.
+std::string number_of(const std::string& host);
+// Whether what is sent there stays on this machine.
+bool is_loopback(const std::string& host);
 
 // $COVE_STATE/run/api.sock where that is set; else /run/cove/api.sock for root, and for others
 // $XDG_RUNTIME_DIR/cove/api.sock or /tmp/cove-UID/api.sock.

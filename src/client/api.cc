@@ -32,29 +32,34 @@ Result<std::vector<Json>> list_of(const Json& answer, const std::string& name) {
 
 }  // namespace
 
-Result<Json> Api::ask(const std::string& method, const Target& target, const std::optional<Json>& body,
-                      ResponseHead* head, std::vector<Header> headers) {
+Result<Json> Api::ask(const std::string& method, const Target& target, const std::optional<Json>& body) {
   Request request;
   request.method = method;
   request.target = target.text();
-  request.headers = std::move(headers);
-  request.headers.push_back({"Accept", "application/json"});
+  request.headers = {{"Accept", "application/json"}};
   if (body) {
     request.headers.push_back({"Content-Type", "application/json"});
     request.body = dump(*body);
   }
   Response response = COVE_TRY(http_.fetch(request));
-  if (head) *head = std::move(response.head);
   if (response.body.empty()) return Json();
   return parse_json(response.body);
 }
 
-Result<EventStream> Api::follow(const Target& target) {
+Result<EventStream> Api::follow(const std::string& method, const Target& target, const std::optional<Json>& body) {
+  constexpr const char* kEvents = "text/event-stream";
   Request request;
+  request.method = method;
   request.target = target.text();
-  request.headers = {{"Accept", "text/event-stream"}};
-  COVE_TRY(http_.open(request));
-  return EventStream(http_.body());
+  request.headers = {{"Accept", kEvents}};
+  if (body) {
+    request.headers.push_back({"Content-Type", "application/json"});
+    request.body = dump(*body);
+  }
+  ResponseHead head = COVE_TRY(http_.open(request));
+  if (head.header("content-type").starts_with(kEvents)) return EventStream(http_.body());
+  return fail(Error(Code::Unsupported, concat("the server answers ", target.text(), " with no stream"))
+                  .hint("it is older than this cove: restart it"));
 }
 
 Result<std::vector<Json>> Api::all_pages(const Target& target, const std::string& name) {
@@ -70,9 +75,7 @@ Result<std::vector<Json>> Api::all_pages(const Target& target, const std::string
 }
 
 Result<Json> Api::create(const Json& order) { return ask("POST", Target("/v1/sandboxes"), order); }
-Result<Json> Api::create_briefly(const Json& order) {
-  return ask("POST", Target("/v1/sandboxes"), order, nullptr, {{"Prefer", "return=minimal"}});
-}
+Result<EventStream> Api::create_held(const Json& order) { return follow("POST", Target("/v1/sandboxes"), order); }
 Result<Json> Api::sandbox(const std::string& sandbox) { return ask("GET", sandbox_target(sandbox)); }
 
 Result<std::vector<Json>> Api::sandboxes(const SandboxQuery& query) {
@@ -97,13 +100,8 @@ Result<void> Api::remove(const std::string& sandbox) {
 
 Result<Json> Api::stats(const std::string& sandbox) { return ask("GET", sandbox_target(sandbox).part("stats")); }
 
-Result<Json> Api::exec(const std::string& sandbox, const Json& order, const std::string& wait, bool* deleted) {
-  Target target = sandbox_target(sandbox).part("execs").query("wait", wait);
-  if (deleted) target.query("remove", "true");
-  ResponseHead head;
-  Json answer = COVE_TRY(ask("POST", target, order, &head));
-  if (deleted) *deleted = head.header("Sandbox-Deleted") == "true";
-  return answer;
+Result<Json> Api::exec(const std::string& sandbox, const Json& order) {
+  return ask("POST", sandbox_target(sandbox).part("execs"), order);
 }
 
 Result<Json> Api::start_session(const Json& order) { return ask("POST", Target("/v1/sessions"), order); }
@@ -125,16 +123,38 @@ Result<Json> Api::session_exec(const std::string& session, const Json& order) {
 }
 
 Result<EventStream> Api::follow_session_exec(const std::string& session, const Json& order) {
-  Request request;
-  request.method = "POST";
-  request.target = session_target(session).part("execs").text();
-  request.headers = {{"Accept", "text/event-stream"}, {"Content-Type", "application/json"}};
-  request.body = dump(order);
-  COVE_TRY(http_.open(request));
-  return EventStream(http_.body());
+  return follow("POST", session_target(session).part("execs"), order);
+}
+
+Result<EventStream> Api::follow_exec(const std::string& sandbox, const Json& order) {
+  return follow("POST", sandbox_target(sandbox).part("execs"), order);
+}
+
+Result<std::vector<Json>> Api::session_execs(const std::string& session) {
+  return all_pages(session_target(session).part("execs"), "execs");
+}
+
+Result<Json> Api::create_context(const std::string& sandbox, const Json& order) {
+  return ask("POST", sandbox_target(sandbox).part("contexts"), order);
+}
+
+Result<std::vector<Json>> Api::contexts(const std::string& sandbox) {
+  return list_of(COVE_TRY(ask("GET", sandbox_target(sandbox).part("contexts"))), "contexts");
+}
+
+Result<void> Api::interrupt_context(const std::string& sandbox, const std::string& context) {
+  COVE_TRY(ask("POST", sandbox_target(sandbox).part("contexts").part(context).part("interrupt")));
+  return {};
+}
+
+Result<void> Api::remove_context(const std::string& sandbox, const std::string& context) {
+  COVE_TRY(ask("DELETE", sandbox_target(sandbox).part("contexts").part(context)));
+  return {};
 }
 
 Result<Json> Api::execute(const Json& order) { return ask("POST", Target("/v1/execute"), order); }
+
+Result<EventStream> Api::follow_execute(const Json& order) { return follow("POST", Target("/v1/execute"), order); }
 
 Result<Json> Api::find_exec(const std::string& sandbox, const std::string& exec) {
   return ask("GET", exec_target(sandbox, exec));
@@ -153,12 +173,17 @@ Result<void> Api::signal_exec(const std::string& sandbox, const std::string& exe
   return {};
 }
 
+Result<void> Api::resize_exec(const std::string& sandbox, const std::string& exec, const Json& size) {
+  COVE_TRY(ask("POST", exec_target(sandbox, exec).part("resize"), size));
+  return {};
+}
+
 Result<Json> Api::output(const std::string& sandbox, const std::string& exec, uint64_t from) {
   return ask("GET", exec_target(sandbox, exec).part("output").query("from", concat(from)));
 }
 
 Result<EventStream> Api::follow_output(const std::string& sandbox, const std::string& exec, uint64_t from) {
-  return follow(exec_target(sandbox, exec).part("output").query("from", concat(from)));
+  return follow("GET", exec_target(sandbox, exec).part("output").query("from", concat(from)));
 }
 
 InputChannel Api::open_input(const std::string& sandbox, const std::string& exec) const {
@@ -244,7 +269,7 @@ Result<Json> Api::unpack(const Place& place, std::function<Result<void>(BodyWrit
 }
 
 Result<EventStream> Api::watch(const Place& place, Depth depth) {
-  return follow(file_target(place, "watch").query("recursive", recursive(depth)));
+  return follow("GET", file_target(place, "watch").query("recursive", recursive(depth)));
 }
 
 Result<std::vector<Json>> Api::images() { return list_of(COVE_TRY(ask("GET", Target("/v1/images"))), "images"); }
@@ -258,7 +283,7 @@ Result<Json> Api::image(const std::string& image) { return ask("GET", image_targ
 Result<Json> Api::pull_image(const Json& order) { return ask("POST", Target("/v1/images"), order); }
 
 Result<EventStream> Api::follow_operation(const std::string& operation) {
-  return follow(Target("/v1/operations").part(operation));
+  return follow("GET", Target("/v1/operations").part(operation));
 }
 
 Result<Json> Api::send_archive(const Target& target, std::function<Result<void>(BodyWriter&)> produce,
@@ -300,7 +325,7 @@ Result<Json> Api::events(uint64_t after) {
 }
 
 Result<EventStream> Api::follow_events(uint64_t after) {
-  return follow(Target("/v1/events").query("after", concat(after)));
+  return follow("GET", Target("/v1/events").query("after", concat(after)));
 }
 
 Result<Json> Api::create_key(const Json& order) { return ask("POST", Target("/v1/keys"), order); }
@@ -309,6 +334,20 @@ Result<std::vector<Json>> Api::keys() { return list_of(COVE_TRY(ask("GET", Targe
 
 Result<void> Api::revoke_key(const std::string& key) {
   COVE_TRY(ask("DELETE", Target("/v1/keys").part(key)));
+  return {};
+}
+
+Result<Json> Api::create_project(const Json& order) { return ask("POST", Target("/v1/projects"), order); }
+Result<Json> Api::project(const std::string& project) { return ask("GET", Target("/v1/projects").part(project)); }
+
+Result<std::vector<Json>> Api::projects() { return list_of(COVE_TRY(ask("GET", Target("/v1/projects"))), "projects"); }
+
+Result<Json> Api::update_project(const std::string& project, const Json& patch) {
+  return ask("PATCH", Target("/v1/projects").part(project), patch);
+}
+
+Result<void> Api::remove_project(const std::string& project) {
+  COVE_TRY(ask("DELETE", Target("/v1/projects").part(project)));
   return {};
 }
 

@@ -63,8 +63,8 @@ class Api {
   void set_patience(std::chrono::milliseconds patience) { http_.set_patience(patience); }
 
   Result<Json> create(const Json& order);
-  // Of the answer only what is needed to go on with it.
-  Result<Json> create_briefly(const Json& order);
+  // One that lives as long as the stream: the first event has it, and no other follows.
+  Result<EventStream> create_held(const Json& order);
   Result<Json> sandbox(const std::string& sandbox);
   Result<std::vector<Json>> sandboxes(const SandboxQuery& query);
   Result<Json> update(const std::string& sandbox, const Json& patch);
@@ -73,28 +73,36 @@ class Api {
   Result<void> remove(const std::string& sandbox);
   Result<Json> stats(const std::string& sandbox);
 
-  // `wait`: how long the answer may wait for the end ("20ms"): then it is the ExecResult.
-  // With `deleted`, the sandbox is to go with a result that has everything; tells whether it has.
-  Result<Json> exec(const std::string& sandbox, const Json& order, const std::string& wait = {},
-                    bool* deleted = nullptr);
+  Result<Json> exec(const std::string& sandbox, const Json& order);
+  // Its output as it comes: stdout, stderr, result, error, exit.
+  Result<EventStream> follow_exec(const std::string& sandbox, const Json& order);
   Result<Json> find_exec(const std::string& sandbox, const std::string& exec);
   Result<std::vector<Json>> execs(const std::string& sandbox, const ExecQuery& query);
   Result<Json> kill_exec(const std::string& sandbox, const std::string& exec);
   Result<void> signal_exec(const std::string& sandbox, const std::string& exec, const Json& order);
+  Result<void> resize_exec(const std::string& sandbox, const std::string& exec, const Json& size);
   // One portion: {chunks, next, ended, result}.
   Result<Json> output(const std::string& sandbox, const std::string& exec, uint64_t from);
   Result<EventStream> follow_output(const std::string& sandbox, const std::string& exec, uint64_t from);
   InputChannel open_input(const std::string& sandbox, const std::string& exec) const;
   Result<WebSocket> attach(const std::string& sandbox, const std::string& exec, uint64_t from);
 
+  Result<Json> create_context(const std::string& sandbox, const Json& order);
+  Result<std::vector<Json>> contexts(const std::string& sandbox);
+  Result<void> interrupt_context(const std::string& sandbox, const std::string& context);
+  Result<void> remove_context(const std::string& sandbox, const std::string& context);
+
   Result<Json> start_session(const Json& order);
   Result<Json> session(const std::string& session);
   Result<std::vector<Json>> sessions(const SessionQuery& query);
   Result<void> end_session(const std::string& session);
+  Result<std::vector<Json>> session_execs(const std::string& session);
   Result<Json> session_exec(const std::string& session, const Json& order);
   // Its output as it comes: stdout, stderr, exit, error.
   Result<EventStream> follow_session_exec(const std::string& session, const Json& order);
   Result<Json> execute(const Json& order);
+  // First `start`, then as above.
+  Result<EventStream> follow_execute(const Json& order);
 
   Result<Json> entry(const Place& place);               // itself
   Result<Json> entries(const Place& place, int depth);  // {entries, truncated}
@@ -131,11 +139,15 @@ class Api {
   Result<std::vector<Json>> keys();
   Result<void> revoke_key(const std::string& key);
   Result<std::vector<Json>> settings();
+  Result<Json> create_project(const Json& order);
+  Result<Json> project(const std::string& project);
+  Result<std::vector<Json>> projects();
+  Result<Json> update_project(const std::string& project, const Json& patch);
+  Result<void> remove_project(const std::string& project);
 
  private:
-  Result<Json> ask(const std::string& method, const Target& target, const std::optional<Json>& body = {},
-                   ResponseHead* head = nullptr, std::vector<Header> headers = {});
-  Result<EventStream> follow(const Target& target);
+  Result<Json> ask(const std::string& method, const Target& target, const std::optional<Json>& body = {});
+  Result<EventStream> follow(const std::string& method, const Target& target, const std::optional<Json>& body = {});
   Result<Json> send_archive(const Target& target, std::function<Result<void>(BodyWriter&)> produce,
                             const Progress& progress);
   Result<std::vector<Json>> all_pages(const Target& target, const std::string& name);

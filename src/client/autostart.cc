@@ -58,17 +58,6 @@ std::vector<char*> clean_environment() {
 
 std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/')); }
 
-// Root's may be seen by all; another user's is his alone, and in /tmp somebody else could have made it.
-Result<void> make_run_folder(const std::string& folder) {
-  bool root = ::geteuid() == 0;
-  COVE_TRY(sys::make_folders(folder, root ? 0755 : 0700));
-  struct stat info = COVE_TRY(sys::lstat(folder));
-  bool own = S_ISDIR(info.st_mode) && (root || info.st_uid == ::geteuid()) && (info.st_mode & S_IWOTH) == 0;
-  if (own) return {};
-  return fail(Error(Code::Denied, concat(folder, " is not a folder of this user's alone"))
-                  .hint("remove it, or name another one with XDG_RUNTIME_DIR"));
-}
-
 struct Log {
   std::string path;
   UniqueFd fd;
@@ -178,7 +167,7 @@ Result<std::string> program_beside(const std::string& name) {
 
 Result<UniqueFd> lock_start(const std::string& socket) {
   std::string folder = folder_of(socket);
-  COVE_TRY(make_run_folder(folder));
+  COVE_TRY(sys::make_run_folder(folder));
   UniqueFd lock = COVE_TRY(sys::open(folder + "/start.lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
   int status;
   do {
@@ -205,11 +194,11 @@ Result<void> stop_server(pid_t pid) {
   UniqueFd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!handle && errno == ESRCH) return {};
   if (!handle) return fail_errno(concat("pidfd_open ", pid));
-  COVE_TRY_NOTE("stop the older server", sys::kill_by_pidfd(handle.get(), SIGTERM));
+  COVE_TRY_NOTE("stop the server", sys::kill_by_pidfd(handle.get(), SIGTERM));
   pollfd polled = {handle.get(), POLLIN, 0};
   auto patience = std::chrono::duration_cast<std::chrono::milliseconds>(kStopPatience).count();
   if (::poll(&polled, 1, static_cast<int>(patience)) > 0) return {};
-  return fail(Code::Unavailable, concat("the older server (process ", pid, ") does not end"));
+  return fail(Code::Unavailable, concat("the server (process ", pid, ") does not end"));
 }
 
 }  // namespace cove::client

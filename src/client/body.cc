@@ -38,6 +38,14 @@ Result<size_t> Body::read(char* data, size_t size) {
   return read_part(data, size);
 }
 
+bool Body::ready() const {
+  std::string_view unread = connection_->unread();
+  if (ended_ || framing_.kind != Framing::Kind::Chunked || left_ > 0) return !ended_ && !unread.empty();
+  constexpr std::string_view kLineEnd = "\r\n";
+  if (within_chunks_) unread.remove_prefix(std::min(unread.size(), kLineEnd.size()));
+  return unread.find(kLineEnd) != std::string_view::npos;
+}
+
 Result<size_t> Body::read_part(char* data, size_t size) {
   bool bounded = framing_.kind != Framing::Kind::UntilClose;
   size_t wanted = bounded ? static_cast<size_t>(std::min<uint64_t>(size, left_)) : size;

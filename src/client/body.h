@@ -26,6 +26,12 @@ class Body {
   // All of it into a file or a pipe; how many bytes.
   Result<uint64_t> copy_to(int file, const Progress& progress);
 
+  // For a poll loop: where to wait; after that, `fill` takes what has come (false: the server has closed), and `ready`
+  // says whether the next `read` finds something without waiting.
+  int fd() const { return connection_->fd(); }
+  Result<bool> fill() { return connection_->fill(); }
+  bool ready() const;
+
   bool ended() const { return ended_; }
   // Where the length is known beforehand.
   std::optional<uint64_t> length() const;

@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "base/text.h"
-#include "client/head_start.h"
+#include "client/tls_tunnel.h"
 #include "sys/file.h"
 
 namespace cove::client {
@@ -45,27 +45,30 @@ Result<UniqueFd> connect_to(const Address& address, const sockaddr* place, sockl
   return socket;
 }
 
+// Only the user's own programs and root's: what is sent are commands and secrets. Root may name any server.
+Result<void> check_listener(int socket, const std::string& path) {
+  ucred listener = {};
+  socklen_t size = sizeof listener;
+  if (::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &listener, &size) < 0) return fail_errno("getsockopt SO_PEERCRED");
+  const uid_t own = ::geteuid();
+  if (own == 0 || listener.uid == 0 || listener.uid == own) return {};
+  return fail(Error(Code::Denied, concat("connect to ", path, ": the process that listens there belongs to user ",
+                                         listener.uid, ", not to user ", own, " or root"))
+                  .hint("name a server of your own with COVE_HOST"));
+}
+
 Result<UniqueFd> connect_unix(const Address& address) {
   sockaddr_un place = {};
   place.sun_family = AF_UNIX;
   if (address.path.size() >= sizeof place.sun_path)
     return fail(Code::Invalid, concat("the socket's path ", address.path, " is too long"));
   std::memcpy(place.sun_path, address.path.data(), address.path.size());
-  return connect_to(address, reinterpret_cast<sockaddr*>(&place), sizeof place);
+  UniqueFd socket = COVE_TRY(connect_to(address, reinterpret_cast<sockaddr*>(&place), sizeof place));
+  COVE_TRY(check_listener(socket.get(), address.path));
+  return socket;
 }
 
 // A static program has no name services: names are those of /etc/hosts.
-std::string number_of(const std::string& host) {
-  if (host == "localhost") return "127.0.0.1";
-  for (std::string& line : split(sys::read_file("/etc/hosts", 1 << 20).value_or(""), '\n')) {
-    std::replace(line.begin(), line.end(), '\t', ' ');
-    std::vector<std::string> words = split(line.substr(0, line.find('#')), ' ');
-    std::erase(words, "");
-    if (words.size() > 1 && std::find(words.begin() + 1, words.end(), host) != words.end()) return words[0];
-  }
-  return host;
-}
-
 Result<UniqueFd> connect_tcp(const Address& address) {
   std::string number = number_of(address.host);
   sockaddr_in v4 = {};
@@ -90,24 +93,12 @@ std::unexpected<Error> lost(std::string_view call) {
 
 Result<Connection> Connection::open(const Address& address) {
   ::signal(SIGPIPE, SIG_IGN);
+  if (address.kind == Address::Kind::Tls) return Connection(COVE_TRY(open_tls_tunnel(address)));
   bool tcp = address.kind == Address::Kind::Tcp;
   UniqueFd socket = COVE_TRY(tcp ? connect_tcp(address) : connect_unix(address));
   int yes = 1;
   if (tcp) ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   return Connection(std::move(socket));
-}
-
-Result<Connection> Connection::open_or_take(const Address& address) {
-  HeadStart& early = head_start_left;
-  const bool same = address.kind == Address::Kind::Unix && address.path == early.place.sun_path;
-  if (early.fd == 0) return open(address);
-  if (!same && early.exec_size > 0) return fail(Code::Internal, "another server was asked than the one that is wanted");
-  if (!same) return open(address);
-  ::signal(SIGPIPE, SIG_IGN);
-  Connection taken(UniqueFd(std::exchange(early.fd, 0)));
-  taken.asked_ = {kPlainRun, {early.exec, early.exec_size}};
-  taken.buffer_.assign(early.answers, early.answers_size);
-  return taken;
 }
 
 Result<void> Connection::wait_for(short events) const {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -21,17 +20,11 @@ class Connection {
  public:
   // Unavailable where nobody listens. SIGPIPE is ignored from here on.
   static Result<Connection> open(const Address& address);
-  // The one over which something was asked already (head_start.h), where it is to that address; else as above.
-  static Result<Connection> open_or_take(const Address& address);
   explicit Connection(UniqueFd socket) : socket_(std::move(socket)) {}
 
   int fd() const { return socket_.get(); }
   // How long to wait for the other side; negative: for as long as it takes. Then it is Unavailable.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
-
-  // What was asked over it before it was taken, and is not asked again: the next of these requests.
-  std::string_view asked() const { return asked_[0]; }
-  void pass_asked() { asked_ = {asked_[1], {}}; }
 
   Result<void> write(std::string_view data);
   // `count` bytes of a file from where it stands; Invalid where it has fewer.
@@ -55,7 +48,6 @@ class Connection {
 
   UniqueFd socket_;
   std::chrono::milliseconds patience_{-1};
-  std::array<std::string_view, 2> asked_;
   std::string buffer_;
   size_t taken_ = 0;
 };

@@ -1,18 +1,20 @@
 #include "client/event_stream.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cove::client {
 
 void EventParser::feed(std::string_view text) {
-  for (char c : text) {
-    bool second_half = c == '\n' && after_return_;
-    after_return_ = c == '\r';
-    if (second_half) continue;
-    if (c == '\n' || c == '\r')
-      take_line(std::exchange(line_, {}));
-    else
-      line_ += c;
+  while (!text.empty()) {
+    if (std::exchange(after_return_, false) && text[0] == '\n') text.remove_prefix(1);
+    const size_t line_feed = text.find('\n');
+    const size_t end = std::min(line_feed, text.substr(0, line_feed).find('\r'));
+    line_ += text.substr(0, end);
+    if (end == std::string_view::npos) return;
+    after_return_ = text[end] == '\r';
+    text.remove_prefix(end + 1);
+    take_line(std::exchange(line_, {}));
   }
 }
 
@@ -48,13 +50,25 @@ std::optional<ServerEvent> EventParser::next() {
   return std::nullopt;
 }
 
-Result<std::optional<ServerEvent>> EventStream::next() {
+// False at the end.
+Result<bool> EventStream::read_some() {
   char data[16384];
+  size_t count = COVE_TRY(body_.read(data, sizeof data));
+  parser_.feed({data, count});
+  return count > 0;
+}
+
+Result<std::optional<ServerEvent>> EventStream::next() {
   while (true) {
     if (std::optional<ServerEvent> event = parser_.next()) return event;
-    size_t count = COVE_TRY(body_.read(data, sizeof data));
-    if (count == 0) return std::nullopt;
-    parser_.feed({data, count});
+    if (!COVE_TRY(read_some())) return std::nullopt;
+  }
+}
+
+Result<std::optional<ServerEvent>> EventStream::next_ready() {
+  while (true) {
+    if (std::optional<ServerEvent> event = parser_.next()) return event;
+    if (!body_.ready() || !COVE_TRY(read_some())) return std::nullopt;
   }
 }
 

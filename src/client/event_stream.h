@@ -45,8 +45,12 @@ class EventStream {
   explicit EventStream(Body& body) : body_(body) {}
   // Nothing at the end of the stream.
   Result<std::optional<ServerEvent>> next();
+  // The same without waiting: nothing where there is none yet.
+  Result<std::optional<ServerEvent>> next_ready();
 
  private:
+  Result<bool> read_some();
+
   Body& body_;
   EventParser parser_;
 };

@@ -44,7 +44,7 @@ std::string Http::head_of(const Request& request) const {
   std::string_view host = host_of(address_);
   bool numbers = host.find(':') != std::string_view::npos;
   std::string place = numbers ? concat("[", host, "]") : std::string(host);
-  if (address_.kind == Address::Kind::Tcp) place += concat(":", address_.port);
+  if (address_.kind != Address::Kind::Unix) place += concat(":", address_.port);
   add_header(text, "Host", place);
   add_header(text, "User-Agent", "cove/" COVE_VERSION);
   if (!identity_.api_key.empty()) add_header(text, "Authorization", concat("Bearer ", identity_.api_key));
@@ -57,20 +57,8 @@ std::string Http::head_of(const Request& request) const {
   return text + "\r\n";
 }
 
-// What was asked before there was a library is what is asked now: nothing is ever run twice.
-Result<void> Http::expect_unasked(const Connection& connection) {
-  if (connection.asked().empty()) return {};
-  return fail(Code::Internal, "the server was asked for something else than what was wanted");
-}
-
 Result<void> Http::send(Connection& connection, const Request& request) const {
-  if (!streams(request)) {
-    const std::string text = head_of(request) + request.body.value_or("");
-    if (text == connection.asked()) return connection.pass_asked(), Result<void>();
-    COVE_TRY(expect_unasked(connection));
-    return connection.write(text);
-  }
-  COVE_TRY(expect_unasked(connection));
+  if (!streams(request)) return connection.write(head_of(request) + request.body.value_or(""));
   COVE_TRY(connection.write(head_of(request)));
   auto framing = request.length ? BodyWriter::Framing::Length : BodyWriter::Framing::Chunked;
   BodyWriter writer(connection, framing, request.progress);
@@ -78,14 +66,11 @@ Result<void> Http::send(Connection& connection, const Request& request) const {
   return writer.end();
 }
 
-bool Http::usable() const {
-  const bool idle = connection_ && (!connection_->asked().empty() || !connection_->has_news());
-  return idle && reusable_ && body_.ended();
-}
+bool Http::usable() const { return connection_ && !connection_->has_news() && reusable_ && body_.ended(); }
 
 Result<void> Http::connect() {
   if (usable()) return {};
-  connection_ = std::make_unique<Connection>(COVE_TRY(Connection::open_or_take(address_)));
+  connection_ = std::make_unique<Connection>(COVE_TRY(Connection::open(address_)));
   connection_->set_patience(patience_);
   body_ = Body();
   reusable_ = true;

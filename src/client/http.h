@@ -67,7 +67,6 @@ class Http {
  private:
   Result<ResponseHead> exchange(const Request& request);
   Result<void> send(Connection& connection, const Request& request) const;
-  static Result<void> expect_unasked(const Connection& connection);
   bool usable() const;
 
   Address address_;

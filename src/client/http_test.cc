@@ -197,8 +197,13 @@ TEST(Address, IsAPathOrAHostAndPort) {
   EXPECT_EQ(parse_address("tcp:[::1]:80")->host, "::1");
   EXPECT_EQ(parse_address("tcp://127.0.0.1:8080")->port, 8080);
   EXPECT_EQ(to_text(*parse_address("tcp:[::1]:80")), "tcp:[::1]:80");
+  EXPECT_EQ(parse_address("https://host.example/")->port, 443);
+  EXPECT_EQ(to_text(*parse_address("https://[::1]:7070")), "https://[::1]:7070");
+  EXPECT_EQ(parse_address("https://[::1]")->host, "::1");
+  for (const char* here : {"localhost", "127.0.0.1", "127.9.9.9", "::1"}) EXPECT_TRUE(is_loopback(here)) << here;
+  for (const char* away : {"10.0.0.1", "fe80::1", "host.invalid", "0.0.0.0"}) EXPECT_FALSE(is_loopback(away)) << away;
   for (const char* bad : {"", "/a", "unix:", "unix:a", "tcp:", "tcp:host", "tcp:host:", "tcp:host:0", "tcp::80",
-                          "tcp:h:99999", "ftp:h:1"})
+                          "tcp:h:99999", "ftp:h:1", "https://", "https://h:0", "https://h/path"})
     EXPECT_EQ(parse_address(bad).error().code(), Code::Invalid) << bad;
 }
 

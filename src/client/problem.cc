@@ -21,7 +21,7 @@ constexpr Name kNames[] = {
     {"unavailable", Code::Unavailable}, {"internal", Code::Internal},
     {"too_large", Code::Invalid},       {"method_not_allowed", Code::Unsupported},
     {"timeout", Code::Unavailable},     {"not_acceptable", Code::Unsupported},
-    {"precondition", Code::Invalid},
+    {"precondition", Code::Invalid},    {"disk_full", Code::Exhausted},
 };
 
 Code code_of_status(int status) {

@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "client/autostart.h"
+#include "sys/own_folder.h"
 
 namespace cove::client {
 namespace {
@@ -13,6 +14,13 @@ constexpr auto kPatience = std::chrono::seconds(30);
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
+}
+
+// Denied where another user could have put a server of his there.
+Result<Address> own_address() {
+  Address address{Address::Kind::Unix, own_socket(), "", 0};
+  COVE_TRY(sys::check_run_folder(address.path.substr(0, address.path.rfind('/'))));
+  return address;
 }
 
 bool may_start() { return variable("COVE_AUTOSTART") != "0"; }
@@ -37,6 +45,15 @@ Result<Standing> examine(Http& http) {
   std::string version = version_of(response.head);
   bool older = !version.empty() && is_older(version, COVE_VERSION);
   return automatic && older ? Standing::Outdated : Standing::Good;
+}
+
+// The key, the commands and their output must not cross a network in clear.
+Result<void> check_privacy(const Address& address) {
+  if (address.kind != Address::Kind::Tcp || is_loopback(address.host)) return {};
+  return fail(Error(Code::Denied, concat("COVE_HOST: ", to_text(address),
+                                         " is another machine, and the connection would not be encrypted"))
+                  .hint(concat("use https://", address.host, ":", address.port,
+                               "; the server needs --tls-cert and --tls-key")));
 }
 
 std::unexpected<Error> absent(Error error, const ServerChoice& choice) {
@@ -81,9 +98,10 @@ Result<ServerChoice> find_server() {
   std::string host = variable("COVE_HOST");
   choice.own = host.empty();
   if (choice.own)
-    choice.address = {Address::Kind::Unix, own_socket(), "", 0};
+    choice.address = COVE_TRY(own_address());
   else
     choice.address = COVE_TRY_NOTE("COVE_HOST", parse_address(host));
+  COVE_TRY(check_privacy(choice.address));
   return choice;
 }
 

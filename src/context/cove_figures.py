@@ -2,9 +2,10 @@
 
 With MPLBACKEND=module://cove_figures, every figure that pyplot.show() would show, and every one that is open when the
 interpreter ends, is written as PNG into a folder whose name has the number of the session: figure-01.png and on. Process
-1 finds it there when the program has ended. pyplot.show() does not wait, and closes what it has given.
+1 finds it there when the program has ended. pyplot.show() does not wait, and closes what it has given. The file
+left-out in that folder has a byte for each figure that could not be written.
 
-Loaded behind pyplot (see python_start.py), it does the same for other backends without windows, which a script may
+Loaded behind pyplot (see sitecustomize.py), it does the same for other backends without windows, which a script may
 choose. There figures stay open when they were shown, as the script expects it of them, and are given again only where
 they have changed.
 """
@@ -59,6 +60,7 @@ def give(manager):
         write(manager.canvas.figure)
     except Exception as error:
         complain("figure %s cannot be given: %s: %s" % (manager.num, type(error).__name__, error))
+        leave_out()
 
 
 def complain(text):
@@ -71,7 +73,7 @@ def complain(text):
 def write(figure):
     """Under the next free number, unless there are enough. Other processes write into the same folder."""
     if os.path.exists(path_of(MOST_FIGURES)):
-        return complain_of_too_many()
+        return leave_out_of_too_many()
     data = bounded_png(figure)
     if was_given(figure, data):
         return
@@ -83,7 +85,7 @@ def write(figure):
             return
         except FileExistsError:
             continue
-    complain_of_too_many()
+    leave_out_of_too_many()
 
 
 def was_given(figure, data, pictures=weakref.WeakKeyDictionary()):
@@ -92,10 +94,21 @@ def was_given(figure, data, pictures=weakref.WeakKeyDictionary()):
     return before == hash(data)
 
 
-def complain_of_too_many(told=[]):
+def leave_out_of_too_many(told=[]):
     if not told:
         told.append(True)
         complain("more than %d figures: the others are not given" % MOST_FIGURES)
+    leave_out()
+
+
+def leave_out():
+    """The caller is told how many."""
+    try:
+        os.makedirs(FOLDER, mode=0o700, exist_ok=True)
+        with open(os.path.join(FOLDER, "left-out"), "ab") as file:
+            file.write(b".")
+    except OSError:
+        pass
 
 
 def path_of(number):

@@ -9,7 +9,7 @@ Environment safe_environment() {
       {"PATH", "/home/user/.local/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
       {"LANG", "C.UTF-8"},
       {"TERM", "xterm-256color"},
-      {"IS_SANDBOX", "true"},
+      {"IS_SANDBOX", "1"},
       {"DEBIAN_FRONTEND", "noninteractive"},
       {"PYTHONUNBUFFERED", "1"},
       {"PIP_NO_INPUT", "1"},
@@ -25,7 +25,7 @@ Environment base_environment(const SandboxSpec& sandbox) {
   if (is_host_image(sandbox.image)) return safe_environment();
   Environment env = {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
                      {"TERM", "xterm-256color"},
-                     {"IS_SANDBOX", "true"}};
+                     {"IS_SANDBOX", "1"}};
   env.insert(env.end(), sandbox.image_defaults.env.begin(), sandbox.image_defaults.env.end());
   return env;
 }

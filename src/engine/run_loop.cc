@@ -13,6 +13,8 @@
 namespace cove {
 namespace {
 
+constexpr auto kRepeatPause = std::chrono::seconds(1);
+
 // A terminal is one descriptor for both directions.
 UniqueFd take_input(Attachment& streams) {
   if (!streams.terminal) return std::move(streams.in);
@@ -32,7 +34,8 @@ RunLoop::RunLoop(Sandbox& sandbox, const RunRequest& request, Caller& caller, At
       caller_(caller),
       out_({}, -1, 0),
       err_(std::move(streams.err), request.stdio == Stdio::Stream ? 2 : -1, request.sandbox.limits.retained),
-      in_(request.interactive ? 0 : -1, take_input(streams)),
+      in_(request.interactive ? 0 : -1, take_input(streams),
+          request.exec.pty ? InputStream::End::Key : InputStream::End::Close),
       started_(Clock::now()) {
   out_ = OutputStream(take_output(streams), request.stdio == Stdio::Stream ? 1 : -1, request.sandbox.limits.retained);
   result_.exec_id = request.exec.id;
@@ -72,8 +75,11 @@ Result<void> RunLoop::turn() {
 }
 
 int RunLoop::patience() const {
-  if (!deadline_) return -1;
-  auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now()).count();
+  std::optional<Clock::time_point> next = deadline_;
+  if (in_.wants_end_key() && (!next || end_key_at_ < *next)) next = end_key_at_;
+  if (hangs_up_at_ && (!next || *hangs_up_at_ < *next)) next = hangs_up_at_;
+  if (!next) return -1;
+  auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - Clock::now()).count();
   return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
 }
 
@@ -85,7 +91,16 @@ void RunLoop::on_signals() {
     }
     auto reach = signal->from_terminal ? SignalReach::Group : SignalReach::Process;
     static_cast<void>(sandbox_.signal(request_.exec.id, signal->number, reach));
+    // A shell at a terminal ignores SIGTERM; that its terminal goes away it does not.
+    if (request_.exec.pty && signal->number == SIGTERM) hang_up();
+    if (request_.exec.pty && signal->number == SIGHUP) hangs_up_at_ = Clock::now() + kRepeatPause;
   }
+}
+
+// Until the program ends: bash misses a SIGHUP that comes just before it waits for a key.
+void RunLoop::hang_up() {
+  static_cast<void>(sandbox_.signal(request_.exec.id, SIGHUP, SignalReach::Group));
+  hangs_up_at_ = Clock::now() + kRepeatPause;
 }
 
 Result<void> RunLoop::on_events() {
@@ -116,6 +131,11 @@ Result<void> RunLoop::on_event(Event event) {
 }
 
 void RunLoop::on_clock() {
+  if (in_.wants_end_key() && Clock::now() >= end_key_at_) {
+    in_.press_end_key();
+    end_key_at_ = Clock::now() + kRepeatPause;
+  }
+  if (hangs_up_at_ && Clock::now() >= *hangs_up_at_ && !ended_) hang_up();
   if (!deadline_ || Clock::now() < *deadline_ || ended_) return;
   if (!terminated_) {
     // Time is up: first asked, then forced.

@@ -26,6 +26,7 @@ class RunLoop {
   Result<void> turn();
   int patience() const;
   void on_signals();
+  void hang_up();
   Result<void> on_events();
   Result<void> on_event(Event event);
   void on_clock();
@@ -42,6 +43,8 @@ class RunLoop {
   InputStream in_;
   Clock::time_point started_;
   std::optional<Clock::time_point> deadline_;
+  Clock::time_point end_key_at_;                  // when to press it next
+  std::optional<Clock::time_point> hangs_up_at_;  // when to send SIGHUP next
   uint64_t output_bytes_ = 0;
   Cause cause_ = Cause::None;
   bool terminated_ = false;

@@ -8,12 +8,14 @@
 #include "engine/caller.h"
 #include "engine/copy.h"
 #include "engine/environment.h"
+#include "engine/git_author.h"
 #include "engine/run_loop.h"
 #include "engine/working_folder.h"
 #include "image/catalogue.h"
 #include "model/figures.h"
 #include "runtime/docker/docker_runtime.h"
 #include "runtime/native/native_runtime.h"
+#include "sys/file.h"
 #include "sys/own_folder.h"
 
 namespace cove {
@@ -23,30 +25,34 @@ constexpr std::chrono::milliseconds kVersionPatience(20'000);
 
 Result<Catalogue> stored_images() {
   std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
-  return read_catalogue(concat(state, "/server/", kServerImages));
+  Result<UniqueFd> folder = sys::open(state, O_PATH | O_DIRECTORY);
+  if (!folder && folder.error().code() == Code::NotFound) return Catalogue();
+  return read_catalogue(COVE_TRY(std::move(folder)).get(), concat("server/", kServerImages));
 }
 
 // What an image says of itself, where no server has looked it up.
-Result<ImageConfig> look_up_image(SandboxSpec& sandbox, Runtime& runtime) {
+Result<ImageConfig> look_up_image(SandboxSpec& sandbox, Runtime& runtime,
+                                  const std::function<Result<RunLanguages>()>& known) {
   Capabilities can = runtime.capabilities();
   if (can.own_images) return runtime.image(can.name, sandbox.image);
   Catalogue catalogue = COVE_TRY(stored_images());
-  NamedImage found = COVE_TRY(find_image(catalogue, sandbox.image, ""));
+  NamedImage found = COVE_TRY(find_image(catalogue, sandbox.image, COVE_TRY(known()).registry));
   sandbox.image = found.pinned();
   return found.image->config;
 }
 
-Result<void> settle_image(RunRequest& request, Runtime& runtime) {
+Result<void> settle_image(RunRequest& request, Runtime& runtime, const std::function<Result<RunLanguages>()>& known) {
   SandboxSpec& sandbox = request.sandbox;
   if (is_host_image(sandbox.image)) {
     if (sandbox.user.empty()) sandbox.user = SandboxSpec().user;
     return {};
   }
-  const ImageConfig config = COVE_TRY(look_up_image(sandbox, runtime));
+  const ImageConfig config = COVE_TRY(look_up_image(sandbox, runtime, known));
   sandbox.image_defaults = {config.env, config.entrypoint, config.cmd, config.cwd};
   if (sandbox.user.empty()) sandbox.user = user_of_image(config);
   if (request.exec.cwd.empty() && sandbox.workspace.access == Access::None) request.exec.cwd = config.cwd;
-  if (!request.code) request.exec.argv = COVE_TRY(command_of(request, sandbox.image_defaults));
+  if (!request.code)
+    request.exec.argv = COVE_TRY(command_of(sandbox.image_defaults, request.entrypoint, request.exec.argv));
   return {};
 }
 
@@ -70,7 +76,6 @@ Result<LanguagePlan> plan_code(Runtime& runtime, const RunLanguages& known, RunR
     image = COVE_TRY(find_image(catalogue, image, known.registry)).pinned();
   LanguagePlan plan = COVE_TRY(languages.plan(wish, image));
   if (image.empty()) request.sandbox.image = plan.use.image;
-  if (!is_host_image(request.sandbox.image)) drop_figures(request);
   return plan;
 }
 
@@ -87,16 +92,20 @@ void fill_code(const CommandLine& command, const std::string& main_class, RunReq
   request.exec.argv.insert(request.exec.argv.end(), code.arguments.begin(), code.arguments.end());
 }
 
-Result<RunRequest> complete(const RunRequest& wanted, Runtime& runtime) {
+Result<RunRequest> complete(const RunRequest& wanted, Runtime& runtime,
+                            const std::function<Result<RunLanguages>()>& known) {
   RunRequest request = wanted;
-  COVE_TRY(settle_image(request, runtime));
+  COVE_TRY(settle_image(request, runtime, known));
   if (request.sandbox.id.empty()) request.sandbox.id = make_id();
   if (request.exec.id.empty()) request.exec.id = make_id();
   request.sandbox.single_exec = true;
   request.sandbox.ends_with_exec = request.copy_out.empty();
   Environment env = base_environment(request.sandbox);
-  env.insert(env.end(), request.sandbox.env.begin(), request.sandbox.env.end());
+  for (const Environment* more : {&request.sandbox.env, &request.exec.env})
+    env.insert(env.end(), more->begin(), more->end());
+  find_figures_module(env);
   request.sandbox.env = std::move(env);
+  request.exec.env.clear();
   return request;
 }
 
@@ -151,6 +160,7 @@ Result<void> settle_command(Sandbox& sandbox, const LanguagePlan& plan, RunReque
 Result<ExecResult> run_in(Sandbox& sandbox, const LanguagePlan& plan, RunRequest& request, Caller& caller,
                           const Warn& warn) {
   COVE_TRY(make_working_folder(sandbox, request.sandbox));
+  COVE_TRY(write_git_author(sandbox, request.sandbox));
   COVE_TRY(bring_files(sandbox, request));
   COVE_TRY(settle_command(sandbox, plan, request));
   Attachment streams = COVE_TRY(sandbox.exec(request.exec));
@@ -165,23 +175,6 @@ Result<ExecResult> run_in(Sandbox& sandbox, const LanguagePlan& plan, RunRequest
 
 }  // namespace
 
-void drop_figures(RunRequest& request) {
-  std::erase(request.exec.env, Environment::value_type(kFiguresVariable, kFiguresBackend));
-}
-
-Result<std::vector<std::string>> command_of(const RunRequest& request, const ImageDefaults& defaults) {
-  std::vector<std::string> words = request.entrypoint.value_or(defaults.entrypoint);
-  const bool own = !request.exec.argv.empty();
-  // Another entrypoint has no use for the image's arguments.
-  if (own || !request.entrypoint) {
-    const std::vector<std::string>& rest = own ? request.exec.argv : defaults.cmd;
-    words.insert(words.end(), rest.begin(), rest.end());
-  }
-  if (!words.empty() && !words[0].empty()) return words;
-  return fail(Error(Code::Invalid, "no command to run, and the image has none")
-                  .hint("write it after the options: cove run -- COMMAND…"));
-}
-
 Result<std::unique_ptr<Runtime>> make_runtime(const std::string& name) {
   native::Places places = COVE_TRY(native::find_places());
   if (!is_engine_runtime(name)) return native::make_oci_runtime(std::move(places), name);
@@ -189,7 +182,7 @@ Result<std::unique_ptr<Runtime>> make_runtime(const std::string& name) {
 }
 
 Result<ExecResult> run_once(const RunRequest& wanted, const std::function<Result<RunLanguages>()>& languages,
-                            const Warn& warn) {
+                            const Warn& warn, const Warn& tell_weakness) {
   std::unique_ptr<Runtime> runtime = COVE_TRY(make_runtime(wanted.sandbox.runtime));
   LanguagePlan plan;
   RunRequest request = wanted;
@@ -197,11 +190,11 @@ Result<ExecResult> run_once(const RunRequest& wanted, const std::function<Result
     plan = COVE_TRY(plan_code(*runtime, COVE_TRY(languages()), request));
     if (!plan.use.note.empty()) warn(plan.use.note);
   }
-  request = COVE_TRY(complete(request, *runtime));
+  request = COVE_TRY(complete(request, *runtime, languages));
   Caller caller = COVE_TRY(Caller::create());
   request.sandbox.runtime.clear();
   std::unique_ptr<Sandbox> sandbox = COVE_TRY(runtime->create(request.sandbox));
-  for (const std::string& warning : sandbox->warnings()) warn(warning);
+  for (const std::string& weakness : sandbox->warnings()) tell_weakness(weakness);
   Result<ExecResult> result = run_in(*sandbox, plan, request, caller, warn);
   if (result && request.code) result->language = plan.use;
   Result<void> gone = sandbox->destroy(Files::Remove);

@@ -51,13 +51,6 @@ struct RunRequest {
   std::optional<std::vector<std::string>> entrypoint;  // in place of the image's; empty: none
 };
 
-// The words to execute: the image's entrypoint, then the command or, where there is none, the image's own. Invalid
-// where nobody says what to run.
-Result<std::vector<std::string>> command_of(const RunRequest& request, const ImageDefaults& defaults);
-
-// Images of others do not have what draws figures.
-void drop_figures(RunRequest& request);
-
 using Warn = std::function<void(const std::string&)>;
 
 // The table of languages, and where images without a registry's name come from.
@@ -66,10 +59,11 @@ struct RunLanguages {
   std::string registry;
 };
 
-// Warnings (a default limit that fell back, …) go line by line to `warn`.
+// Warnings go line by line to `warn`; what this machine lacks for every sandbox (a default limit that fell back, …) to
+// `tell_weakness`.
 // Streams the program's output to this process's stdout and stderr and forwards INT, TERM, HUP and QUIT.
-// `languages` is asked for only where there is code.
+// `languages` is asked for only where there is code, or another image than the host's.
 Result<ExecResult> run_once(const RunRequest& request, const std::function<Result<RunLanguages>()>& languages,
-                            const Warn& warn);
+                            const Warn& warn, const Warn& tell_weakness);
 
 }  // namespace cove

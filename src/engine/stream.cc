@@ -16,6 +16,7 @@ namespace {
 constexpr size_t kPortion = 65536;
 
 constexpr int kWidePipe = 1 << 20;
+constexpr char kEndKey = 'd' & 0x1f;
 
 // A pipe of the caller's is opened a second time, so that writing never waits and his own descriptor stays as it is.
 Target open_target(int fd) {
@@ -117,14 +118,19 @@ uint64_t OutputStream::drain() {
   return total;
 }
 
-InputStream::InputStream(int source, UniqueFd target) : source_(source), target_(std::move(target)) {
+InputStream::InputStream(int source, UniqueFd target, End end)
+    : source_(source), target_(std::move(target)), end_(end) {
   if (target_) static_cast<void>(sys::set_nonblocking(target_.get()));
   if (source_ < 0) target_.reset();
 }
 
 pollfd InputStream::wanted() const {
   if (!pending_.empty()) return {target_.get(), POLLOUT, 0};
-  return {source_, POLLIN, 0};
+  return {ended_ ? -1 : source_, POLLIN, 0};
+}
+
+void InputStream::press_end_key() {
+  if (::write(target_.get(), &kEndKey, 1) < 0 && errno != EAGAIN && errno != EINTR) target_.reset();
 }
 
 void InputStream::move(short revents) {
@@ -133,7 +139,11 @@ void InputStream::move(short revents) {
     char buffer[kPortion];
     ssize_t count = ::read(source_, buffer, sizeof buffer);
     if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
-    if (count <= 0) return target_.reset();
+    if (count <= 0) {
+      ended_ = true;
+      if (end_ == End::Close) target_.reset();
+      return;
+    }
     pending_.assign(buffer, static_cast<size_t>(count));
   }
   ssize_t count = ::write(target_.get(), pending_.data(), pending_.size());

@@ -57,15 +57,21 @@ class OutputStream {
 // The caller's stdin on its way to the program.
 class InputStream {
  public:
-  InputStream(int source, UniqueFd target);
+  // What tells the program that there is no more. A terminal cannot be closed for reading alone: it sees Ctrl-D, which
+  // a program may miss while it changes the terminal's mode; so it is pressed again until the program ends.
+  enum class End { Close, Key };
+  InputStream(int source, UniqueFd target, End end);
   bool open() const { return target_.valid(); }
   pollfd wanted() const;
   void move(short revents);
   void close() { target_.reset(); }
+  bool wants_end_key() const { return ended_ && open(); }
+  void press_end_key();
 
  private:
   int source_;
   UniqueFd target_;
+  End end_;
   bool ended_ = false;
   std::string pending_;
 };

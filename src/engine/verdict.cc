@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "model/figures.h"
 
 namespace cove {
 namespace {
@@ -37,11 +38,19 @@ void explain(ExecResult& result, const ExecEnded& end, Cause cause, const Limits
   }
 }
 
+std::string limit_is(uint64_t bytes) { return concat("the limit is ", format_bytes(bytes)); }
+
 // A command may be as long as it likes; who reads why it failed knows it.
 std::string without_middle(const std::string& text) {
   constexpr size_t kHead = 500, kTail = 300;
   if (text.size() <= kHead + kTail) return text;
   return concat(text.substr(0, kHead), " … ", text.substr(text.size() - kTail));
+}
+
+Denial left_out_figures(uint64_t count) {
+  return {concat(count, count == 1 ? " figure was" : " figures were", " left out"),
+          concat("at most ", kMostFigures, " figures of ", format_bytes(kMostOfFigure), " each and ",
+                 format_bytes(kMostOfFigures), " in all are returned; stderr tells of those that cannot be drawn")};
 }
 
 }  // namespace
@@ -57,6 +66,9 @@ void judge(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& 
   if (end.refused_forks > 0)
     result.denials.push_back({concat(end.refused_forks, " times a process or thread could not be started"),
                               concat("the limit is ", limits.processes.value)});
+  if (end.figures_left_out > 0) result.denials.push_back(left_out_figures(end.figures_left_out));
+  if (end.full_disk > 0) result.denials.push_back({"the disk is full: writing to it fails", limit_is(end.full_disk)});
+  if (result.signal == SIGXFSZ) result.denials.push_back({"a file became too large", limit_is(limits.file_size.value)});
   explain(result, end, cause, limits);
 }
 

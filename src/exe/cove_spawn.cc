@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/close_range.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -17,6 +18,7 @@
 
 #include "base/text.h"
 #include "engine/live/config.h"
+#include "runtime/native/own_folders.h"
 #include "runtime/native/spawn_server.h"
 #include "sys/file.h"
 #include "sys/own_folder.h"
@@ -31,6 +33,7 @@ namespace {
 using namespace cove;
 
 // Outside of what useradd and the ranges of sandboxes use: for machines without a user `cove`.
+constexpr int kOwnFailure = 125;  // as every program of Cove's
 constexpr uid_t kUnusedId = 0x6ffffff0;
 
 struct Order {
@@ -115,8 +118,15 @@ bool goes_on_listening(const sockaddr_un& address) {
   return true;
 }
 
+// The folder that clients look into is this user's alone; another one is as the administrator wants it.
+Result<void> make_folder_of(const std::string& socket, const Config& config) {
+  const std::string folder = socket.substr(0, socket.rfind('/'));
+  if (folder == sys::run_folder() || folder == config.state + "/run") return sys::make_run_folder(folder);
+  return sys::make_folders(folder, 0755);
+}
+
 // Whoever may connect is decided by his uid, not by the file.
-Result<UniqueFd> listen_at(const std::string& path) {
+Result<UniqueFd> listen_at(const std::string& path, const Config& config) {
   constexpr int kBacklog = 512;
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
@@ -124,7 +134,7 @@ Result<UniqueFd> listen_at(const std::string& path) {
     return fail(Code::Invalid,
                 concat("the path of the socket is longer than ", sizeof address.sun_path - 1, ": ", path));
   std::memcpy(address.sun_path, path.data(), path.size());
-  COVE_TRY(sys::make_folders(path.substr(0, path.rfind('/')), 0755));
+  COVE_TRY(make_folder_of(path, config));
   if (goes_on_listening(address)) return fail(Code::Exists, concat("a server is listening at ", path, " already"));
   ::unlink(path.c_str());
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -151,12 +161,42 @@ Result<std::vector<std::pair<UniqueFd, std::string>>> open_sockets(const Config&
     return sockets;
   }
   for (const ListenAddress& address : config.listen)
-    if (address.kind == ListenAddress::Kind::Unix) sockets.emplace_back(COVE_TRY(listen_at(address.path)), "unix");
+    if (address.kind == ListenAddress::Kind::Unix)
+      sockets.emplace_back(COVE_TRY(listen_at(address.path, config)), "unix");
   return sockets;
 }
 
+Result<native::Callers> callers_of(const std::vector<std::pair<UniqueFd, std::string>>& sockets) {
+  std::vector<int> listeners;
+  for (const auto& [socket, kind] : sockets)
+    if (kind == "unix") listeners.push_back(socket.get());
+  return native::Callers::of(listeners);
+}
+
+// A copy of a file that only this user may read, for coved, which may be another one.
+Result<UniqueFd> copy_of(const std::string& path) {
+  constexpr size_t kLargest = 1 << 20;
+  std::string text = COVE_TRY(sys::read_file(path, kLargest));
+  UniqueFd copy(::memfd_create("tls", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!copy) return fail_errno("memfd_create");
+  COVE_TRY(sys::write_all(copy.get(), text));
+  if (::fcntl(copy.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
+    return fail_errno("seal a copy");
+  return copy;
+}
+
+// Certificate and key, where they are set.
+Result<std::vector<std::pair<UniqueFd, std::string>>> copy_tls(const Config& config) {
+  std::vector<std::pair<UniqueFd, std::string>> files;
+  if (config.tls_cert.empty() || config.tls_key.empty()) return files;
+  files.emplace_back(COVE_TRY_NOTE("read tls_cert", copy_of(config.tls_cert)), "--tls-cert-fd");
+  files.emplace_back(COVE_TRY_NOTE("read tls_key", copy_of(config.tls_key)), "--tls-key-fd");
+  return files;
+}
+
 std::vector<std::string> server_words(const Order& order, const std::vector<std::pair<UniqueFd, std::string>>& sockets,
-                                      int channel, int folder) {
+                                      const std::vector<std::pair<UniqueFd, std::string>>& tls, int channel,
+                                      int folder) {
   std::vector<std::string> words = {"coved",
                                     "--wants-version",
                                     COVE_VERSION,
@@ -170,6 +210,7 @@ std::vector<std::string> server_words(const Order& order, const std::vector<std:
     words.push_back("--listen-fd");
     words.push_back(concat(socket.get(), ":", kind));
   }
+  for (const auto& [file, option] : tls) words.insert(words.end(), {option, std::to_string(file.get())});
   if (order.autostarted) words.push_back("--auto");
   if (!order.config_file.empty()) words.insert(words.end(), {"--config", order.config_file});
   if (order.ready_fd >= 0) words.insert(words.end(), {"--ready-fd", std::to_string(order.ready_fd)});
@@ -184,7 +225,7 @@ std::vector<std::string> server_words(const Order& order, const std::vector<std:
   if (::geteuid() == 0 && (::setgroups(0, nullptr) < 0 || ::setresgid(identity.gid, identity.gid, identity.gid) < 0 ||
                            ::setresuid(identity.uid, identity.uid, identity.uid) < 0)) {
     std::fprintf(stderr, "cove-spawn: take coved's identity: %s\n", std::strerror(errno));
-    ::_exit(1);
+    ::_exit(kOwnFailure);
   }
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   std::vector<char*> argv;
@@ -192,7 +233,7 @@ std::vector<std::string> server_words(const Order& order, const std::vector<std:
   argv.push_back(nullptr);
   ::syscall(SYS_execveat, program, "", argv.data(), environ, AT_EMPTY_PATH);
   std::fprintf(stderr, "cove-spawn: execute coved: %s\n", std::strerror(errno));
-  ::_exit(1);
+  ::_exit(kOwnFailure);
 }
 
 Result<int> serve(const Order& order) {
@@ -207,22 +248,26 @@ Result<int> serve(const Order& order) {
   native::Places places = COVE_TRY(native::find_places());
   UniqueFd program = COVE_TRY(sys::open(places.programs + "/coved", O_RDONLY));
   std::vector<std::pair<UniqueFd, std::string>> sockets = COVE_TRY(open_sockets(config));
+  native::Callers callers = COVE_TRY(callers_of(sockets));
+  std::vector<std::pair<UniqueFd, std::string>> tls = COVE_TRY(copy_tls(config));
   sys::SocketPair channel = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
   std::vector<int> kept = {channel.second.get(), folder.get()};
   for (const auto& [socket, kind] : sockets) kept.push_back(socket.get());
+  for (const auto& [file, option] : tls) kept.push_back(file.get());
   if (order.ready_fd >= 0) kept.push_back(order.ready_fd);
   server_pid = ::fork();
   if (server_pid < 0) return fail_errno("fork");
   if (server_pid == 0)
-    become_server(identity, program.get(), server_words(order, sockets, channel.second.get(), folder.get()), kept);
+    become_server(identity, program.get(), server_words(order, sockets, tls, channel.second.get(), folder.get()), kept);
   for (int number : {SIGTERM, SIGINT, SIGHUP}) ::signal(number, pass_on);
   channel.second.reset();
   sockets.clear();
+  tls.clear();
   if (order.ready_fd >= 0) ::close(order.ready_fd);
-  native::HostRuns::Rules host{config.modes.allow_off, places.programs};
+  native::HostRuns::Rules host{config.modes.allow_off, places.programs, COVE_TRY(native::own_folders(places))};
   native::SpawnServer server(std::move(channel.first),
                              native::Walls(std::move(places), native::IdRanges::AsTheKernelCan), config.workspace_roots,
-                             std::move(host));
+                             std::move(host), std::move(callers));
   return server.run(server_pid);
 }
 
@@ -242,5 +287,5 @@ int main(int argc, char** argv) {
   if (!status.error().hint().empty()) line += concat(" (", status.error().hint(), ")");
   std::fprintf(stderr, "%s\n", line.c_str());
   if (order && order->ready_fd >= 0) ::dprintf(order->ready_fd, "error: %s\n", line.c_str());
-  return 1;
+  return kOwnFailure;
 }

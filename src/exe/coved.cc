@@ -1,6 +1,6 @@
 // The server: coved --channel FD [--wants-version VERSION] [--config FILE] [--owner UID] [--set NAME=VALUE]…
-// [--folder-fd FD] [--listen-fd FD[:KIND]]… [--ready-fd FD] [--auto]. cove-spawn starts it; it holds
-// no privilege.
+// [--folder-fd FD] [--tls-cert-fd FD --tls-key-fd FD] [--listen-fd FD[:KIND]]… [--ready-fd FD] [--auto]. cove-spawn
+// starts it; it holds no privilege.
 #include <unistd.h>
 
 #include <clocale>
@@ -12,6 +12,8 @@
 
 namespace cove {
 namespace {
+
+constexpr int kOwnFailure = 125;  // as every program of Cove's
 
 Result<int> parse_descriptor(const std::string& text) {
   return static_cast<int>(COVE_TRY(parse_integer(text.substr(0, text.find(':')), 0, INT32_MAX)));
@@ -27,6 +29,9 @@ Result<void> take_option(api::ServeOrder& order, const std::string& name, const 
     order.owner = static_cast<uint32_t>(COVE_TRY(parse_integer(value, 0, UINT32_MAX)));
   } else if (name == "--listen-fd") {
     order.sockets.push_back(COVE_TRY(parse_descriptor(value)));
+  } else if (name == "--tls-cert-fd" || name == "--tls-key-fd") {
+    std::string& file = name == "--tls-cert-fd" ? order.tls_cert : order.tls_key;
+    file = concat("/proc/self/fd/", COVE_TRY(parse_descriptor(value)));
   } else if (name == "--folder-fd") {
     // The folders above it may be closed to this user: it is gone into once, and named by a dot from then on.
     if (::fchdir(COVE_TRY(parse_descriptor(value))) < 0) return fail_errno("go to the server's folder");
@@ -67,7 +72,7 @@ Result<api::ServeOrder> parse(const std::vector<std::string>& words) {
 int complain(const Error& error) {
   std::fprintf(stderr, "cove: %s\n", error.message().c_str());
   if (!error.hint().empty()) std::fprintf(stderr, "      %s\n", error.hint().c_str());
-  return 1;
+  return kOwnFailure;
 }
 
 }  // namespace

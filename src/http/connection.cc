@@ -20,10 +20,15 @@ constexpr milliseconds kLinger{1000};
 }  // namespace
 
 void Connection::serve() {
-  if (!wire_.stream().handshake(options_.header_patience)) return;
+  if (!wire_.stream().handshake(patience_with(options_.header_patience))) return;
   (void)wire_.try_fill();  // most clients send at once; whatever is wrong shows again below
-  milliseconds patience = options_.header_patience;
-  while (serve_one(patience) == Next::Request) patience = options_.idle_patience;
+  milliseconds patience = patience_with(options_.header_patience);
+  while (serve_one(patience) == Next::Request) patience = patience_with(options_.idle_patience);
+}
+
+milliseconds Connection::patience_with(milliseconds usual) const {
+  if (!listener_.options.strangers || wire_.stream().vouched()) return usual;
+  return std::min(usual, listener_.options.strangers->patience);
 }
 
 Connection::Next Connection::serve_one(milliseconds patience) {
@@ -35,7 +40,7 @@ Connection::Next Connection::serve_one(milliseconds patience) {
     // Half of an empty line is none yet, and no request either.
     if (!begun && !wire_.buffered().empty() && wire_.buffered() != "\r") {
       begun = true;
-      deadline = deadline_in(options_.header_patience);
+      deadline = deadline_in(patience_with(options_.header_patience));
     }
     std::string_view input = wire_.buffered();
     auto whole = begun ? parser.parse_head(input) : false;

@@ -19,6 +19,8 @@ struct Listener {
   std::shared_ptr<const Router> routes;
   ListenerOptions options;
   std::unique_ptr<TlsContext> tls;
+  std::atomic<size_t> connections = 0;
+  std::optional<Strangers> strangers;
 };
 
 // Serves the requests of one connection, one after the other, until it ends.
@@ -30,6 +32,7 @@ class Connection {
 
  private:
   enum class Next { Request, Close };
+  milliseconds patience_with(milliseconds usual) const;
   Next serve_one(milliseconds patience);
   void skip_empty_lines();
   Next answer(RequestParser& parser);

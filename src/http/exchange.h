@@ -52,6 +52,9 @@ class Exchange {
   // The connection's socket, for asking the kernel who is at its other end; -1 where there is none.
   virtual int connection() const { return -1; }
 
+  // The caller has shown who he is: his connection does not count as a stranger's any more (strangers.h).
+  virtual void vouch() {}
+
   // The body, chunked or not, as it comes; 0 at its end. Invalid where it is malformed.
   virtual Result<size_t> read(std::span<char> buffer) = 0;
   // All of it; Exhausted where it is longer than `most`.

@@ -18,6 +18,8 @@ class LiveExchange final : public Exchange {
   Request& request() { return request_; }
   int connection() const override { return wire_.stream().socket(); }
 
+  void vouch() override { wire_.stream().vouch(); }
+
   Result<size_t> read(std::span<char> buffer) override { return body_.read(buffer); }
   Result<std::string> read_all(size_t most) override { return body_.read_all(most); }
   Result<uint64_t> read_to(int fd) override { return body_.read_to(fd); }

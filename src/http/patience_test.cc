@@ -1,3 +1,4 @@
+#include <arpa/inet.h>
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
@@ -109,12 +110,12 @@ TEST(Cap, ConnectionsBeyondAreRefused) {
   TestServer server([](Router& router) { router.add({"GET", "/", answer}); }, {.max_connections = 3});
   std::vector<Client> clients;
   for (int i = 0; i < 3; ++i) {
-    clients.push_back(i % 2 ? Client::tcp(server) : Client::local(server));
+    clients.push_back(Client::local(server));
     ASSERT_EQ(clients.back().get("/").status, 200);
   }
   EXPECT_EQ(server->connections(), 3u);
   for (int i = 0; i < 100; ++i) {
-    Client refused = i % 2 ? Client::tcp(server) : Client::local(server);
+    Client refused = Client::local(server);
     Reply reply = refused.get("/");
     ASSERT_EQ(reply.status, 503);
     EXPECT_TRUE(reply.headers.contains("retry-after"));
@@ -124,6 +125,86 @@ TEST(Cap, ConnectionsBeyondAreRefused) {
   ASSERT_EQ(clients[0].get("/").status, 200);
   clients.pop_back();
   while (Client::local(server).get("/").status == 503) std::this_thread::yield();
+}
+
+TEST(Cap, ACrowdAtOneListenerLeavesTheOtherAsItIs) {
+  TestServer server([](Router& router) { router.add({"GET", "/", answer}); }, {.max_connections = 3});
+  std::vector<Client> crowd;
+  for (int i = 0; i < 3; ++i) {
+    crowd.push_back(Client::tcp(server));
+    ASSERT_EQ(crowd.back().get("/").status, 200);
+  }
+  EXPECT_EQ(Client::tcp(server).get("/").status, 503);
+  EXPECT_EQ(Client::local(server).get("/").status, 200);
+}
+
+// Answers those who say "/known", and takes their word for it.
+TestServer server_with_strangers(StrangerLimits limits) {
+  ListenerOptions options;
+  options.strangers = limits;
+  return TestServer(
+      [](Router& router) {
+        router.add({"GET", "/", answer});
+        router.add({"GET", "/known", [](Exchange& exchange) {
+                      exchange.vouch();
+                      answer(exchange);
+                    }});
+      },
+      {}, options);
+}
+
+TEST(Strangers, TheOldestMakesRoom) {
+  TestServer server = server_with_strangers({.most = 3, .most_of_one_address = 100});
+  std::vector<Client> crowd;
+  for (int i = 0; i < 3; ++i) {
+    crowd.push_back(Client::tcp(server));
+    ASSERT_EQ(crowd.back().get("/").status, 200);
+  }
+  EXPECT_EQ(Client::tcp(server).get("/").status, 200);
+  EXPECT_TRUE(crowd[0].ends());
+  EXPECT_EQ(crowd[2].get("/").status, 200);
+}
+
+TEST(Strangers, WhoIsKnownStays) {
+  TestServer server = server_with_strangers({.most = 3, .most_of_one_address = 2});
+  Client known = Client::tcp(server);
+  ASSERT_EQ(known.get("/known").status, 200);
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(Client::tcp(server).get("/").status, 200);
+  EXPECT_EQ(known.get("/").status, 200);
+}
+
+Client client_at(const char* address, const TestServer& server) {
+  UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in place = {};
+  place.sin_family = AF_INET;
+  ::inet_pton(AF_INET, address, &place.sin_addr);
+  EXPECT_EQ(::bind(socket.get(), reinterpret_cast<sockaddr*>(&place), sizeof place), 0);
+  ::inet_pton(AF_INET, "127.0.0.1", &place.sin_addr);
+  place.sin_port = htons(server.port());
+  EXPECT_EQ(::connect(socket.get(), reinterpret_cast<sockaddr*>(&place), sizeof place), 0);
+  return Client(std::move(socket));
+}
+
+TEST(Strangers, OneAddressHasOnlyItsPart) {
+  TestServer server = server_with_strangers({.most = 100, .most_of_one_address = 2});
+  Client other = client_at("127.0.0.2", server);
+  ASSERT_EQ(other.get("/").status, 200);
+  std::vector<Client> crowd;
+  for (int i = 0; i < 3; ++i) {
+    crowd.push_back(Client::tcp(server));
+    ASSERT_EQ(crowd.back().get("/").status, 200);
+  }
+  EXPECT_TRUE(crowd[0].ends());
+  EXPECT_EQ(crowd[1].get("/").status, 200);
+  EXPECT_EQ(other.get("/").status, 200);
+}
+
+TEST(Strangers, HaveLittleTime) {
+  TestServer server = server_with_strangers({.patience = 100ms});
+  EXPECT_TRUE(Client::tcp(server).ends());
+  Client served = Client::tcp(server);
+  ASSERT_EQ(served.get("/").status, 200);
+  EXPECT_TRUE(served.ends());
 }
 
 TEST(Crew, ServesManyAtOnce) {

@@ -62,11 +62,11 @@ class LiveServer final : public Server {
  private:
   // The leader's part.
   Crew::Work await_connection();
-  Crew::Work accept_from(const Listener& listener);
+  Crew::Work accept_from(Listener& listener);
   // The part of who serves.
-  void serve(Arrival arrival, const Listener& listener);
-  void enter(Stream& stream);
-  void leave(Stream& stream);
+  void serve(Arrival arrival, Listener& listener);
+  void enter(Stream& stream, Listener& listener, const sockaddr_storage& address);
+  void leave(Stream& stream, Listener& listener);
   void abort_all();
 
   const ServerOptions options_;
@@ -88,6 +88,7 @@ Result<void> LiveServer::listen(UniqueFd socket, std::shared_ptr<const Router> r
   listener->socket = std::move(socket);
   listener->routes = std::move(routes);
   listener->options = std::move(options);
+  if (listener->options.strangers) listener->strangers.emplace(*listener->options.strangers);
   if (::fcntl(listener->socket.get(), F_SETFL, O_RDWR | O_NONBLOCK) < 0)
     return fail_errno("fcntl the listening socket");
   std::lock_guard lock(mutex_);
@@ -102,13 +103,13 @@ Crew::Work LiveServer::await_connection() {
     int count = ::epoll_wait(epoll_.get(), &event, 1, refused_.milliseconds_to_next());
     refused_.close_old();
     if (count <= 0 || event.data.ptr == nullptr) continue;
-    if (auto work = accept_from(*static_cast<const Listener*>(event.data.ptr))) return work;
+    if (auto work = accept_from(*static_cast<Listener*>(event.data.ptr))) return work;
   }
   refused_.close_all();
   return {};
 }
 
-Crew::Work LiveServer::accept_from(const Listener& listener) {
+Crew::Work LiveServer::accept_from(Listener& listener) {
   Arrival arrival;
   socklen_t size = sizeof arrival.address;
   arrival.socket.reset(::accept4(listener.socket.get(), reinterpret_cast<sockaddr*>(&arrival.address), &size,
@@ -118,37 +119,42 @@ Crew::Work LiveServer::accept_from(const Listener& listener) {
     if (none_left) poll_for(stop_.fd.get(), POLLIN, deadline_in(kNoDescriptors));
     return {};
   }
-  if (connections_ >= options_.max_connections) {
+  if (listener.connections >= options_.max_connections) {
     refused_.add(std::move(arrival.socket), listener.tls ? Refused::Answer::No : Refused::Answer::Yes);
     return {};
   }
+  ++listener.connections;
   ++connections_;
   return [this, arrival = std::move(arrival), &listener]() mutable { serve(std::move(arrival), listener); };
 }
 
-void LiveServer::serve(Arrival arrival, const Listener& listener) {
+void LiveServer::serve(Arrival arrival, Listener& listener) {
   send_at_once(arrival);
   Peer peer = peer_of(arrival.socket.get(), arrival.address);
   peer.encrypted = listener.tls != nullptr;
   Result<std::unique_ptr<Stream>> stream =
       listener.tls ? listener.tls->wrap(std::move(arrival.socket)) : make_plain_stream(std::move(arrival.socket));
   if (stream) {
-    enter(**stream);
+    enter(**stream, listener, arrival.address);
     Connection(**stream, std::move(peer), listener, options_, stop_).serve();
-    leave(**stream);
+    leave(**stream, listener);
   }
+  --listener.connections;
   --connections_;
 }
 
-void LiveServer::enter(Stream& stream) {
+void LiveServer::enter(Stream& stream, Listener& listener, const sockaddr_storage& address) {
   std::lock_guard lock(mutex_);
   streams_.insert(&stream);
   if (aborting_) stream.abort();
+  if (!listener.strangers) return;
+  if (Stream* other = listener.strangers->add(stream, address)) other->abort();
 }
 
-void LiveServer::leave(Stream& stream) {
+void LiveServer::leave(Stream& stream, Listener& listener) {
   std::lock_guard lock(mutex_);
   streams_.erase(&stream);
+  if (listener.strangers) listener.strangers->remove(stream);
 }
 
 void LiveServer::abort_all() {

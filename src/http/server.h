@@ -11,11 +11,12 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "http/router.h"
+#include "http/strangers.h"
 
 namespace cove::http {
 
 struct ServerOptions {
-  size_t max_connections = 1024;
+  size_t max_connections = 1024;  // of each listener, so that a crowd at one leaves the others as they are
   size_t max_header_bytes = 32 * 1024;
   // From the first byte of a request to the end of its headers; also for the first byte of a connection, and for TLS.
   std::chrono::milliseconds header_patience{10'000};
@@ -42,12 +43,14 @@ struct ListenerOptions {
   // there was an answer. No route: it was the gate or `problem` that answered.
   std::function<void(const Request&, const Route*, int status, std::chrono::nanoseconds)> done;
   std::optional<Tls> tls;
+  // Where anybody can connect: bounds for those who have not shown who they are.
+  std::optional<StrangerLimits> strangers;
 };
 
 // An HTTP/1.1 server: a thread per connection from a cache of threads, keep-alive, pipelining-safe, chunked bodies,
 // `Expect: 100-continue`. A stuck or slow peer holds only its own thread, and not longer than the patience. Beyond the
-// cap, connections are answered 503 with Retry-After. Handlers run in threads with stacks of 256 KiB that block all
-// signals: SIGPIPE does not reach them, though splice, sendfile and OpenSSL would raise it.
+// cap of their listener, connections are answered 503 with Retry-After. Handlers run in threads with stacks of 256 KiB
+// that block all signals: SIGPIPE does not reach them, though splice, sendfile and OpenSSL would raise it.
 class Server {
  public:
   static Result<std::unique_ptr<Server>> create(ServerOptions options);

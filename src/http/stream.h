@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/uio.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -56,6 +57,10 @@ class Stream {
   Result<void> write(std::span<iovec> pieces, milliseconds patience, More more = More::No);
   Result<void> write(std::string_view data, milliseconds patience, More more = More::No);
 
+  // Whether a request has shown who is at the other end; set once, read by other threads.
+  void vouch() { vouched_.store(true, std::memory_order_relaxed); }
+  bool vouched() const { return vouched_.load(std::memory_order_relaxed); }
+
   int socket() const { return socket_.get(); }
   bool is_cut() const { return !socket_; }
   // Ends the connection with a reset (TCP) or at once (Unix).
@@ -64,6 +69,7 @@ class Stream {
   void abort();
 
  private:
+  std::atomic<bool> vouched_ = false;
   std::mutex closing_;
   UniqueFd socket_;
 };

@@ -21,6 +21,7 @@ class Wire {
   Wire(Stream& stream, const StopSignal& stop);
 
   Stream& stream() { return stream_; }
+  const Stream& stream() const { return stream_; }
   bool stopping() const { return stop_.set.load(std::memory_order_relaxed); }
   int stop_fd() const { return stop_.fd.get(); }
 

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "image/reference.h"
+#include "sys/beneath.h"
 #include "sys/file.h"
 
 namespace cove {
@@ -82,7 +83,9 @@ StoredImage image_of(const std::string& digest, const Json& json) {
 
 Catalogue catalogue_of(const Json& json) {
   Catalogue catalogue;
-  for (const auto& [digest, image] : json.at("images").items()) catalogue.images[digest] = image_of(digest, image);
+  // A digest becomes part of paths; whoever wrote the file may be less trusted than whoever reads it.
+  for (const auto& [digest, image] : json.at("images").items())
+    if (is_digest(digest)) catalogue.images[digest] = image_of(digest, image);
   json.at("names").get_to(catalogue.names);
   return catalogue;
 }
@@ -98,14 +101,16 @@ std::vector<std::string> relatives(const Catalogue& catalogue, const ImageRefere
   return found;
 }
 
-std::string advice_for(const Catalogue& catalogue, const std::string& word, const std::string& usual_registry) {
-  const std::string all = "`cove images` lists those that there are";
+std::string advice_for(const Catalogue& catalogue, const std::string& word, const std::string& usual_registry,
+                       ImageUse use) {
+  const std::string all = "cove images lists what is there";
   Result<ImageReference> reference = parse_reference(word);
   if (!reference || is_digest(word)) return all;
   std::vector<std::string> others = relatives(catalogue, *reference);
   if (!others.empty()) return concat("there is ", join(others, ", "), "; ", all);
+  if (use == ImageUse::Manage) return all;
   const bool complete = !reference->registry.empty() || !usual_registry.empty();
-  return concat("`cove pull ", complete ? "" : "REGISTRY/", word.substr(0, 300), "` fetches it; ", all);
+  return concat("cove pull ", complete ? "" : "REGISTRY/", word.substr(0, 300), " fetches it; ", all);
 }
 
 // Nothing where there is none.
@@ -182,23 +187,29 @@ std::string user_of_image(const ImageConfig& config) {
   return numbers ? config.user : config.user.substr(0, colon);
 }
 
-Result<NamedImage> find_image(const Catalogue& catalogue, const std::string& word, const std::string& usual_registry) {
+Result<NamedImage> find_image(const Catalogue& catalogue, const std::string& word, const std::string& usual_registry,
+                              ImageUse use) {
   NamedImage found;
   if (!is_digest(word)) {
     std::vector<ImageReference> candidates = {COVE_TRY(parse_reference(word))};
-    if (!usual_registry.empty())
-      if (Result<ImageReference> completed = complete_reference(candidates[0], usual_registry))
-        candidates.push_back(*completed);
+    if (Result<ImageReference> completed = complete_reference(candidates[0], usual_registry))
+      candidates.push_back(*completed);
     found = find_by_name(catalogue, candidates);
   }
   if (!found.image) found = COVE_TRY(find_by_id(catalogue, word));
   if (found.image) return found;
   return fail(Error(Code::NotFound, concat("there is no image '", word.substr(0, 300), "' here"))
-                  .hint(advice_for(catalogue, word, usual_registry)));
+                  .hint(advice_for(catalogue, word, usual_registry, use)));
 }
 
 Result<Catalogue> read_catalogue(const std::string& folder) {
-  Result<std::string> text = sys::read_file(folder + kFile, kLargest);
+  Result<UniqueFd> top = sys::open(folder, O_PATH | O_DIRECTORY);
+  if (!top && top.error().code() == Code::NotFound) return Catalogue();
+  return read_catalogue(COVE_TRY(std::move(top)).get(), ".");
+}
+
+Result<Catalogue> read_catalogue(int top, const std::string& folder) {
+  Result<std::string> text = sys::read_beneath(top, folder + kFile, kLargest);
   if (!text && text.error().code() == Code::NotFound) return Catalogue();
   if (!text) return std::unexpected(text.error());
   Json json = Json::parse(*text, nullptr, false);

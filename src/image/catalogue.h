@@ -48,7 +48,10 @@ struct NamedImage {
   // How a sandbox keeps it: NAME@DIGEST.
   std::string pinned() const;
 };
-Result<NamedImage> find_image(const Catalogue& catalogue, const std::string& word, const std::string& usual_registry);
+// What it is looked for: only where a sandbox is to run it does it help to fetch it.
+enum class ImageUse { Run, Manage };
+Result<NamedImage> find_image(const Catalogue& catalogue, const std::string& word, const std::string& usual_registry,
+                              ImageUse use = ImageUse::Run);
 
 // The digest of "NAME@sha256:…"; empty where there is none.
 std::string pinned_digest(const std::string& reference);
@@ -61,6 +64,8 @@ std::string user_of_image(const ImageConfig& config);
 
 // A folder without a catalogue has no images.
 Result<Catalogue> read_catalogue(const std::string& folder);
+// The same of a folder that somebody else can write to, at a path below `top`.
+Result<Catalogue> read_catalogue(int top, const std::string& path);
 // In one step, and so that it survives a power cut.
 Result<void> write_catalogue(const std::string& folder, const Catalogue& catalogue);
 

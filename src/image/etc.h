@@ -23,5 +23,7 @@ struct GeneratedFile {
 };
 // Of those, what says how hosts are called: every image has them.
 std::span<const GeneratedFile> host_names();
+// Every user of a sandbox may use git in the workspace and in what others inside have made.
+inline constexpr std::string_view kGitConfig = "[safe]\n\tdirectory = *\n";
 
 }  // namespace cove

@@ -34,10 +34,14 @@ constexpr std::string_view kGroup =
     "list:x:38:\nirc:x:39:\nsrc:x:40:\nshadow:x:42:\nutmp:x:43:\nvideo:x:44:\nsasl:x:45:\nplugdev:x:46:\nstaff:x:50:\n"
     "games:x:60:\nusers:x:100:\nnogroup:x:65534:\nuser:x:1000:\n";
 
+// Nothing answers there. glibc notices at once; musl does not, and would wait 5 s for each name.
+constexpr std::string_view kResolv =
+    "# This sandbox has no network.\nnameserver 127.0.0.1\noptions timeout:0 attempts:1\n";
+
 constexpr GeneratedFile kHostNames[] = {
     {"etc/hosts", "127.0.0.1\tlocalhost\n127.0.1.1\tsandbox\n::1\tlocalhost ip6-localhost ip6-loopback\n"},
     {"etc/hostname", "sandbox\n"},
-    {"etc/resolv.conf", "# This sandbox has no network.\nnameserver 127.0.0.1\n"},
+    {"etc/resolv.conf", kResolv},
 };
 constexpr GeneratedFile kFiles[] = {
     {"etc/passwd", kPasswd},
@@ -45,6 +49,7 @@ constexpr GeneratedFile kFiles[] = {
     {"etc/nsswitch.conf",
      "passwd: files\ngroup: files\nshadow: files\nhosts: files dns\nnetworks: files\nprotocols: files\n"
      "services: files\nethers: files\nrpc: files\n"},
+    {"etc/gitconfig", kGitConfig},
     {"etc/machine-id", ""},
     {"etc/fstab", ""},
 };

@@ -108,5 +108,11 @@ TEST_F(Etc, IsGeneratedWithBothUsersOfASandbox) {
   EXPECT_FALSE(sys::exists(copied("shadow")));
 }
 
+// musl waits this long for a server that does not answer, and there is none.
+TEST_F(Etc, NamesAreNotWaitedFor) {
+  ASSERT_TRUE(generate_etc(TreeWriter(folder_ + "/out")));
+  EXPECT_NE(sys::read_file(copied("resolv.conf"))->find("\noptions timeout:0 attempts:1\n"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace cove

@@ -10,7 +10,7 @@ namespace cove {
 namespace {
 
 // Counts up whenever what is generated changes, so that folders made by older programs are not used.
-constexpr uint64_t kFormat = 12;
+constexpr uint64_t kFormat = 16;
 
 // Package databases; then what is copied from /etc; then what decides on the mounts.
 constexpr const char* kWatched[] = {

@@ -1,7 +1,6 @@
 #include "image/image_top.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,9 +8,9 @@
 #include <optional>
 
 #include "base/text.h"
-#include "context_kernels.h"
 #include "image/etc.h"
-#include "image/python_library.h"
+#include "image/figures_module.h"
+#include "sys/beneath.h"
 #include "sys/file.h"
 
 namespace cove {
@@ -19,7 +18,6 @@ namespace {
 
 constexpr uint32_t kUser = 1000;
 constexpr size_t kLargestTable = 1 << 20;
-constexpr size_t kMostPythons = 16;
 
 struct Folder {
   const char* path;
@@ -36,17 +34,14 @@ class Top {
     COVE_TRY(make_root());
     for (const Folder& each : kFolders) COVE_TRY(need_folder(each.path, each.mode, 0));
     COVE_TRY(add_etc());
-    COVE_TRY(add_figures_backend());
+    COVE_TRY(add_own_folders());
     return add_sudo();
   }
 
  private:
   // In the image itself, without following its last word. Links on the way are the image's own: they lead nowhere else.
   std::optional<struct stat> look(const std::string& path) const {
-    Result<UniqueFd> found = sys::openat2(order_.image, path, O_PATH | O_NOFOLLOW,
-                                          RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-    if (!found) return std::nullopt;
-    Result<struct stat> info = sys::fstat(found->get());
+    Result<struct stat> info = sys::stat_beneath(order_.image, path);
     return info ? std::optional(*info) : std::nullopt;
   }
 
@@ -105,11 +100,10 @@ class Top {
   }
 
   std::optional<std::string> table(const std::string& path) const {
-    Result<UniqueFd> found = sys::openat2(order_.image, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK,
-                                          RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    Result<UniqueFd> found = sys::open_file_beneath(order_.image, path, O_RDONLY);
     if (!found) return std::nullopt;
     Result<struct stat> info = sys::fstat(found->get());
-    if (!info || !S_ISREG(info->st_mode) || static_cast<uint64_t>(info->st_size) > kLargestTable) return std::nullopt;
+    if (!info || static_cast<uint64_t>(info->st_size) > kLargestTable) return std::nullopt;
     Result<std::string> text = sys::read_all(found->get(), kLargestTable);
     return text ? std::optional(*text) : std::nullopt;
   }
@@ -133,6 +127,7 @@ class Top {
     COVE_TRY(add_line("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n", "user:x:1000:1000:user:/home/user:/bin/sh\n"));
     COVE_TRY(add_line("etc/group", "root:x:0:\n", "user:x:1000:\n"));
     for (const GeneratedFile& each : host_names()) COVE_TRY(file(each.path, each.data, 0644));
+    if (!look("etc/gitconfig")) COVE_TRY(file("etc/gitconfig", kGitConfig, 0644));
     return known ? Result<void>() : need_folder("home/user", 0755, kUser);
   }
 
@@ -144,21 +139,13 @@ class Top {
     return {};
   }
 
-  std::vector<std::string> list(const std::string& path) const {
-    Result<UniqueFd> folder = sys::openat2(order_.image, path, O_RDONLY | O_DIRECTORY,
-                                           RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
-    return folder ? sys::list_folder(folder->get()).value_or(std::vector<std::string>()) : std::vector<std::string>();
-  }
-
-  Result<void> add_figures_backend() {
-    size_t added = 0;
-    for (std::string libraries : kPythonLibraries)
-      for (const std::string& name : list(libraries)) {
-        std::string modules = modules_of_python(concat(libraries, "/", name));
-        if (!is_python_library(name) || !look(modules) || ++added > kMostPythons) continue;
-        if (COVE_TRY(copy_folder(modules, 0755)))
-          COVE_TRY(file(concat(modules, kFiguresModule), kFiguresProgram, 0644));
-      }
+  // Whatever the image has there.
+  Result<void> add_own_folders() {
+    for (const std::string& path : {std::string(".cove"), figures_folder(), std::string(kRepositoryPath + 1)}) {
+      COVE_TRY(sys::mkdir(path_of(path), 0755));
+      COVE_TRY(give(path, order_.owner_id(0), order_.owner_id(0)));
+    }
+    for (const FiguresFile& each : figures_files()) COVE_TRY(file(each.path, each.text, 0644));
     return {};
   }
 

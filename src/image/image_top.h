@@ -9,9 +9,9 @@
 namespace cove {
 
 // What lies over an image's own layers, so that a sandbox can be made of it: the folders that things are mounted on, an
-// account `user` where the image has none, names of hosts, sudo, and what figures are written with (python_library.h).
-// Nothing that the image has is hidden, but for the names of hosts, and for what it may have for sudo; where it has a
-// link in place of a folder, that stays, too.
+// account `user` where the image has none, names of hosts, sudo, and what figures are written with (figures_module.h).
+// Nothing that the image has is hidden, but for the names of hosts, a /.cove that is no folder, and what it may have
+// for sudo; where it has a link in place of a folder, that stays, too.
 struct TopOrder {
   int image = -1;                              // the image's root as its layers show it, opened
   std::string folder;                          // exists and is empty

@@ -95,7 +95,7 @@ std::vector<ImageInfo> Images::list() const {
 
 Result<ImageInfo> Images::find(const std::string& word) const {
   std::lock_guard lock(mutex_);
-  return info_of(*COVE_TRY(find_image(catalogue_, word, rules_.registry)).image);
+  return info_of(*COVE_TRY(find_image(catalogue_, word, rules_.registry, ImageUse::Manage)).image);
 }
 
 Result<std::string> Images::find_reference(const std::string& word) const {
@@ -110,7 +110,7 @@ Result<ImageInfo> Images::tag(const std::string& word, const std::string& name) 
     return fail(Error(Code::Invalid, "the name 'host' is taken: it is this machine's own userland")
                     .hint("choose another name"));
   std::lock_guard lock(mutex_);
-  std::string digest = COVE_TRY(find_image(catalogue_, word, rules_.registry)).image->digest;
+  std::string digest = COVE_TRY(find_image(catalogue_, word, rules_.registry, ImageUse::Manage)).image->digest;
   Catalogue changed = catalogue_;
   changed.names[to_text(reference)] = digest;
   COVE_TRY(save(changed));

@@ -23,7 +23,9 @@ namespace cove {
 
 struct ImageRules {
   std::string registry;               // of names that have none; empty: none
+  std::string mirror;                 // of Docker Hub; empty: none
   std::vector<std::string> insecure;  // registries to which plain HTTP may be spoken
+  std::vector<std::string> allowed;   // registries that may be at any address
   uint64_t max_bytes = uint64_t{32} << 30;
   uint64_t max_entries = 2'000'000;
 };
@@ -48,6 +50,7 @@ class Images {
     std::string reference;
     std::optional<Platform> platform;
     RegistryLogin login;
+    Reach reach = Reach::Anywhere;  // of registries that no setting names
   };
   Result<ImageInfo> pull(const PullOrder& order, ImageProgress& progress);
   // What the word would be pulled as; Invalid.
@@ -117,6 +120,7 @@ class Images {
   class Pins;
   class Turn;
 
+  Reach reach_of(const ImageReference& reference, const PullOrder& order) const;
   Images(BlobFolder blobs, std::string folder, std::unique_ptr<LayerShelf> shelf, ImageRules rules);
   Result<NewImage> fetch_documents(Registry& registry, const ImageReference& reference, const PullOrder& order);
   Result<ImageInfo> store(const NewImage& image, const LayerSource& source, ImageProgress& progress);

@@ -1,6 +1,7 @@
 // How images come in: from registries, archives and root file systems.
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -92,9 +93,22 @@ Result<Images::NewImage> Images::fetch_documents(Registry& registry, const Image
   return image;
 }
 
+// What the administrator has named may be anywhere.
+Reach Images::reach_of(const ImageReference& reference, const PullOrder& order) const {
+  auto named_in = [&](const std::vector<std::string>& list) {
+    return std::ranges::find(list, reference.registry) != list.end();
+  };
+  const std::string usual = rules_.registry.substr(0, rules_.registry.find('/'));
+  const bool named = reference.registry == usual || named_in(rules_.insecure) || named_in(rules_.allowed);
+  return named ? Reach::Anywhere : order.reach;
+}
+
 Result<ImageInfo> Images::pull(const PullOrder& order, ImageProgress& progress) {
   ImageReference reference = COVE_TRY(reference_of(order.reference));
-  Registry registry(reference, order.login, {rules_.insecure});
+  // A login at Docker Hub is nothing that a mirror may see.
+  const bool mirrored = reference.registry == kDockerHub && !rules_.mirror.empty();
+  Registry registry(source_of(reference, rules_.mirror), mirrored ? RegistryLogin() : order.login,
+                    {rules_.insecure, mirrored ? Reach::Anywhere : reach_of(reference, order)});
   NewImage image = COVE_TRY_NOTE(concat("pull ", to_text(reference)), fetch_documents(registry, reference, order));
   auto source = [&](size_t index) -> Result<Archive> {
     Archive archive;

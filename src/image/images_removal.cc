@@ -76,7 +76,7 @@ Result<Images::Removed> Images::remove(const std::string& word, Removal removal)
   Removed removed;
   {
     std::lock_guard lock(mutex_);
-    NamedImage found = COVE_TRY(find_image(catalogue_, word, rules_.registry));
+    NamedImage found = COVE_TRY(find_image(catalogue_, word, rules_.registry, ImageUse::Manage));
     std::string digest = found.image->digest;
     std::vector<std::string> names = catalogue_.names_of(digest);
     const bool by_name = !found.name.empty() && catalogue_.names.contains(found.name);

@@ -13,6 +13,7 @@ constexpr size_t kLongestName = 255;
 constexpr size_t kLongestTag = 128;
 constexpr std::string_view kDigestKind = "sha256:";
 constexpr size_t kDigestDigits = 64;
+constexpr const char* kDockerHubAddress = "registry-1.docker.io";
 
 bool is_small(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 bool is_word(char c) { return is_small(c) || (c >= 'A' && c <= 'Z') || c == '_'; }
@@ -76,6 +77,12 @@ bool is_registry(std::string_view text) {
   return is_host(text.substr(0, colon)) && (colon == std::string_view::npos || is_port(text.substr(colon + 1)));
 }
 
+ImageReference in_library(ImageReference reference) {
+  if (reference.registry == kDockerHub && reference.repository.find('/') == std::string::npos)
+    reference.repository = concat("library/", reference.repository);
+  return reference;
+}
+
 bool names_registry(std::string_view first) {
   return first.find_first_of(".:[") != std::string_view::npos || first == "localhost";
 }
@@ -130,7 +137,7 @@ std::string to_text(const ImageReference& reference) {
 }
 
 Result<ImageReference> complete_reference(ImageReference reference, const std::string& usual) {
-  if (!reference.registry.empty()) return reference;
+  if (!reference.registry.empty()) return in_library(std::move(reference));
   if (usual.empty())
     return fail(Error(Code::Invalid,
                       concat("'", to_text(reference), "' names no registry, and none is configured for such names"))
@@ -142,6 +149,12 @@ Result<ImageReference> complete_reference(ImageReference reference, const std::s
   if (!is_registry(reference.registry) || !is_repository(reference.repository))
     return fail(Error(Code::Invalid, concat("'", usual, "' is not a registry"))
                     .hint("images.registry is HOST[:PORT][/FOLDER]"));
+  return in_library(std::move(reference));
+}
+
+ImageReference source_of(ImageReference reference, const std::string& docker_hub_mirror) {
+  if (reference.registry != kDockerHub) return reference;
+  reference.registry = docker_hub_mirror.empty() ? kDockerHubAddress : docker_hub_mirror;
   return reference;
 }
 

@@ -24,9 +24,16 @@ struct ImageReference {
 Result<ImageReference> parse_reference(std::string_view text);
 std::string to_text(const ImageReference& reference);
 
+inline constexpr std::string_view kDockerHub = "docker.io";
+
 // With the registry that names without one are looked for in. `usual` is HOST[:PORT], or HOST[:PORT]/FOLDER where names
-// of one word lie in a folder. Invalid, with what to do, where none is named and `usual` is empty.
+// of one word lie in a folder. Names of one word at Docker Hub are in `library`. Invalid, with what to do, where none
+// is named and `usual` is empty.
 Result<ImageReference> complete_reference(ImageReference reference, const std::string& usual);
+
+// Where an image of that name is fetched from: Docker Hub has another address than name, and may have a mirror
+// (HOST[:PORT]; empty: none).
+ImageReference source_of(ImageReference reference, const std::string& docker_hub_mirror);
 
 // "sha256:" and 64 hexadecimal digits.
 bool is_digest(std::string_view text);

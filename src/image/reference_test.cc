@@ -77,6 +77,16 @@ TEST(ImageReference, IsCompletedWithTheUsualRegistry) {
   EXPECT_THAT(none.error().hint(), HasSubstr("images.registry"));
 }
 
+TEST(ImageReference, IsDockerHubsAsDockerHasIt) {
+  for (const char* text : {"python:3.12-slim", "docker.io/python:3.12-slim", "docker.io/library/python:3.12-slim"})
+    EXPECT_EQ(to_text(*complete_reference(parsed(text), "docker.io")), "docker.io/library/python:3.12-slim") << text;
+  EXPECT_EQ(to_text(*complete_reference(parsed("u/a"), "docker.io")), "docker.io/u/a:latest");
+  ImageReference image = *complete_reference(parsed("a"), "docker.io");
+  EXPECT_EQ(source_of(image, "").registry, "registry-1.docker.io");
+  EXPECT_EQ(source_of(image, "mirror:5000").registry, "mirror:5000");
+  EXPECT_EQ(source_of(parsed("x.y/a"), "mirror:5000").registry, "x.y");
+}
+
 TEST(ImageReference, KnowsWhatLiesOnThisMachine) {
   for (const char* here : {"localhost", "localhost:5000", "127.0.0.1", "127.8.9.1:80", "[::1]:5000"})
     EXPECT_TRUE(is_loopback(here)) << here;
@@ -95,6 +105,8 @@ TEST(Catalogue, FindsImagesByNameAndDigest) {
   EXPECT_EQ(find_image(catalogue, "example.org/library/a:latest@" + kDigest, "")->image->digest, kDigest);
   EXPECT_EQ(find_image(catalogue, "a", "").error().code(), Code::NotFound);
   EXPECT_EQ(find_image(catalogue, "b", "example.org").error().code(), Code::NotFound);
+  EXPECT_NE(find_image(catalogue, "b", "example.org").error().hint().find("cove pull b"), std::string::npos);
+  EXPECT_EQ(find_image(catalogue, "b", "example.org", ImageUse::Manage).error().hint().find("pull"), std::string::npos);
 }
 
 TEST(Catalogue, TellsWhomAnImageRunsAs) {

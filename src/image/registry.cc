@@ -2,15 +2,18 @@
 
 #include <curl/curl.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "base/text.h"
+#include "image/public_address.h"
 #include "unpack/sha256.h"
 
 namespace cove {
@@ -96,6 +99,21 @@ std::map<std::string, std::string> parse_challenge(std::string_view text) {
   return fields;
 }
 
+// Then the proxy decides where connections lead to, and it may itself be in a private network.
+bool uses_proxy() {
+  constexpr const char* kVariables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
+  return std::ranges::any_of(kVariables, [](const char* name) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0';
+  });
+}
+
+Error not_public(const sockaddr& address) {
+  return Error(Code::Denied, concat("connect to ", address_text(address),
+                                    ": with a key, images can be pulled only from public addresses"))
+      .hint("have the administrator name the registry in images.private_registries, or pull it at the Unix socket");
+}
+
 std::string escaped(const std::string& text) {
   char* words = ::curl_easy_escape(nullptr, text.data(), static_cast<int>(text.size()));
   std::string out = words ? words : "";
@@ -147,6 +165,14 @@ struct Registry::Request {
   }
 };
 
+// Asked for every connection, after names are resolved: what a name or a redirect leads to does not matter.
+static curl_socket_t open_public_socket(void* data, curlsocktype, curl_sockaddr* address) {
+  if (is_public_address(address->addr))
+    return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+  static_cast<Registry::Request*>(data)->failure = not_public(address->addr);
+  return CURL_SOCKET_BAD;
+}
+
 struct Registry::Answer {
   long status = 0;
   std::string text;
@@ -154,7 +180,7 @@ struct Registry::Answer {
 };
 
 Registry::Registry(ImageReference reference, RegistryLogin login, RegistryRules rules)
-    : reference_(std::move(reference)), login_(std::move(login)) {
+    : reference_(std::move(reference)), login_(std::move(login)), reach_(rules.reach) {
   start_curl();
   plain_ = is_loopback(reference_.registry) ||
            std::ranges::find(rules.insecure, reference_.registry) != rules.insecure.end();
@@ -194,6 +220,10 @@ Result<Registry::Answer> Registry::perform(Request& request, const std::string& 
   ::curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, plain_ ? "http,https" : "https");
   ::curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, plain_ ? "http,https" : "https");
   if (is_loopback(reference_.registry)) ::curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
+  if (reach_ == Reach::Public && !uses_proxy()) {
+    ::curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, &request);
+    ::curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open_public_socket);
+  }
   if (request.received > 0) ::curl_easy_setopt(handle, CURLOPT_RANGE, range.c_str());
   std::unique_ptr<curl_slist, FreeList> headers(
       request.accept.empty() ? nullptr : ::curl_slist_append(nullptr, request.accept.c_str()));

@@ -22,8 +22,13 @@ struct RegistryLogin {
   bool empty() const { return username.empty() && token.empty(); }
 };
 
+// Where the server may connect to for somebody: to any address, or to public ones only. The server sees more of the
+// network, and its own loopback, than a caller from elsewhere should.
+enum class Reach { Anywhere, Public };
+
 struct RegistryRules {
   std::vector<std::string> insecure;  // registries beside those on this machine to which plain HTTP may be spoken
+  Reach reach = Reach::Anywhere;      // also of its token server, and where it redirects to
 };
 
 // What is done with the bytes of a blob as they come; an error ends the transfer. `restart`: the registry begins anew.
@@ -55,8 +60,9 @@ class Registry {
   Result<void> blob(const Descriptor& descriptor, uint64_t offset, const BlobSink& sink,
                     const std::atomic<bool>& cancelled);
 
+  struct Request;  // one transfer; of registry.cc
+
  private:
-  struct Request;
   struct Answer;
   Result<Answer> ask(Request& request);
   static bool asks_for_tls(const Answer& answer);
@@ -67,6 +73,7 @@ class Registry {
 
   const ImageReference reference_;
   const RegistryLogin login_;
+  const Reach reach_;
   bool plain_ = false;                   // may be spoken to without TLS
   std::atomic<bool> wants_tls_ = false;  // all the same
   std::mutex mutex_;

@@ -6,8 +6,8 @@
 
 #include "base/text.h"
 #include "image/etc.h"
+#include "image/figures_module.h"
 #include "image/host_image.h"
-#include "image/python_files.h"
 #include "image/tree_writer.h"
 #include "model/limits.h"
 #include "sys/file.h"
@@ -138,6 +138,8 @@ Result<void> add_root(const HostSource& host, const std::string& folder) {
   COVE_TRY(generate_etc(root));
   COVE_TRY(add_packages(host, root));
   COVE_TRY(add_home(root, "root", 0, 0700));
+  for (const std::string& path : {figures_folder(), std::string(kRepositoryPath + 1)}) COVE_TRY(root.folder(path));
+  for (const FiguresFile& each : figures_files()) COVE_TRY(root.file(each.path, each.text));
   return add_home(root, "home/user", kUser, 0755);
 }
 
@@ -174,7 +176,6 @@ Result<void> build_host_image(const HostSource& host, const std::string& folder)
   for (const char* part : {"root", "over", "dev"}) COVE_TRY(image.folder(part));
   COVE_TRY(add_root(host, image.path("root")));
   COVE_TRY(add_host_folders(host, image));
-  COVE_TRY(add_python_files(host, image));
   return build_devices(image.path("dev"));
 }
 

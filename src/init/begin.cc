@@ -37,6 +37,7 @@ Mode parse_mode(const char* letters) {
   mode.outer = std::strchr(letters, wire::kModeOuter) != nullptr;
   if (std::strchr(letters, wire::kModeNesting)) mode.filters.nesting = Nesting::Allowed;
   if (std::strchr(letters, wire::kModeNoSetId)) mode.filters.set_id = SetId::Forbidden;
+  if (std::strchr(letters, wire::kModeWatched)) mode.filters.limits = LimitsHeld::ByWatcher;
   return mode;
 }
 
@@ -60,7 +61,7 @@ int serve_sandbox(const Mode& mode, int door) {
   if (!mode.outer && !mode.contained)
     ::syscall(SYS_close_range, mode.one_run ? wire::kListenFd : wire::kLockFd + 1, kLastFd, 0);
   // While the walls rise.
-  if (limit_bounding_set(process_one_capabilities()) < 0) return 2;
+  if (limit_bounding_set(root_capabilities()) < 0) return 2;
   if (!mode.single_id && put_up_filters(mode.filters) < 0) return 2;
   // An engine's walls stand before it starts anything.
   if (!mode.contained && !wait_for_walls()) return 2;

@@ -43,8 +43,8 @@ void Supervisor::tell_of_ended() {
   untold_ = false;
   for (const auto& program : programs_) {
     if (!program->ended || program->told) continue;
-    program->told =
-        control_ && sys::send_message(control_.get(), program->last_word, numbers(program->figures), MSG_DONTWAIT);
+    program->told = control_ && sys::send_message(control_.get(), program->last_word, numbers(program->figures.files),
+                                                  MSG_DONTWAIT);
     if (control_ && !program->told) untold_ = true;
   }
 }
@@ -70,7 +70,6 @@ void Supervisor::reap() {
     for (auto& petitioner : petitioners_)
       if (petitioner->pid == pid) petition_ended(*petitioner, status);
     pump_ended(pid);
-    copying_ended(pid, status);
   }
   // Ended programs are remembered for a server that comes later, the oldest forgotten first.
   while (programs_.size() > kRememberedPrograms && programs_.front()->ended) programs_.erase(programs_.begin());
@@ -121,7 +120,8 @@ Writer Supervisor::exit_of(const Program& program, int status, Step step) const 
       .number(mode_.contained ? 0 : layer_bytes())
       .number(spent.disk_read)
       .number(spent.disk_written)
-      .number(program.memory_kills);
+      .number(program.memory_kills)
+      .number(program.figures.left_out);
   if (step == Step::Compile) message.number(1);
   return message;
 }
@@ -138,7 +138,7 @@ void Supervisor::end_with(Program& program, std::string word) {
   program.last_word = std::move(word);
   program.told =
       control_ &&
-      sys::send_message(control_.get(), program.last_word, numbers(program.figures), MSG_DONTWAIT).has_value();
+      sys::send_message(control_.get(), program.last_word, numbers(program.figures.files), MSG_DONTWAIT).has_value();
   untold_ = untold_ || (control_ && !program.told);
   // Whoever was woken stands behind this process on its CPU, and the rest is not urgent.
   if (program.told) ::sched_yield();

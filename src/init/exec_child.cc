@@ -9,12 +9,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
-
-#include "init/copy_format.h"
 
 namespace cove::init {
 namespace {
@@ -46,6 +45,35 @@ bool replace_tty() {
   char path[64] = {};
   if (::readlink("/proc/self/fd/0", path, sizeof path - 1) <= 0) return false;
   return ::unshare(CLONE_NEWNS) == 0 && ::mount(path, "/dev/tty", nullptr, MS_BIND, nullptr) == 0;
+}
+
+// Signals whoever is in the foreground of the terminal, which this kernel tells only members of its session. The
+// terminal is opened for each: as long as one holds it, the other end does not learn that all others are gone.
+[[noreturn]] void pass_on_keys(int keys, const char* terminal) {
+  char number = 0;
+  while (::read(keys, &number, 1) == 1) {
+    const int fd = ::open(terminal, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    const pid_t foreground = ::tcgetpgrp(fd);
+    if (foreground > 1) ::kill(-foreground, number);
+    ::close(fd);
+  }
+  ::_exit(0);
+}
+
+// In the session of the program, but not its child.
+bool start_key_watcher(int keys) {
+  char path[64] = {};
+  if (::readlink("/proc/self/fd/0", path, sizeof path - 1) <= 0) return false;
+  const pid_t pid = ::fork();
+  if (pid != 0) return pid > 0 && ::waitpid(pid, nullptr, 0) == pid;
+  if (::fork() != 0) ::_exit(0);
+  sigset_t all;
+  sigfillset(&all);
+  ::sigprocmask(SIG_SETMASK, &all, nullptr);
+  ::setpgid(0, 0);
+  if (::dup2(keys, 0) < 0) ::_exit(1);
+  ::syscall(SYS_close_range, 1, kLastFd, 0);
+  pass_on_keys(0, path);
 }
 
 bool set_rlimits(const std::vector<wire::Rlimit>& limits) {
@@ -121,20 +149,11 @@ void execute(const wire::ExecRequest& request, const User& user) {
   ::execvp(argv[0], argv.data());
 }
 
-// A copy goes on. For a moment it has the right to say what its program is: see resume.cc.
-void execute_copy(int copy) {
-  char* const none[] = {nullptr};
-  char name[] = "copy";
-  char* const argv[] = {name, nullptr};
-  if (raise_ambient(copy::kCapability) < 0 || ::fcntl(copy, F_SETFD, 0) < 0) return;
-  ::syscall(SYS_execveat, copy, "", argv, none, AT_EMPTY_PATH);
-}
-
-// Nothing of process 1's is left open but the way to report and, if it is to come, the one for the command, or the copy
-// that is executed; these move to the lowest numbers.
+// Nothing of process 1's is left open but the way to report and, if it is to come, the one for the command; these move
+// to the lowest numbers.
 bool close_others(int& report, int& command) {
   constexpr int kReport = 3;
-  constexpr int kCommand = copy::kDescriptor;
+  constexpr int kCommand = 4;
   constexpr int kHigh = 16;
   int high = command < 0 ? -1 : ::fcntl(command, F_DUPFD_CLOEXEC, kHigh);
   if (report != kReport && ::dup3(report, kReport, O_CLOEXEC) < 0) return false;
@@ -165,7 +184,7 @@ void look_around() {
 
 // Waits for the command; false where none comes. What it may need is opened before, while nobody waits for it.
 bool read_command(int from, wire::ExecRequest& request) {
-  const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);  // as process 1 has it
   // Most commands are short: memory that is not touched need not be made.
   std::string text;
   char piece[4096];
@@ -187,19 +206,16 @@ bool read_command(int from, wire::ExecRequest& request) {
 Stage run_steps(const ChildPlan& plan, int& report) {
   if (!join_groups(plan)) return Stage::JoinGroup;
   unblock_signals();
-  int command = plan.copy < 0 ? plan.command : plan.copy;
-  if (::setsid() < 0 || !connect_stdio(plan) || !close_others(report, command)) return Stage::Terminal;
+  int command = plan.command;
+  if (::setsid() < 0 || !connect_stdio(plan)) return Stage::Terminal;
+  if (plan.keys >= 0 && !start_key_watcher(plan.keys)) return Stage::Terminal;
+  if (!close_others(report, command)) return Stage::Terminal;
   if (plan.own_tty && !replace_tty()) return Stage::Terminal;
   if (!set_rlimits(plan.request.rlimits)) return Stage::Rlimit;
   ::umask(022);
-  FenceOutcome fences =
-      become(plan.user, plan.filters, plan.single_id, plan.copy < 0 ? 0 : uint64_t{1} << copy::kCapability);
+  FenceOutcome fences = become(plan.user, plan.filters, plan.single_id);
   if (!fences.ok) return fences.stage;
   if (!enter_folder(plan)) return Stage::Folder;
-  if (plan.copy >= 0) {
-    execute_copy(command);
-    return Stage::Execute;
-  }
   if (command < 0) {
     execute(plan.request, plan.user);
     return Stage::Execute;
@@ -213,16 +229,14 @@ Stage run_steps(const ChildPlan& plan, int& report) {
 
 }  // namespace
 
-FenceOutcome become(const User& user, const Filters& filters, bool single_id, uint64_t capabilities) {
+FenceOutcome become(const User& user, const Filters& filters, bool single_id) {
   const uint64_t kept = user.uid == 0 ? root_capabilities() : 0;
   if (single_id && !play_user(user)) return {false, Stage::Identity};
-  if (capabilities != 0 && (make_inheritable(capabilities) < 0 || ::prctl(PR_SET_KEEPCAPS, 1) < 0))
-    return {false, Stage::Fence};
   // Process 1 has no others to begin with; a namespace of the user's own has all.
-  const int limited = single_id ? limit_bounding_set(kept) : limit_bounding_set(kept, process_one_capabilities());
+  const int limited = single_id ? limit_bounding_set(kept) : limit_bounding_set(kept, root_capabilities());
   if (limited < 0) return {false, Stage::Fence};
   if (!single_id && !set_identity(user)) return {false, Stage::Identity};
-  if (set_capabilities(kept | capabilities, capabilities) < 0) return {false, Stage::Fence};
+  if (set_capabilities(kept) < 0) return {false, Stage::Fence};
   const bool each = single_id || filters.kernel == Kernel::Own;
   if (each && put_up_filters(filters) < 0) return {false, Stage::Fence};
   return {true, Stage::Fence};

@@ -23,8 +23,8 @@ struct ChildPlan {
   int stdio[3] = {-1, -1, -1};
   int terminal = -1;     // the slave end, instead of stdio
   bool own_tty = false;  // in a kernel whose /dev/tty is of no use: the terminal is put in its place
+  int keys = -1;         // there: signals that keys of the terminal mean, one byte each
   int command = -1;      // where argv and env come from, later
-  int copy = -1;         // a copy of the program, which goes on here (copy_format.h)
   Filters filters;
   bool single_id = false;
 };
@@ -40,12 +40,11 @@ struct StartFailure {
 pid_t start_child(const ChildPlan& plan, UniqueFd& report);
 
 // Takes on the identity and the fences of a user's program in this process; 0, or the stage that failed with errno.
-// Of its capabilities a program that is not root's keeps none but `capabilities`.
 struct FenceOutcome {
   bool ok;
   wire::Stage stage;
 };
-FenceOutcome become(const User& user, const Filters& filters, bool single_id, uint64_t capabilities = 0);
+FenceOutcome become(const User& user, const Filters& filters, bool single_id);
 
 // The environment of a program: as requested, HOME, USER and LOGNAME filled in where missing.
 std::vector<std::string> complete_environment(const wire::ExecRequest& request, const User& user);

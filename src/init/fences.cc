@@ -12,7 +12,6 @@
 #include <cerrno>
 #include <cstddef>
 
-#include "init/copy_format.h"
 #include "seccomp_filter.h"
 
 namespace cove::init {
@@ -62,8 +61,6 @@ uint64_t root_capabilities() {
          bit(CAP_SETUID) | bit(CAP_SETPCAP) | bit(CAP_NET_BIND_SERVICE) | bit(CAP_SYS_CHROOT) | bit(CAP_SETFCAP);
 }
 
-uint64_t process_one_capabilities() { return root_capabilities() | bit(copy::kCapability); }
-
 int limit_bounding_set(uint64_t kept, uint64_t present) {
   for (int capability = 0; capability < 64; ++capability) {
     if (kept & bit(capability) || !(present & bit(capability))) continue;
@@ -72,25 +69,13 @@ int limit_bounding_set(uint64_t kept, uint64_t present) {
   return 0;
 }
 
-int set_capabilities(uint64_t kept, uint64_t inheritable) {
+int set_capabilities(uint64_t kept) {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2] = {};
-  for (int half = 0; half < 2; ++half) {
+  for (int half = 0; half < 2; ++half)
     data[half].effective = data[half].permitted = static_cast<uint32_t>(kept >> (32 * half));
-    data[half].inheritable = static_cast<uint32_t>(inheritable >> (32 * half));
-  }
   return static_cast<int>(::syscall(SYS_capset, &header, data));
 }
-
-int make_inheritable(uint64_t capabilities) {
-  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
-  __user_cap_data_struct data[2] = {};
-  if (::syscall(SYS_capget, &header, data) < 0) return -1;
-  for (int half = 0; half < 2; ++half) data[half].inheritable = static_cast<uint32_t>(capabilities >> (32 * half));
-  return static_cast<int>(::syscall(SYS_capset, &header, data));
-}
-
-int raise_ambient(unsigned capability) { return ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, capability, 0, 0); }
 
 int no_new_privileges() { return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); }
 
@@ -101,6 +86,7 @@ int apply_seccomp(Nesting nesting) {
 int put_up_filters(const Filters& filters) {
   if (no_new_privileges() < 0) return -1;
   if (filters.set_id == SetId::Forbidden && load(seccomp::kSetIdFilter) < 0) return -1;
+  if (filters.limits == LimitsHeld::ByWatcher && load(seccomp::kWatchedFilter) < 0) return -1;
   return apply_seccomp(filters.nesting);
 }
 

@@ -8,28 +8,25 @@ namespace cove::init {
 // The capabilities that root inside keeps, all of them over the sandbox's own user namespace only.
 uint64_t root_capabilities();
 
-// Those of process 1's bounding set: also what a copy needs (copy_format.h).
-uint64_t process_one_capabilities();
-
 // Drops everything outside `kept` from the bounding set. Needs CAP_SETPCAP.
 int limit_bounding_set(uint64_t kept, uint64_t present = ~uint64_t{0});
-int set_capabilities(uint64_t kept, uint64_t inheritable = 0);
-// What a program keeps over an exec without being root: made inheritable while it is in the bounding set, and raised
-// when the identity has changed.
-int make_inheritable(uint64_t capabilities);
-int raise_ambient(unsigned capability);
+int set_capabilities(uint64_t kept);
 int no_new_privileges();
 
 enum class Nesting { Forbidden, Allowed };
 int apply_seccomp(Nesting nesting);
 // Whether files may be made set-user-id and set-group-id: not where a folder of the host's can be written to.
 enum class SetId { Allowed, Forbidden };
+// What holds the limits of memory and CPU: control groups, or a watcher and the CPU affinity. A program must not undo
+// the latter, nor have memory that the watcher does not see.
+enum class LimitsHeld { ByGroups, ByWatcher };
 // Whether the programs run on the host's kernel or on one of their own, gVisor's: there each puts up the filters
 // itself.
 enum class Kernel { Host, Own };
 struct Filters {
   Nesting nesting = Nesting::Forbidden;
   SetId set_id = SetId::Allowed;
+  LimitsHeld limits = LimitsHeld::ByGroups;
   Kernel kernel = Kernel::Host;
 };
 // No new privileges, and the filters. Process 1 does it once, for itself and for all that it starts; only where it has

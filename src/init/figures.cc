@@ -12,6 +12,7 @@ namespace cove::init {
 namespace {
 
 constexpr size_t kLongestName = 64;
+constexpr const char* kLeftOut = "left-out";
 
 // Whatever lies there was put there by the user's programs. A fork that lives on may write to it still.
 UniqueFd open_figure(int folder, const char* name) {
@@ -21,21 +22,30 @@ UniqueFd open_figure(int folder, const char* name) {
   return file;
 }
 
+// A byte for each figure that was left out.
+uint64_t size_of(int folder, const char* name) {
+  struct stat info;
+  if (::fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(info.st_mode)) return 0;
+  return static_cast<uint64_t>(info.st_size);
+}
+
 }  // namespace
 
-std::vector<UniqueFd> take_figures(pid_t session) {
+Figures take_figures(pid_t session) {
   char path[kLongestName];
   std::snprintf(path, sizeof path, "/tmp/.cove-figures-%d", static_cast<int>(session));
   UniqueFd folder(::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  std::vector<UniqueFd> figures;
+  Figures figures;
   if (!folder) return figures;
   for (size_t number = 1; number <= wire::kMaxFigures; ++number) {
     char name[kLongestName];
     std::snprintf(name, sizeof name, "figure-%02zu.png", number);
     UniqueFd file = open_figure(folder.get(), name);
     static_cast<void>(::unlinkat(folder.get(), name, 0));
-    if (file) figures.push_back(std::move(file));
+    if (file) figures.files.push_back(std::move(file));
   }
+  figures.left_out = size_of(folder.get(), kLeftOut);
+  static_cast<void>(::unlinkat(folder.get(), kLeftOut, 0));
   static_cast<void>(::rmdir(path));
   return figures;
 }

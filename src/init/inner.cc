@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -54,14 +55,55 @@ bool move_some(int from, int to) {
   return size > 0 && write_all(to, piece, size);
 }
 
-[[noreturn]] void pump(int terminal, int far_end) {
-  while (true) {
-    pollfd polled[] = {{terminal, POLLIN, 0}, {far_end, POLLIN, 0}};
-    if (::poll(polled, 2, -1) < 0 && errno != EINTR) ::_exit(1);
-    if (polled[0].revents && !move_some(terminal, far_end)) ::_exit(0);
-    if (polled[1].revents && !move_some(far_end, terminal)) ::_exit(0);
-  }
+// What a key of the terminal means; 0: nothing but itself.
+int signal_of(char key, const termios& mode) {
+  if ((mode.c_lflag & ISIG) == 0 || key == 0) return 0;
+  const auto code = static_cast<cc_t>(key);
+  if (code == mode.c_cc[VINTR]) return SIGINT;
+  if (code == mode.c_cc[VQUIT]) return SIGQUIT;
+  return code == mode.c_cc[VSUSP] ? SIGTSTP : 0;
 }
+
+struct Pump {
+  int terminal;
+  int far_end;
+  int keys;  // where signals go that keys mean: gVisor's terminals know none
+
+  // False at the end of either.
+  bool move_input() const {
+    char piece[4096];
+    const ssize_t size = ::read(far_end, piece, sizeof piece);
+    if (size < 0) return errno == EAGAIN || errno == EINTR;
+    termios mode = {};
+    if (::tcgetattr(terminal, &mode) < 0) mode.c_lflag = 0;
+    ssize_t sent = 0;
+    for (ssize_t i = 0; i < size; ++i) {
+      const int number = signal_of(piece[i], mode);
+      if (number == 0) continue;
+      if (!write_all(terminal, piece + sent, i - sent) || !press(piece[i], number, mode)) return false;
+      sent = i + 1;
+    }
+    return size > 0 && write_all(terminal, piece + sent, size - sent);
+  }
+
+  // Shows it as a terminal does: Ctrl-C as ^C.
+  bool press(char key, int number, const termios& mode) const {
+    const char shown[] = {'^', static_cast<char>(key ^ 0x40)};
+    if ((mode.c_lflag & ECHO) && !write_all(far_end, shown, sizeof shown)) return false;
+    const auto byte = static_cast<char>(number);
+    return write_all(keys, &byte, 1);
+  }
+
+  [[noreturn]] void run() const {
+    ::signal(SIGPIPE, SIG_IGN);
+    while (true) {
+      pollfd polled[] = {{terminal, POLLIN, 0}, {far_end, POLLIN, 0}};
+      if (::poll(polled, 2, -1) < 0 && errno != EINTR) ::_exit(1);
+      if (polled[0].revents && !move_some(terminal, far_end)) ::_exit(0);
+      if (polled[1].revents && !move_input()) ::_exit(0);
+    }
+  }
+};
 
 }  // namespace
 
@@ -77,15 +119,20 @@ bool Supervisor::enter_groups(Program& program, ChildPlan& plan) {
 
 // A process of its own: process 1 waits for nobody.
 bool Supervisor::start_pump(Program& program, int far_end) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) < 0) return false;
+  program.keys.reset(ends[0]);
+  UniqueFd keys(ends[1]);
   program.pump = ::fork();
   if (program.pump != 0) return program.pump > 0;
   ::setsid();
-  constexpr int kTerminal = 3, kFarEnd = 4, kHigh = 64;
-  int high = ::fcntl(far_end, F_DUPFD, kHigh);
+  constexpr int kTerminal = 3, kFarEnd = 4, kKeys = 5, kHigh = 64;
+  const int high_end = ::fcntl(far_end, F_DUPFD, kHigh), high_keys = ::fcntl(keys.get(), F_DUPFD, kHigh);
   ::dup2(program.terminal.get(), kTerminal);
-  ::dup2(high, kFarEnd);
-  ::syscall(SYS_close_range, kFarEnd + 1, kLastFd, 0);
-  pump(kTerminal, kFarEnd);
+  ::dup2(high_end, kFarEnd);
+  ::dup2(high_keys, kKeys);
+  ::syscall(SYS_close_range, kKeys + 1, kLastFd, 0);
+  Pump{kTerminal, kFarEnd, kKeys}.run();
 }
 
 // Whoever hears of its end has all that it wrote.

@@ -96,13 +96,14 @@ void Supervisor::inner_exited(Reader& in) {
   uint64_t status = in.number(), user_us = in.number(), system_us = in.number(), peak = in.number();
   in.number();  // how full the layer is, this kernel knows better
   uint64_t read = in.number(), written = in.number(), kills = in.number();
+  in.number();  // figures that were left out: they are looked for below
   const bool compiler = told_of_compiler(in);
   Program* program = find(id);
   if (!in.done() || !program || program->ended) return;
   if (program->inner_pid > 0) program->figures = take_figures(program->inner_pid);
   Writer word(Type::Exited);
   word.text(id).number(status).number(user_us).number(system_us).number(peak).number(layer_bytes());
-  word.number(read).number(written).number(kills);
+  word.number(read).number(written).number(kills).number(program->figures.left_out);
   if (compiler) word.number(1);
   end_with(*program, word.data());
   if (mode_.one_exec) ::_exit(0);

@@ -18,8 +18,8 @@ inline constexpr size_t kMaxFigures = 32;  // that are taken from one program
 
 enum class Type : uint32_t {
   // Cove → process 1
-  Exec = 1,    // flags, ExecRequest; fds: [memfd if large] [copy] [stdin] stdout stderr [our ends, to keep] (none of
-               // these with a pty), then join fds
+  Exec = 1,    // flags, ExecRequest; fds: [memfd if large] [stdin] stdout stderr [our ends, to keep] (none of these
+               // with a pty), then join fds
   Signal = 2,  // id, number, Target
   Resize = 3,  // id, rows, columns
   View = 4,    // user; fds: the socket to serve
@@ -32,13 +32,13 @@ enum class Type : uint32_t {
   Who = 11,        // asks for process 1's own pidfd
   Code = 12,       // id, text: the script that a program started with kExecWaits waits for; or the command that one
                    // started with kExecCommandLater does: 1 if it reads its input, argv, env
-  Copy = 13,       // id, mark: asks for a copy of a program that waits for its script, if it has the mark in its memory
 
   // process 1 → Cove
   Started = 32,  // id, pid inside; fds: the terminal's master. Only with a pty: nobody waits for the others
   Failed = 33,   // id, Stage, errno; then 1 where it was the compiler that failed to start
   Exited = 34,  // id, wait status, user µs, system µs, peak KiB, bytes in the writable layer, disk bytes read, written,
-  // processes of it that process 1 killed at the memory limit; then 1 where it was the compiler that ended;
+  // processes of it that process 1 killed at the memory limit, figures that it could not write; then 1 where it was the
+  // compiler that ended;
   // fds: figures that it drew, plain files
   Dialed = 35,  // token, errno; fds: the connection
   Table = 36,   // last (0: more follow), count, then per exec: id, group, flags. Then Exited or Failed of each that has
@@ -46,7 +46,6 @@ enum class Type : uint32_t {
   Attached = 37,  // id, flags; fds: the terminal, or [stdin] stdout stderr
   Me = 38,        // fds: a pidfd of process 1
   Waiting = 39,   // id: the program has opened its script, and waits for it
-  Copied = 40,    // id, Refusal (init/copy_format.h); fds: the copy, which nobody can change
 
   // in a view
   Open = 64,      // path, flags, mode → Done + fd
@@ -165,8 +164,6 @@ inline constexpr uint64_t kExecCommandLater = 32;  // argv and env come as Code
 inline constexpr uint64_t kExecFeed = 64;          // stdin is a file, to be fed to it through a pipe
 // The descriptor leads to the terminal, which is made inside; what goes over it is passed on as it is.
 inline constexpr uint64_t kExecFarTerminal = 128;
-// With kExecWaits: a copy of a program that waited elsewhere for its script, at the same path, goes on here.
-inline constexpr uint64_t kExecCopy = 256;
 inline constexpr size_t kMaxCode = 48 * 1024;  // of such a script: it must fit into a pipe and a message
 
 struct ExecRequest {
@@ -242,6 +239,7 @@ inline constexpr char kModeOneExec = 'x';   // ends with its first program
 inline constexpr char kModeNesting = 'n';   // namespaces may be made inside
 inline constexpr char kModeSingleId = 's';  // only one user id is mapped: root is played in a namespace of its own
 inline constexpr char kModeLandlock = 'l';
+inline constexpr char kModeWatched = 'm';  // no control groups hold memory and CPU
 inline constexpr char kModeNoSetId = 'w';  // a folder of the host's can be written to: no set-id files
 
 // The programs run in another kernel (gVisor), and this process 1, which stays on the host's, has them started by the

@@ -92,8 +92,7 @@ void Supervisor::run() {
     for (const auto& petitioner : petitioners_) polled.push_back({open ? petitioner->socket.get() : -1, POLLIN, 0});
     add_hungry(polled);
     if (untold_) polled[1].events |= POLLOUT;
-    const bool turns = needs_turns() || !copying_.empty();
-    int patience = arming_ ? kArmingMilliseconds : !open ? kClosedMilliseconds : turns ? kTurnMilliseconds : -1;
+    int patience = arming_ ? kArmingMilliseconds : !open ? kClosedMilliseconds : needs_turns() ? kTurnMilliseconds : -1;
     int ready = ::poll(polled.data(), polled.size(), patience);
     if (ready > 0)
       serve(polled);
@@ -101,7 +100,6 @@ void Supervisor::run() {
       ::_exit(4);  // never a busy loop outside the limits
     if (arming_) look_for_waiting();
     if (needs_turns()) take_turn();
-    end_late_copying();
   }
 }
 
@@ -183,8 +181,6 @@ void Supervisor::handle(sys::Message message) {
       return send_own_pidfd();
     case Type::Code:
       return handle_code(in);
-    case Type::Copy:
-      return handle_copy(in);
     case Type::Shutdown:
       ::_exit(0);
     default:
@@ -225,13 +221,6 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   const size_t first = (flags & wire::kExecNoInput) != 0 ? 1 : 0;  // of the three that is given
   const size_t stdio = pty ? 0 : 3 - first;
   auto program = std::make_unique<Program>();
-  UniqueFd copy;
-  if (flags & wire::kExecCopy) {
-    const bool plain = !pty && request.compile.empty() && !(flags & wire::kExecCommandLater);
-    if (fds.empty() || !plain || !(flags & wire::kExecWaits)) return failed(request.id, Stage::Request, EINVAL);
-    copy = std::move(fds.front());
-    fds.erase(fds.begin());
-  }
   if (!take_streams(*program, flags, fds)) return failed(request.id, Stage::Request, EBADF);
   ChildPlan plan;
   if (!find_user(request.user, plan.user)) return failed(request.id, Stage::User, ENOENT);
@@ -244,6 +233,7 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
     return failed(request.id, Stage::Request, errno);
   plan.terminal = slave.get();
   plan.own_tty = far;
+  plan.keys = program->keys.get();
   // Where no input is given, process 1's own descriptor 0 is /dev/null.
   if (!pty) plan.stdio[0] = 0;
   for (size_t i = 0; i < stdio; ++i) plan.stdio[first + i] = fds[i].get();
@@ -269,7 +259,6 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
     program->code.reset(ends[1]);
     plan.command = command.get();
   }
-  plan.copy = copy.get();
   if (!plan.request.compile.empty()) compile_first(plan, *program, fds, stdio, slave);
   program->pid = start_child(plan, program->report);
   if (program->pid < 0) return failed(program->id, Stage::Fork, errno);

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/unique_fd.h"
-#include "init/copy_format.h"
 #include "init/exec_child.h"
+#include "init/figures.h"
 #include "init/inner_groups.h"
 #include "init/protocol.h"
 #include "sys/socket.h"
@@ -76,10 +76,10 @@ class Supervisor {
     std::vector<UniqueFd> kept;  // of stdout and stderr
     std::vector<wire::Rlimit> rlimits;
     bool ended = false;
-    std::string last_word;          // how it ended
-    std::vector<UniqueFd> figures;  // that it left
-    bool told = false;              // to the present server
-    std::string script;             // the path of a script that is still to come
+    std::string last_word;  // how it ended
+    Figures figures;        // that it left
+    bool told = false;      // to the present server
+    std::string script;     // the path of a script that is still to come
     User owner;
     UniqueFd code;                   // where it is written to, once the program waits for it
     UniqueFd food;                   // its input, whole, as long as not all of it is in the pipe
@@ -88,6 +88,7 @@ class Supervisor {
     Spent spent;
     pid_t inner_pid = -1;     // in the other kernel
     pid_t pump = -1;          // moves the bytes of a far terminal
+    UniqueFd keys;            // what it tells of that terminal's keys
     uint64_t held_until = 0;  // it has ended, and what it wrote is still being moved: milliseconds
     uint64_t memory_kills = 0;
   };
@@ -98,13 +99,6 @@ class Supervisor {
     std::string text;  // the request as it came; or
     UniqueFd file;     // where it is
     std::vector<UniqueFd> fds;
-  };
-  // A program that is being copied by a child.
-  struct Copying {
-    pid_t pid;
-    std::string id;
-    UniqueFd file;
-    uint64_t until;  // milliseconds of the monotonic clock
   };
   // Someone inside who asked for sudo.
   struct Petitioner {
@@ -152,10 +146,6 @@ class Supervisor {
   bool put_script(Program& program, std::string_view text) const;
   void look_for_waiting();
   void handle_code(wire::Reader& in);
-  void handle_copy(wire::Reader& in);
-  void copying_ended(pid_t pid, int status);
-  void end_late_copying() const;
-  void tell_of_copy(const std::string& id, copy::Refusal refusal, int file);
   void send_table();
   void accept_server();
   void control_closed();
@@ -200,7 +190,6 @@ class Supervisor {
   UniqueFd sudo_door_;
   std::vector<std::unique_ptr<Program>> programs_;
   std::vector<std::unique_ptr<Petitioner>> petitioners_;
-  std::vector<Copying> copying_;
   bool arming_ = false;          // some program is to open its script, and has not yet
   uint64_t turn_at_ = 0;         // when memory is looked at next
   bool untold_ = false;          // some ended program could not be told of yet

@@ -3,39 +3,22 @@
 // name goes. When the script comes it is put there as a file, for whoever looks at it later, and written into the pipe.
 //
 // Where nothing is known at all, a child of process 1 waits that has gone through every step but the last.
-//
-// An interpreter that waits can be copied, to go on in another sandbox: see copying.h.
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
-#include "init/copying.h"
 #include "init/supervisor.h"
 
 namespace cove::init {
 namespace {
 
 constexpr mode_t kScriptMode = 0644;
-constexpr uint64_t kCopyMilliseconds = 1000;
-#ifndef MFD_EXEC
-constexpr unsigned MFD_EXEC = 0x10;
-#endif
 
 bool write_whole(int fd, std::string_view data) {
   return ::write(fd, data.data(), data.size()) == static_cast<ssize_t>(data.size());
-}
-
-// From Linux 6.3 on whoever wants to execute such a file should say so, and before nobody may.
-UniqueFd make_executable_file() {
-  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-  UniqueFd file(::memfd_create("copy", kFlags | MFD_EXEC));
-  return file || errno != EINVAL ? std::move(file) : UniqueFd(::memfd_create("copy", kFlags));
 }
 
 }  // namespace
@@ -81,46 +64,6 @@ void Supervisor::handle_code(wire::Reader& in) {
     failed(id, wire::Stage::Request, errnum);
   }
   program->code.reset();
-}
-
-void Supervisor::tell_of_copy(const std::string& id, copy::Refusal refusal, int file) {
-  tell(wire::Writer(wire::Type::Copied).text(id).number(static_cast<uint64_t>(refusal)),
-       refusal == copy::Refusal::None ? std::vector<int>{file} : std::vector<int>{});
-}
-
-void Supervisor::handle_copy(wire::Reader& in) {
-  CopyOrder order;
-  std::string id = in.text();
-  order.mark = in.text();
-  Program* program = find(id);
-  const bool waits = in.done() && program && !program->ended && program->code && !program->script.empty();
-  if (!waits) return tell_of_copy(id, copy::Refusal::NotWaiting, -1);
-  if (mode_.single_id) return tell_of_copy(id, copy::Refusal::SingleId, -1);
-  order.pid = program->pid;
-  order.script = program->script;
-  UniqueFd file = make_executable_file();
-  const pid_t pid = file ? start_copying(order, file.get()) : -1;
-  if (pid < 0) return tell_of_copy(id, copy::Refusal::System, -1);
-  copying_.push_back({pid, std::move(id), std::move(file), monotonic_milliseconds() + kCopyMilliseconds});
-}
-
-// An image's program may keep whoever copies it, or be in a state from which nobody can wake it; whoever asked does not
-// wait for that.
-void Supervisor::end_late_copying() const {
-  for (const Copying& each : copying_)
-    if (monotonic_milliseconds() > each.until) ::kill(each.pid, SIGKILL);
-}
-
-void Supervisor::copying_ended(pid_t pid, int status) {
-  auto found = std::find_if(copying_.begin(), copying_.end(), [&](const Copying& each) { return each.pid == pid; });
-  if (found == copying_.end()) return;
-  auto refusal = WIFEXITED(status) ? static_cast<copy::Refusal>(WEXITSTATUS(status)) : copy::Refusal::System;
-  // It goes to many sandboxes, and none may change what the next one becomes.
-  constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-  if (refusal == copy::Refusal::None && ::fcntl(found->file.get(), F_ADD_SEALS, kSeals) < 0)
-    refusal = copy::Refusal::System;
-  tell_of_copy(found->id, refusal, found->file.get());
-  copying_.erase(found);
 }
 
 }  // namespace cove::init

@@ -31,8 +31,7 @@ Result<LayerChoice> without_pool(const LayerWish& wish, const LayerFacts& facts,
                       concat("limit disk to ", format_bytes(bytes), ": this needs a pool, and ", facts.no_pool))
                     .hint(facts.no_pool_remedy + larger_memory(wish)));
   return LayerChoice{LayerKind::Folder, bytes, 0,
-                     concat("the default disk limit (", format_bytes(bytes),
-                            ") is held by a watcher, not by a quota: ", facts.no_pool)};
+                     concat("the default disk limit (", format_bytes(bytes), ") is not enforced: ", facts.no_pool)};
 }
 
 }  // namespace

@@ -82,15 +82,15 @@ TEST(ChooseLayer, ALastingLayerIsInThePool) {
   EXPECT_THAT(choice->warning, IsEmpty());
 }
 
-TEST(ChooseLayer, ALastingLayerWithoutAPoolIsAWatchedFolderWithAWarning) {
+TEST(ChooseLayer, ALastingLayerWithoutAPoolIsAFolderWithAWarning) {
   Result<LayerChoice> choice = choose_layer(lasting(), without_pool());
   ASSERT_TRUE(choice);
   EXPECT_EQ(choice->kind, LayerKind::Folder);
   EXPECT_EQ(choice->bytes, kDefaultDisk);
-  EXPECT_THAT(choice->warning, HasSubstr("watcher"));
+  EXPECT_THAT(choice->warning, HasSubstr("is not enforced"));
 }
 
-TEST(ChooseLayer, StrictAndNamedLimitsAreNotWatched) {
+TEST(ChooseLayer, StrictAndNamedLimitsNeedAPool) {
   LayerWish strict = lasting();
   strict.strictness = Strictness::Strict;
   EXPECT_FALSE(choose_layer(strict, without_pool()));

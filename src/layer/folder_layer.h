@@ -12,8 +12,8 @@
 
 namespace cove {
 
-// A plain folder in the state folder: `layers/ID`, or `layers/run-ID` for one run. Nothing in the kernel limits it: its
-// owner measures it from time to time. Layers of one run whose owner was killed are removed when the next one is made.
+// A plain folder in the state folder: `layers/ID`, or `layers/run-ID` for one run. Nothing limits it.
+// Layers of one run whose owner was killed are removed when the next one is made.
 class FolderLayer : public Layer {
  public:
   static Result<std::unique_ptr<FolderLayer>> create(const std::string& state, const std::string& id,
@@ -25,7 +25,7 @@ class FolderLayer : public Layer {
   ~FolderLayer() override;
 
   LayerMount mount() const override;
-  // Blocks of all files, each counted once. Exhausted beyond kMostFiles: a watcher must not be kept busy for ever.
+  // Blocks of all files, each counted once. Exhausted beyond kMostFiles: who measures must not be kept busy for ever.
   Result<uint64_t> usage() const override;
   Result<void> remove() override;
   void keep() override { kept_ = true; }

@@ -11,7 +11,7 @@ namespace cove {
 enum class LayerKind {
   Memory,  // a tmpfs that lives and dies with the sandbox, limited by its size
   Pool,    // a subvolume of the pool, limited by a quota group
-  Folder,  // a plain folder; the kernel does not limit it, someone has to measure
+  Folder,  // a plain folder, without a limit
 };
 
 // A writable layer as a runtime mounts it.

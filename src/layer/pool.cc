@@ -31,6 +31,7 @@ constexpr size_t kFewLayers = 8;
 constexpr uint64_t kSweepEvery = 1000;
 // How long a look at the room that is left holds: as often as somebody tends the pool.
 constexpr std::chrono::milliseconds kLookHolds(200);
+constexpr std::chrono::seconds kSpareHolds(10);
 
 // The bytes of pool.lock that are locked: one by whoever changes the pool, the other, shared, by all who have it open.
 enum class Byte : off_t { Change = 0, Use = 1 };
@@ -223,6 +224,24 @@ Result<void> Pool::grow(uint64_t size, uint64_t more) {
   return btrfs::resize(root_.get(), wanted);
 }
 
+Result<bool> Pool::shrink(Spare spare) {
+  const uint64_t room = COVE_TRY(unused_by_runs()) + std::min(reserve_, COVE_TRY(unused_by_long()));
+  const PoolSpace space = COVE_TRY(measure_pool_space(root_.get(), uuid_));
+  const uint64_t wanted = shrunk_size(space, room);
+  if (wanted >= space.size) return false;
+  if (spare == Spare::Kept) return true;
+  COVE_TRY(btrfs::resize(root_.get(), wanted));
+  COVE_TRY(shorten_pool_image(image_.get(), wanted));
+  COVE_TRY(sys::refresh_loop_size(device_));
+  return true;
+}
+
+Result<void> Pool::give_back() {
+  Lock lock(lock_);
+  COVE_TRY_NOTE("shrink the pool", shrink(Spare::GivenBack));
+  return {};
+}
+
 Result<void> Pool::limit(Lifetime lifetime, const std::string& id, uint64_t bytes) {
   UniqueFd layer = COVE_TRY(open_folder(folder_of(lifetime), id));
   return btrfs::limit_quota(root_.get(), COVE_TRY(btrfs::subvolume_id(layer.get())), bytes);
@@ -274,6 +293,11 @@ Result<void> Pool::remove(const std::string& id) { return btrfs::destroy_subvolu
 Result<void> Pool::tend() {
   Lock lock(lock_);
   COVE_TRY_NOTE("grow the pool", make_room({}));
+  // Runs come one after the other: what one leaves, the next may want.
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_look_) return {};
+  next_look_ = now + kSpareHolds;
+  had_spare_ = COVE_TRY_NOTE("shrink the pool", shrink(had_spare_ ? Spare::GivenBack : Spare::Kept));
   return {};
 }
 

@@ -64,9 +64,13 @@ class Pool : public std::enable_shared_from_this<Pool> {
   Result<void> remove(const std::string& id);
   Result<std::vector<PoolEntry>> list() const;
 
-  // Grows the pool so that the reserve is there again. To be called a few times a second while long-lived layers are
-  // written to. Exhausted where the host's disk has no room for it: layers then meet the end of the pool (ENOSPC).
+  // Grows the pool so that the reserve is there again, or gives back what it has too much of. To be called a few times
+  // a second while long-lived layers are written to. Exhausted where the host's disk has no room for it: layers then
+  // meet the end of the pool (ENOSPC).
   Result<void> tend();
+
+  // Gives back at once what `tend` does when it was too much for a while.
+  Result<void> give_back();
 
  private:
   class Lock;
@@ -85,6 +89,9 @@ class Pool : public std::enable_shared_from_this<Pool> {
   Result<void> make_room(LayerRoom more);
   bool has_room_for(LayerRoom more) const;
   Result<void> grow(uint64_t size, uint64_t more);
+  // Whether there is more room at the end than is needed, for it to be given back.
+  enum class Spare { Kept, GivenBack };
+  Result<bool> shrink(Spare spare);
   void close();
   bool is_forked() const { return ::getpid() != opener_; }
 
@@ -99,6 +106,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   uint64_t reserve_ = 0;
   // Until then the pool has room for the reserve in full, and another long-lived layer asks for no more.
   std::chrono::steady_clock::time_point roomy_until_;
+  std::chrono::steady_clock::time_point next_look_;
+  bool had_spare_ = false;
   uint64_t created_ = 0;
   pid_t opener_ = ::getpid();
 };

@@ -14,6 +14,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "sys/btrfs.h"
 #include "sys/file.h"
 #include "sys/probe.h"
 #include "sys/process.h"
@@ -146,6 +147,11 @@ Result<void> grow_pool_image(int image, uint64_t bytes) {
   return fail(std::move(error));
 }
 
+Result<void> shorten_pool_image(int image, uint64_t bytes) {
+  if (::ftruncate(image, static_cast<off_t>(bytes)) < 0) return fail_errno("shorten the pool's image");
+  return {};
+}
+
 void remove_pool_image(int state) { ::unlinkat(state, kImage, 0); }
 
 Result<PoolSpace> measure_pool_space(int root, const std::string& uuid) {
@@ -157,6 +163,7 @@ Result<PoolSpace> measure_pool_space(int root, const std::string& uuid) {
   space.unallocated = device.total_bytes - std::min(device.total_bytes, device.bytes_used);
   space.data_free = COVE_TRY(free_bytes(uuid, "data"));
   space.metadata_free = COVE_TRY(free_bytes(uuid, "metadata"));
+  space.chunks_end = COVE_TRY(sys::btrfs::end_of_chunks(root));
   return space;
 }
 

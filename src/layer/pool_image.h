@@ -18,6 +18,8 @@ Result<void> name_pool_image(int state, int image);
 // Allocates blocks up to `bytes`. Exhausted, with nothing changed, where the host's disk would become too full.
 Result<void> grow_pool_image(int image, uint64_t bytes);
 void remove_pool_image(int state);
+// Gives what lies beyond `bytes` back to the host's disk; the file system must have let go of it.
+Result<void> shorten_pool_image(int image, uint64_t bytes);
 
 // `root` is any descriptor on the mounted file system.
 Result<PoolSpace> measure_pool_space(int root, const std::string& uuid);

@@ -88,6 +88,24 @@ TEST_F(Pools, GrowAndAreAllocatedThroughout) {
   EXPECT_EQ(fill(layer->mount().mount, "file", 32 * kMiB).errnum, 0);
 }
 
+TEST_F(Pools, GiveBackWhatNoLayerNeeds) {
+  std::shared_ptr<Pool> pool = open();
+  ASSERT_TRUE(pool);
+  std::unique_ptr<Layer> stays = create(*pool, "stays", Lifetime::OneRun, 64 * kMiB);
+  ASSERT_TRUE(stays);
+  std::unique_ptr<Layer> layer = create(*pool, "large", Lifetime::OneRun, 6 * kGiB);
+  ASSERT_TRUE(layer);
+  const off_t large = sys::stat(image())->st_size;
+  ASSERT_TRUE(layer->remove());
+  ASSERT_TRUE(pool->give_back());
+  struct stat after = *sys::stat(image());
+  EXPECT_LE(after.st_size, large - static_cast<off_t>(4 * kGiB));
+  EXPECT_LE(after.st_blocks * 512, large - static_cast<off_t>(4 * kGiB));
+  // What is there still works, and there is room again for who wants it.
+  EXPECT_EQ(fill(stays->mount().mount, "file", 32 * kMiB).errnum, 0);
+  EXPECT_TRUE(create(*pool, "next", Lifetime::OneRun, 3 * kGiB));
+}
+
 // Takes room in pieces of 32 MiB until there is no more, with `between` after each.
 template <typename Between>
 Written take_room(int folder, const char* name, uint64_t most, Between between) {

@@ -40,15 +40,29 @@ struct PoolSpace {
   uint64_t unallocated = 0;  // in no chunk yet
   uint64_t data_free = 0;
   uint64_t metadata_free = 0;
+  uint64_t chunks_end = 0;  // where the last chunk ends
 };
 
-// What the pool lacks for `room` bytes to be written. The next chunk of data can take more than is needed for data, and
-// must leave enough for metadata: btrfs without room for metadata cannot even use the room that it has for data.
-inline uint64_t missing_bytes(const PoolSpace& space, uint64_t room) {
-  auto beyond = [](uint64_t wanted, uint64_t there) { return wanted > there ? wanted - there : 0; };
+// What must be in no chunk for `room` bytes to be written. The next chunk of data can take more than is needed for
+// data, and must leave enough for metadata: btrfs without room for metadata cannot even use the room that it has for
+// data.
+inline uint64_t beyond(uint64_t wanted, uint64_t there) { return wanted > there ? wanted - there : 0; }
+inline uint64_t needed_bytes(const PoolSpace& space, uint64_t room) {
   uint64_t chunk = std::min(space.size / 10, kGiB);
   uint64_t metadata = 512 * kMiB + std::max(room / 8, chunk);
-  return beyond(beyond(room, space.data_free) + beyond(metadata, space.metadata_free), space.unallocated);
+  return beyond(room, space.data_free) + beyond(metadata, space.metadata_free);
+}
+// What the pool lacks for that.
+inline uint64_t missing_bytes(const PoolSpace& space, uint64_t room) {
+  return beyond(needed_bytes(space, room), space.unallocated);
+}
+
+// The size that a pool shrinks to which has more than it needs: no smaller than its last chunk ends, so that nothing is
+// moved, and not for less than two steps, so that it does not grow again at once.
+inline uint64_t shrunk_size(const PoolSpace& space, uint64_t room) {
+  const uint64_t spare = beyond(space.unallocated, needed_bytes(space, room) + kGrowStep);
+  const uint64_t wanted = std::max(round_up(space.chunks_end, kLeastStep), round_up(space.size - spare, kLeastStep));
+  return wanted + 2 * kGrowStep <= space.size ? wanted : space.size;
 }
 
 // What growing leaves free on the host's disk.

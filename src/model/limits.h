@@ -47,6 +47,9 @@ struct Limits {
   uint64_t retained = 1 * kMiB;  // bytes of each stream kept in the result
 };
 
+// Limits that were not named are as these.
+void take_defaults(Limits& limits, const Limits& defaults);
+
 inline constexpr uint64_t kOpenFilesHard = 65536;
 
 // By what a limit is held: "cgroup", "tmpfs", "quota", "rlimit", "watcher", "timer", …

@@ -29,7 +29,6 @@ struct Capabilities {
   bool pty = false;
   bool review_layer = false;  // the writable layer can be read as a change set
   bool waiting_scripts = false;
-  bool copies = false;        // of programs that wait: see Sandbox::copy_waiting
   bool compile_step = false;  // ExecSpec::compile
   bool own_images = false;    // names of images are the runtime's own: see Runtime::image
 };
@@ -49,8 +48,10 @@ struct ExecEnded {
   Usage usage;
   uint64_t oom_kills = 0;
   uint64_t refused_forks = 0;
+  uint64_t full_disk = 0;            // the disk limit, where hardly anything is left of it
   std::vector<std::string> figures;  // PNG, as the program left them: bounded, else anything
-  Phase phase = Phase::Run;          // Compile: the program was never started
+  uint64_t figures_left_out = 0;
+  Phase phase = Phase::Run;  // Compile: the program was never started
 };
 // The program could not be started: the user's mistake (`exit_code` 126 or 127), or ours.
 struct ExecFailed {
@@ -111,16 +112,6 @@ class Sandbox {
   virtual Result<void> give_script(const std::string& exec_id, std::string_view text) = 0;
   // argv, env and input of an exec with `command_follows`.
   virtual Result<void> give_command(const ExecSpec& spec) = 0;
-  // A program with `script_follows` that waits, as it is in memory, if it has the text `mark` there: for `exec_copy`.
-  // Unsupported where it cannot be copied.
-  virtual Result<UniqueFd> copy_waiting(const std::string&, std::string_view) {
-    return fail(Code::Unsupported, "programs cannot be copied here");
-  }
-  // As `exec`, but the program goes on as the copied one, which waited for the same script in a sandbox that was made
-  // alike. It ends instead where it cannot.
-  virtual Result<Attachment> exec_copy(const ExecSpec&, const UniqueFd&) {
-    return fail(Code::Unsupported, "programs cannot be copied here");
-  }
   // How the exec ended is on record and its output taken: nothing of it need be kept for a later server.
   virtual void forget(const std::string& exec_id) = 0;
   // The execs that an earlier server started, after adoption.

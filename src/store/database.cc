@@ -132,6 +132,8 @@ Result<void> Database::configure() {
   sqlite3_busy_timeout(connection_, kBusyMs);
   COVE_TRY(
       execute("PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; PRAGMA cache_size=-8192; "
+              // Debian's SQLite overwrites all that is deleted: results of many megabytes would be copied into memory.
+              "PRAGMA secure_delete=OFF; "
               "PRAGMA temp_store=MEMORY"));
   // In place of SQLite's own, which would checkpoint within whichever commit it happens to be.
   sqlite3_wal_hook(connection_, note_journal, this);
@@ -150,14 +152,6 @@ Result<Query> Database::prepare(const char* sql) {
     return fail(error_of(connection_, path_));
   return Query(statement, path_);
 }
-
-Result<Query> Database::query_text(std::string_view sql) {
-  auto known = texts_.find(sql);
-  if (known == texts_.end()) known = texts_.emplace(sql).first;
-  return prepare(known->c_str());
-}
-
-bool Database::in_transaction() const { return sqlite3_get_autocommit(connection_) == 0; }
 
 Result<void> Database::execute(const std::string& sql) {
   if (sqlite3_exec(connection_, sql.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK) return {};
@@ -185,24 +179,6 @@ Transaction::~Transaction() {
 
 Result<void> Transaction::commit() {
   COVE_TRY(database_->run("COMMIT"));
-  database_ = nullptr;
-  return {};
-}
-
-Result<Savepoint> Savepoint::begin(Database& database) {
-  COVE_TRY(database.run("SAVEPOINT change"));
-  return Savepoint(database);
-}
-
-Savepoint::~Savepoint() {
-  // Some errors (a full disk) make SQLite undo the whole transaction by itself.
-  if (database_ == nullptr || !database_->in_transaction()) return;
-  static_cast<void>(database_->run("ROLLBACK TO change"));
-  static_cast<void>(database_->run("RELEASE change"));
-}
-
-Result<void> Savepoint::keep() {
-  COVE_TRY(database_->run("RELEASE change"));
   database_ = nullptr;
   return {};
 }

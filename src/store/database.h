@@ -2,13 +2,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
 #include "base/result.h"
-#include "store/redo_record.h"
 
 struct sqlite3;
 struct sqlite3_stmt;
@@ -62,11 +60,8 @@ class Database {
   Result<void> run(const char* sql, const Values&... values) {
     Query prepared = COVE_TRY(query(sql, values...));
     COVE_TRY(prepared.next());
-    if (record_ != nullptr) record_->add(sql, values...);
     return {};
   }
-  // A statement that is known only now; the values are yet to be bound.
-  Result<Query> query_text(std::string_view sql);
   // The first column of the one row; 0 where there is none.
   template <typename... Values>
   Result<int64_t> number(const char* sql, const Values&... values) {
@@ -75,10 +70,6 @@ class Database {
   }
   // Any number of statements, without values, not cached.
   Result<void> execute(const std::string& sql);
-
-  // What run() does is noted there, too, until nullptr is given.
-  void record_to(RedoRecord* record) { record_ = record; }
-  bool in_transaction() const;
 
   int64_t changes() const;                              // rows that the last statement changed
   int64_t inserted() const;                             // the rowid of the last row inserted
@@ -95,8 +86,6 @@ class Database {
   std::string path_;
   sqlite3* connection_ = nullptr;
   std::unordered_map<const char*, sqlite3_stmt*> statements_;  // by the literal's address
-  std::set<std::string, std::less<>> texts_;                   // of query_text(), in place of literals
-  RedoRecord* record_ = nullptr;
   int journal_pages_ = 0;
 };
 
@@ -108,24 +97,9 @@ class Transaction {
   Transaction& operator=(Transaction&&) = delete;
   ~Transaction();
   Result<void> commit();
-  void leave_open() { database_ = nullptr; }  // somebody else commits it
 
  private:
   explicit Transaction(Database& database) : database_(&database) {}
-  Database* database_;
-};
-
-// One change among others in a transaction: it is undone, and it alone, where this goes without keep().
-class Savepoint {
- public:
-  static Result<Savepoint> begin(Database& database);
-  Savepoint(Savepoint&& other) noexcept : database_(std::exchange(other.database_, nullptr)) {}
-  Savepoint& operator=(Savepoint&&) = delete;
-  ~Savepoint();
-  Result<void> keep();
-
- private:
-  explicit Savepoint(Database& database) : database_(&database) {}
   Database* database_;
 };
 

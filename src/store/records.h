@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 // What the store keeps, as plain values. Times are milliseconds since 1970, UTC; 0 means "none" or "not yet".
 // Texts called JSON are opaque to the store.
@@ -65,6 +66,19 @@ struct SessionRecord {
 };
 
 // An event that is to be appended. time_ms 0: the time of appending.
+// Which events; what is empty or 0 leaves nothing out.
+struct EventFilter {
+  std::string project;
+  std::vector<std::string> kinds;  // "exec.ended", or "exec" for all of its kinds
+  std::string sandbox_id;
+  std::string session;
+  std::string agent;  // of the session
+  int64_t since_ms = 0;
+  int64_t until_ms = 0;  // before this
+
+  bool operator==(const EventFilter&) const = default;
+};
+
 struct EventDraft {
   std::string kind;  // "sandbox.created"
   std::string project = kDefaultProject;

@@ -110,10 +110,11 @@ CREATE INDEX sessions_by_sandbox ON sessions(sandbox_id) WHERE sandbox_id IS NOT
 CREATE INDEX sessions_by_expiry ON sessions(last_used_ms + idle_ms) WHERE state = 'active' AND idle_ms > 0;
 )sql";
 
-// A redo log beside the database: whoever does not know of it must not write here.
+// Version 3 had a log of its own beside the database (cove.redo), and noted here what of it was committed.
 constexpr Migration kVersion3 = "";
+constexpr Migration kVersion4 = "DELETE FROM meta WHERE name = 'batch';";
 
-constexpr Migration kMigrations[] = {kVersion1, kVersion2, kVersion3};
+constexpr Migration kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4};
 
 Error newer(int64_t version, size_t known) {
   return Error(Code::Unsupported, concat("the state was written by a newer Cove: its version is ", version,

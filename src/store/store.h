@@ -14,8 +14,6 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "store/records.h"
-#include "store/redo_log.h"
-#include "store/redo_record.h"
 
 namespace cove {
 
@@ -27,9 +25,10 @@ class Database;
 // Promises:
 // - Any thread may call anything (but see on_events); calls take their turn, and each is short.
 // - A change and its events are one transaction: both are there afterwards or neither is.
-// - What returned without an error survives `kill -9` of the process at once: it is in the kernel's hands (a redo log,
-//   no fsync). After a power cut the last seconds of it may be missing, but never a part of a change. Keys, projects
-//   and secrets are written through to the disk (synchronous=FULL) and survive that too.
+// - What returned without an error survives `kill -9` of the process at once: it is in the kernel's hands (SQLite's
+// WAL,
+//   without fsync). After a power cut the last seconds of it may be missing, but never a part of a change. Keys,
+//   projects and secrets are written through to the disk (synchronous=FULL) and survive that too.
 // - One server per folder, held by a lock that ends with the process.
 //
 // Changes return the sequence number of the last event that they appended, 0 where they appended none.
@@ -149,6 +148,7 @@ class Store {
   // Those with a higher number, in order; an empty project means all. Numbers rise by one: whoever has read up to N
   // has read everything up to N (but for what was pruned before).
   Result<std::vector<EventRecord>> events_after(uint64_t seq, const std::string& project, size_t limit);
+  Result<std::vector<EventRecord>> events_after(uint64_t seq, const EventFilter& filter, size_t limit);
   // The number of the newest event ever appended, 0 at first. Takes no lock.
   uint64_t last_event() const { return last_event_.load(std::memory_order_acquire); }
   // The number of the oldest event that is kept, 0 where there is none.
@@ -178,7 +178,7 @@ class Store {
   // 32 random bytes, made at the first call with this name and the same ever after.
   Result<std::string> secret(const std::string& name);
 
-  // Sees to it that what was written before reaches the disk (fsync), and keeps redo log and journal short; other calls
+  // Sees to it that what was written before reaches the disk (fsync), and keeps the journal short; other calls
   // go on meanwhile. To be called every few seconds by whoever keeps house; where nobody does, a change pays for it now
   // and then.
   Result<void> checkpoint();
@@ -195,17 +195,9 @@ class Store {
   using Apply = std::function<Result<void>()>;
 
   Result<void> open_database();
-  Result<void> open_log(const std::string& path);
   // `apply` and the events, both or neither.
   Result<uint64_t> change(Kind kind, std::span<const EventDraft> events, const Apply& apply);
-  // Many changes are one transaction (a batch), because a commit costs more than most of them. Until it is committed
-  // the redo log has what it consists of.
-  Result<uint64_t> change_in_batch(Kind kind, std::span<const EventDraft> events, const Apply& apply);
-  Result<uint64_t> change_durably(Kind kind, std::span<const EventDraft> events, const Apply& apply);
-  Result<void> begin_batch();
-  Result<void> note_batch(uint64_t batch);
-  Result<void> settle();
-  bool has_pending() const;  // promised changes that only the log has
+  Result<uint64_t> commit(Kind kind, std::span<const EventDraft> events, const Apply& apply);
   Result<uint64_t> append(std::span<const EventDraft> events);
   Result<uint64_t> prune_event_batch(int64_t older_than_ms, uint64_t keep_newest);
 
@@ -213,9 +205,6 @@ class Store {
   UniqueFd lock_;
   std::mutex mutex_;  // of database_ and what belongs to it
   std::unique_ptr<Database> database_;
-  std::optional<RedoLog> log_;
-  RedoRecord record_;            // of the change that is being made
-  uint64_t batch_ = 0;           // the last one that was committed
   std::mutex checkpoint_mutex_;  // of checkpointer_; never taken together with mutex_
   std::unique_ptr<Database> checkpointer_;
   UniqueFd journal_;

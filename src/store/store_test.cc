@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <cstdlib>
 #include <set>
@@ -676,6 +677,24 @@ TEST_F(Stores, CheckpointsALongJournal) {
   EXPECT_GT(sys::stat(file())->st_size, 100'000);
   ASSERT_OK(store_->update_sandbox(record, {}));
   EXPECT_EQ(store_->find_sandbox("", "a").value(), record);
+}
+
+// SQLite could copy every page that it frees into memory, and keep that.
+TEST_F(Stores, RemovingLargeResultsTakesLittleMemory) {
+  constexpr int kExecs = 20;
+  constexpr size_t kResult = 2 << 20;
+  ASSERT_OK(store_->insert_sandbox(sandbox("a"), {}, {}));
+  for (int i = 0; i < kExecs; ++i) {
+    ExecRecord record = exec("e" + std::to_string(i), "a");
+    record.result.assign(kResult, 'x');
+    ASSERT_OK(store_->insert_exec(record, {}));
+  }
+  ASSERT_OK(store_->update_project({"default", "{}", 1}, {}));
+  const sqlite3_int64 before = sqlite3_memory_used();
+  sqlite3_memory_highwater(1);
+  ASSERT_OK(store_->remove_sandbox("a", {}));
+  ASSERT_OK(store_->update_project({"default", "{}", 1}, {}));
+  EXPECT_LT(sqlite3_memory_highwater(0) - before, 12 << 20);
 }
 
 }  // namespace

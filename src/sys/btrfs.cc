@@ -1,11 +1,13 @@
 #include "sys/btrfs.h"
 
+#include <endian.h>
 #include <fcntl.h>
 #include <linux/btrfs.h>
 #include <linux/btrfs_tree.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
@@ -95,6 +97,30 @@ Result<uint64_t> size(int file_system) {
   args.devid = 1;
   COVE_TRY(call(file_system, BTRFS_IOC_DEV_INFO, &args, "read the size of btrfs"));
   return args.total_bytes;
+}
+
+Result<uint64_t> end_of_chunks(int file_system) {
+  struct btrfs_ioctl_search_args args = {};
+  args.key.tree_id = BTRFS_DEV_TREE_OBJECTID;
+  args.key.min_objectid = args.key.max_objectid = 1;  // the device
+  args.key.min_type = args.key.max_type = BTRFS_DEV_EXTENT_KEY;
+  args.key.max_offset = args.key.max_transid = UINT64_MAX;
+  uint64_t end = 0;
+  while (true) {
+    args.key.nr_items = UINT32_MAX;
+    COVE_TRY(call(file_system, BTRFS_IOC_TREE_SEARCH, &args, "list the chunks of btrfs"));
+    if (args.key.nr_items == 0) return end;
+    size_t at = 0;
+    for (uint32_t i = 0; i < args.key.nr_items; ++i) {
+      struct btrfs_ioctl_search_header header;
+      struct btrfs_dev_extent extent;
+      std::memcpy(&header, args.buf + at, sizeof header);
+      std::memcpy(&extent, args.buf + at + sizeof header, std::min<size_t>(sizeof extent, header.len));
+      end = std::max<uint64_t>(end, header.offset + le64toh(extent.length));
+      args.key.min_offset = header.offset + 1;
+      at += sizeof header + header.len;
+    }
+  }
 }
 
 Result<std::string> uuid(int file_system) {

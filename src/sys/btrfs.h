@@ -21,8 +21,10 @@ Result<void> destroy_subvolume(int parent, const std::string& name);
 // The id of the subvolume that holds this file or folder.
 Result<uint64_t> subvolume_id(int file);
 
-// Grows the file system's only device to this size.
+// Gives the file system's only device this size.
 Result<void> resize(int file_system, uint64_t bytes);
+// Where the last part of the device that is in use ends.
+Result<uint64_t> end_of_chunks(int file_system);
 Result<uint64_t> size(int file_system);
 Result<std::string> uuid(int file_system);
 

@@ -72,10 +72,6 @@ Result<std::unique_ptr<Cgroup>> cgroup_from_parts(const std::string& name, int v
   return std::make_unique<V1Group>(name, std::move(parts));
 }
 
-Result<void> Cgroup::rename(const std::string&) {
-  return fail(Code::Unsupported, concat("cgroup ", name(), " cannot have another name"));
-}
-
 Result<std::unique_ptr<CgroupTree>> CgroupTree::find() { return find_of("/proc/self/cgroup", V2Base::TopForRoot); }
 
 Result<std::unique_ptr<CgroupTree>> CgroupTree::find_around(pid_t process) {

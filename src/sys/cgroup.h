@@ -14,7 +14,7 @@
 // Control groups, v2 and v1 behind one interface.
 namespace cove::sys {
 
-enum class Controller { Cpu, Memory, Pids, Io, Freezer };
+enum class Controller { Cpu, Memory, Pids, Io, Freezer, Cpuset };
 
 std::string controller_name(Controller controller);  // "cpu", "memory", …
 
@@ -48,7 +48,9 @@ class Cgroup {
   virtual bool has(Controller controller) const = 0;
 
   // Limits. Unsupported where the controller is missing, with a hint of how to get it.
-  virtual Result<void> set_cpus(double cpus) = 0;       // at least 0.01
+  virtual Result<void> set_cpus(double cpus) = 0;  // at least 0.01
+  // On how many CPUs its programs may run, and so how many they see; 0: on all. Which ones differs from group to group.
+  virtual Result<void> set_cpu_count(unsigned count) = 0;
   virtual Result<void> set_memory(uint64_t bytes) = 0;  // and no swap beyond it
   virtual Result<void> set_pids(uint64_t count) = 0;
   // Bytes per second of one block device (major:minor of a whole disk); 0 leaves that direction free.
@@ -73,13 +75,6 @@ class Cgroup {
   virtual void keep_counters_open() {}
   // Removes it and the groups below it. Unavailable while something lives in it: then try later, or `destroy`.
   virtual Result<void> remove() = 0;
-  // Makes it and the only group below it as good as new, so that others may use them: nothing lives there, the counters
-  // are at zero, the limits stay. False where that cannot be had: on v2; where something was counted that cannot be set
-  // back (more than one process, refused forks, processes killed for memory); where memory is still charged to them;
-  // where this handle or that of the other has killed what was in it.
-  virtual bool renew(Cgroup&) { return false; }
-  // Within the same parent; Unsupported on v2.
-  virtual Result<void> rename(const std::string& name);
   // A group below this one, with limits and counters of its own, frozen and killed with this one. On v2 a group that
   // has children can hold no processes of its own: they join the leaves.
   virtual Result<std::unique_ptr<Cgroup>> create_child(const std::string& name) = 0;

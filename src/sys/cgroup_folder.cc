@@ -3,8 +3,10 @@
 #include <dirent.h>
 #include <signal.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
@@ -13,6 +15,7 @@
 
 #include "base/text.h"
 #include "sys/file.h"
+#include "sys/process.h"
 
 namespace cove::sys {
 namespace {
@@ -80,6 +83,8 @@ std::string controller_name(Controller controller) {
       return "io";
     case Controller::Freezer:
       return "freezer";
+    case Controller::Cpuset:
+      return "cpuset";
   }
   return "unknown";
 }
@@ -208,6 +213,24 @@ Result<uint64_t> cpu_quota_us(double cpus) {
 std::unexpected<Error> missing_controller(Controller controller, std::string hint) {
   Error error(Code::Unsupported, concat("the cgroup has no ", controller_name(controller), " controller"));
   return fail(std::move(error).hint(std::move(hint)));
+}
+
+std::string choose_cpus(std::string_view list, unsigned count) {
+  static std::atomic<unsigned> next = static_cast<unsigned>(::getpid());
+  if (count == 0) return std::string(trim(list));
+  cpu_set_t all;
+  CPU_ZERO(&all);
+  for (const std::string& range : split(trim(list), ',')) {
+    const uint64_t first = leading_number(range);
+    const size_t dash = range.find('-');
+    const uint64_t last = dash == range.npos ? first : leading_number(std::string_view(range).substr(dash + 1));
+    for (uint64_t cpu = first; cpu <= last && cpu < CPU_SETSIZE; ++cpu) CPU_SET(static_cast<size_t>(cpu), &all);
+  }
+  const cpu_set_t chosen = some_of(all, count, next++);
+  std::string text;
+  for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &chosen)) text += concat(text.empty() ? "" : ",", cpu);
+  return text;
 }
 
 Result<void> destroy(Cgroup& group, std::chrono::milliseconds patience) {

@@ -54,6 +54,9 @@ uint64_t keyed_number(std::string_view text, std::string_view key);
 // The sum of that number over the group and all below it.
 Result<uint64_t> sum_of_keyed(int folder, const std::string& file, std::string_view key);
 
+// Of CPUs as the kernel lists them ("0-3,6"), so many, others for each call, listed the same way; 0: all of them.
+std::string choose_cpus(std::string_view list, unsigned count);
+
 // SIGKILL to each process that `file` lists in the group and below, until no new ones appear.
 Result<void> kill_everything(int folder, const std::string& file);
 

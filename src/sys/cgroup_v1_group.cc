@@ -21,10 +21,15 @@ bool wanted_part(const V1Part& part, const ControllerSet& wanted) {
       kSubsystems, [&](const SubsystemRow& row) { return part.serves(row.subsystem) && wanted.has(row.serves); });
 }
 
-// The number behind `key`, or nothing where it cannot be read.
-std::optional<uint64_t> read_keyed(int folder, const char* file, std::string_view key) {
-  Result<std::string> text = read_file_at(folder, file);
-  return text ? std::optional(keyed_number(*text, key)) : std::nullopt;
+// Buffers of sockets are an account of their own on v1, whatever protocol they are of.
+constexpr uint64_t kShareOfSockets = 16;
+constexpr uint64_t kLeastForSockets = 1 << 20;
+constexpr uint64_t kAsTheParent = uint64_t{1} << 40;
+
+// It counts for a group only once it has a limit there, also for those below it. Some kernels have no such account.
+Result<void> limit_sockets(int folder, uint64_t bytes) {
+  Result<void> limited = poke_at(folder, "memory.kmem.tcp.limit_in_bytes", concat(bytes));
+  return !limited && limited.error().errnum() == ENOENT ? Result<void>() : limited;
 }
 
 // User and system time: "cpu user system", and a line of three numbers for each CPU.
@@ -38,12 +43,6 @@ std::pair<uint64_t, uint64_t> sum_over_cpus(std::string_view text) {
     sum.second += leading_number(text.substr(system + 1));
   }
   return sum;
-}
-
-Result<void> rename_part(const V1Part& part, const std::string& from, const std::string& to) {
-  const int folder = part.folder.get();
-  if (::renameat(folder, concat("../", from).c_str(), folder, concat("../", to).c_str()) == 0) return {};
-  return fail_errno(concat("rename cgroup ", from));
 }
 
 // Removing goes through "..": it needs no descriptor of the parent, which may be gone before this is.
@@ -105,8 +104,16 @@ Result<void> V1Group::set_cpus(double cpus) {
   return poke_at(folder, "cpu.cfs_quota_us", quota);  // of the period's default, 100 ms
 }
 
+// Nothing can join it before both are set.
+Result<void> V1Group::set_cpu_count(unsigned count) {
+  int folder = COVE_TRY(folder_of(Controller::Cpuset, kCpuset));
+  COVE_TRY(poke_at(folder, "cpuset.mems", trim(COVE_TRY(read_file_at(folder, "../cpuset.effective_mems")))));
+  return poke_at(folder, "cpuset.cpus", choose_cpus(COVE_TRY(read_file_at(folder, "../cpuset.effective_cpus")), count));
+}
+
 Result<void> V1Group::set_memory(uint64_t bytes) {
   int folder = COVE_TRY(folder_of(Controller::Memory, kMemory));
+  COVE_TRY(limit_sockets(folder, std::max(kLeastForSockets, bytes / kShareOfSockets)));
   Result<void> limited = poke_at(folder, "memory.limit_in_bytes", concat(bytes));
   if (limited) return stop_swap(bytes);
   if (limited.error().errnum() != EINVAL) return limited;
@@ -153,7 +160,6 @@ Result<void> V1Group::thaw() {
 }
 
 Result<void> V1Group::kill() {
-  killed_ = true;
   if (parts_.empty()) return {};
   bool frozen = has(Controller::Freezer) && freeze_within(kKillFreezePatience).has_value();
   if (!frozen && has(Controller::Pids)) COVE_TRY(set_pids(0));
@@ -280,46 +286,11 @@ Result<void> V1Group::remove() {
   return removed;
 }
 
-bool V1Group::renew(Cgroup& child) {
-  // What a program that has ended leaves: the kernel charges by 256 KiB for each CPU, and keeps what is left of that
-  // for the next one.
-  constexpr uint64_t kMostMemoryLeft = 1 << 20;
-  auto* below = dynamic_cast<V1Group*>(&child);
-  if (!below || killed_ || below->killed_ || folder_with(parts_, kBlkio) >= 0) return false;
-  const int memory = folder_with(parts_, kMemory), memory_below = folder_with(below->parts_, kMemory);
-  const int cpuacct = folder_with(parts_, kCpuacct), cpuacct_below = folder_with(below->parts_, kCpuacct);
-  const int pids = folder_with(parts_, kPids), pids_below = folder_with(below->parts_, kPids);
-  if (memory_below < 0 || cpuacct_below < 0 || pids_below < 0) return false;
-  // Whoever uses it next has a process in it, too: a peak of one tells nothing of the one before. These count what is
-  // below, too; refusals and kills are counted in either.
-  if (read_number_or(pids, "pids.current", 1) != 0 || read_number_or(pids, "pids.peak", 2) > 1) return false;
-  if (read_number_or(memory, "memory.usage_in_bytes", UINT64_MAX) > kMostMemoryLeft) return false;
-  for (int folder : {pids_below, pids})
-    if (read_keyed(folder, "pids.events", "max") != 0) return false;
-  for (int folder : {memory_below, memory})
-    if (read_keyed(folder, "memory.oom_control", "oom_kill") != 0) return false;
-  for (int folder : {memory_below, memory})
-    if (!poke_at(folder, "memory.max_usage_in_bytes", "0")) return false;
-  for (int folder : {cpuacct_below, cpuacct})
-    if (!poke_at(folder, "cpuacct.usage", "0")) return false;
-  return true;
-}
-
-Result<void> V1Group::rename(const std::string& name) {
-  COVE_TRY(check_group_name(name));
-  for (size_t i = parts_.size(); i-- > 0;) {
-    Result<void> renamed = rename_part(parts_[i], name_, name);
-    if (renamed) continue;
-    for (size_t done = i + 1; done < parts_.size(); ++done) static_cast<void>(rename_part(parts_[done], name, name_));
-    return renamed;
-  }
-  name_ = name;
-  return {};
-}
-
 Result<std::unique_ptr<Cgroup>> V1Group::create_child(const std::string& name) {
   COVE_TRY(check_group_name(name));
   std::unique_ptr<V1Group> child = COVE_TRY(make(parts_, name, kOfChildren));
+  const int memory = folder_with(child->parts_, kMemory);
+  if (memory >= 0) COVE_TRY(limit_sockets(memory, kAsTheParent));
   COVE_TRY(join_around(*child));
   return child;
 }

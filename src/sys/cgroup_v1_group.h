@@ -12,7 +12,7 @@
 namespace cove::sys {
 
 // The v1 controllers, each with the one of ours that it serves. Some may share a hierarchy.
-enum Subsystem : unsigned { kCpu, kCpuacct, kMemory, kPids, kFreezer, kBlkio };
+enum Subsystem : unsigned { kCpu, kCpuacct, kMemory, kPids, kFreezer, kBlkio, kCpuset };
 struct SubsystemRow {
   Subsystem subsystem;
   const char* name;
@@ -25,6 +25,7 @@ inline constexpr SubsystemRow kSubsystems[] = {
     {kPids, "pids", Controller::Pids},
     {kFreezer, "freezer", Controller::Freezer},
     {kBlkio, "blkio", Controller::Io},
+    {kCpuset, "cpuset", Controller::Cpuset},
 };
 
 // A folder in one hierarchy.
@@ -54,6 +55,7 @@ class V1Group final : public Cgroup {
   bool has(Controller controller) const override { return serve(parts_, controller); }
 
   Result<void> set_cpus(double cpus) override;
+  Result<void> set_cpu_count(unsigned count) override;
   Result<void> set_memory(uint64_t bytes) override;
   Result<void> set_pids(uint64_t count) override;
   Result<void> set_io(const std::string& device, uint64_t read, uint64_t write) override;
@@ -69,8 +71,6 @@ class V1Group final : public Cgroup {
   Result<CgroupUsage> usage() const override;
   void keep_counters_open() override;
   Result<void> remove() override;
-  bool renew(Cgroup& child) override;
-  Result<void> rename(const std::string& name) override;
   Result<std::unique_ptr<Cgroup>> create_child(const std::string& name) override;
   Result<std::unique_ptr<Cgroup>> adopt_child(const std::string& name) override;
   Parts parts() const override;
@@ -97,7 +97,6 @@ class V1Group final : public Cgroup {
   std::string name_;
   std::vector<V1Part> parts_;
   std::vector<V1Part> around_;  // groups of the parent that its members are in too
-  bool killed_ = false;         // no process may be in it any more
   mutable HighestSeen pids_seen_;
   std::optional<OpenCounters> open_;
 };

@@ -78,7 +78,8 @@ std::string V2Tree::describe() const {
   ControllerSet present = text ? parse_controllers(*text) : available_;
   std::string problems;
   for (Controller controller : kV2Controllers) {
-    if (!present.has(controller) || available_.has(controller)) continue;
+    // Few users have the last one, and no limit needs it.
+    if (!present.has(controller) || available_.has(controller) || controller == Controller::Cpuset) continue;
     problems += concat(problems.empty() ? "" : "; ", controller_name(controller), ": not delegated to ", base_.path);
   }
   return problems.empty() ? problems : concat(problems, " (", missing_v2_hint(), ")");

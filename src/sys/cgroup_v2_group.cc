@@ -55,6 +55,12 @@ Result<void> V2Group::set_cpus(double cpus) {
   return poke_at(folder_.get(), "cpu.max", concat(COVE_TRY(cpu_quota_us(cpus)), " ", kCpuPeriodUs));
 }
 
+Result<void> V2Group::set_cpu_count(unsigned count) {
+  COVE_TRY(require(Controller::Cpuset));
+  return poke_at(folder_.get(), "cpuset.cpus",
+                 choose_cpus(COVE_TRY(read_file_at(folder_.get(), "../cpuset.cpus.effective")), count));
+}
+
 Result<void> V2Group::set_memory(uint64_t bytes) {
   COVE_TRY(require(Controller::Memory));
   Result<void> no_swap = poke_at(folder_.get(), "memory.swap.max", "0");

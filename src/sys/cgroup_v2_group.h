@@ -11,7 +11,8 @@
 namespace cove::sys {
 
 // The controllers that a v2 group has only if its parent hands them on.
-inline constexpr Controller kV2Controllers[] = {Controller::Cpu, Controller::Memory, Controller::Pids, Controller::Io};
+inline constexpr Controller kV2Controllers[] = {Controller::Cpu, Controller::Memory, Controller::Pids, Controller::Io,
+                                                Controller::Cpuset};
 
 // From "cpu io memory": the controllers named, and the freezer, which every group has.
 ControllerSet parse_controllers(std::string_view text);
@@ -35,6 +36,7 @@ class V2Group final : public Cgroup {
   bool has(Controller controller) const override { return controllers_.has(controller); }
 
   Result<void> set_cpus(double cpus) override;
+  Result<void> set_cpu_count(unsigned count) override;
   Result<void> set_memory(uint64_t bytes) override;
   Result<void> set_pids(uint64_t count) override;
   Result<void> set_io(const std::string& device, uint64_t read, uint64_t write) override;

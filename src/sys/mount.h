@@ -12,8 +12,8 @@ namespace cove::sys {
 
 enum class Subtree { One, Recursive };
 
-// A detached copy of the mount at `path` (relative to `folder`; "" is the folder itself). What is mounted on the one does
-// not appear on the other.
+// A detached copy of the mount at `path` (relative to `folder`; "" is the folder itself). What is mounted on the one
+// does not appear on the other.
 Result<UniqueFd> open_tree_clone(int folder, const std::string& path, Subtree subtree);
 
 // Sets MOUNT_ATTR_* flags on a mount; `id_map` is a user namespace for MOUNT_ATTR_IDMAP, or -1.

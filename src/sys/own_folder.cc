@@ -29,6 +29,8 @@ std::string absolute_env(const char* name) {
 
 std::string_view view(const char* text) { return text; }
 
+constexpr FolderKind kRunFolder = {"run folder", "XDG_RUNTIME_DIR", "/run/cove", "", ""};
+
 }  // namespace
 
 Result<std::string> find_folder(const FolderKind& kind) {
@@ -52,6 +54,26 @@ Result<struct stat> stat_own_folder(const std::string& path, const FolderKind& k
   return fail(Error(Code::Denied, concat("the ", view(kind.name), " ", path,
                                          " is not a folder that only its owner, user ", ::geteuid(), ", can write to"))
                   .hint(concat("remove it, or name another one with ", view(kind.variable))));
+}
+
+std::string run_folder_of(uid_t uid, const std::string& runtime) {
+  if (uid == 0) return kRunFolder.of_root;
+  return runtime.starts_with('/') ? runtime + "/cove" : concat("/tmp/cove-", uid);
+}
+
+std::string run_folder() { return run_folder_of(::geteuid(), absolute_env(kRunFolder.variable)); }
+
+Result<void> check_run_folder(const std::string& path) {
+  Result<struct stat> found = stat_own_folder(path, kRunFolder);
+  if (!found && found.error().code() != Code::NotFound) return fail(std::move(found).error());
+  return {};
+}
+
+Result<void> make_run_folder(const std::string& path) {
+  // Root's server may be asked where it is by everybody; who may use it is decided by who connects.
+  COVE_TRY(make_folders(path, ::geteuid() == 0 ? 0755 : 0700));
+  COVE_TRY(stat_own_folder(path, kRunFolder));
+  return {};
 }
 
 }  // namespace cove::sys

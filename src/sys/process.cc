@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 
@@ -28,10 +29,33 @@ Result<Child> clone3(uint64_t flags) {
   return Child{static_cast<pid_t>(pid), UniqueFd(pid == 0 ? -1 : pidfd)};
 }
 
+// Some machines let nobody without capabilities make user namespaces, and a change of identity takes the effective
+// ones.
+Result<Child> clone3_as(uid_t owner, uint64_t flags) {
+  if (::seteuid(owner) < 0) return fail_errno("seteuid");
+  Capabilities sets = COVE_TRY(capget());
+  sets.effective = sets.permitted;
+  COVE_TRY(capset(sets));
+  Result<Child> child = clone3(flags);
+  const bool in_child = child && child->pid == 0;
+  if (!in_child && ::seteuid(0) < 0) return fail_errno("seteuid");
+  return child;
+}
+
 cpu_set_t allowed_cpus() {
   cpu_set_t allowed;
   if (::sched_getaffinity(0, sizeof allowed, &allowed) < 0) CPU_ZERO(&allowed);
   return allowed;
+}
+
+cpu_set_t some_of(const cpu_set_t& allowed, unsigned count, unsigned start) {
+  std::vector<int> cpus;
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
+    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
+  cpu_set_t chosen;
+  CPU_ZERO(&chosen);
+  for (size_t i = 0; i < std::min<size_t>(count, cpus.size()); ++i) CPU_SET(cpus[(start + i) % cpus.size()], &chosen);
+  return chosen;
 }
 
 void begin_elsewhere(pid_t child, const cpu_set_t& allowed) {

@@ -23,8 +23,13 @@ struct Child {
 // clone3 with CLONE_* namespace flags and a pidfd; pid is 0 in the child. SIGCHLD tells of its end. With CLONE_PARENT
 // the child is a sibling, for the common parent to reap.
 Result<Child> clone3(uint64_t flags);
+// The same by root as another user, who owns the namespaces that are made; root's capabilities count for it all the
+// same. The child is that user.
+Result<Child> clone3_as(uid_t owner, uint64_t flags);
 // The CPUs that this process may use; empty where it cannot be told.
 cpu_set_t allowed_cpus();
+// So many of these CPUs, one after the other, beginning anywhere: `start` spreads those who choose.
+cpu_set_t some_of(const cpu_set_t& allowed, unsigned count, unsigned start);
 // Lets a new child, which may use `allowed` from then on, begin on another CPU than this one, where its maker works on:
 // the kernel often leaves it waiting behind its maker though another CPU is idle. What the child forks before this
 // returns may be kept from this CPU: its allowed CPUs must be set, too.

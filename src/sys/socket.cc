@@ -1,5 +1,6 @@
 #include "sys/socket.h"
 
+#include <sys/time.h>
 #include <sys/un.h>
 
 #include <algorithm>
@@ -56,11 +57,14 @@ Result<UniqueFd> listen_unix(std::string_view name, int backlog, int flags) {
   return socket;
 }
 
-Result<UniqueFd> connect_unix(std::string_view name) {
+Result<UniqueFd> connect_unix(std::string_view name, int patience) {
   Address address = COVE_TRY(unix_address(name));
   UniqueFd socket = COVE_TRY(make_socket(0));
+  const timeval until = {patience, 0}, never = {};
+  if (::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &until, sizeof until) < 0) return fail_errno("setsockopt");
   if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address.value), address.size) < 0)
     return fail_errno(concat("connect to ", name));
+  if (::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &never, sizeof never) < 0) return fail_errno("setsockopt");
   return socket;
 }
 

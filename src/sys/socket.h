@@ -21,7 +21,8 @@ Result<SocketPair> socketpair(int type);
 
 // SEQPACKET sockets by name: a path, or (beginning with a NUL) an abstract name.
 Result<UniqueFd> listen_unix(std::string_view name, int backlog, int flags = 0);
-Result<UniqueFd> connect_unix(std::string_view name);
+// Waits while the other side takes no more connections: `patience` seconds, or for ever (0).
+Result<UniqueFd> connect_unix(std::string_view name, int patience = 0);
 
 struct Message {
   std::string data;           // empty: the other side has closed

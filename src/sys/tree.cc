@@ -66,7 +66,9 @@ class Walk {
   Result<UniqueFd> open_folder(const std::string& name) {
     Result<UniqueFd> folder = openat(here_.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     if (folder || closed_ == ClosedFolders::Fail || folder.error().errnum() != EACCES) return folder;
-    if (::fchmodat(here_.get(), name.c_str(), 0700, 0) < 0) return fail_errno(concat("chmod ", name));
+    // By descriptor: another name may be there by now.
+    UniqueFd closed = COVE_TRY(openat(here_.get(), name, O_PATH | O_DIRECTORY | O_NOFOLLOW));
+    if (::chmod(fd_path(closed.get()).c_str(), 0700) < 0) return fail_errno(concat("chmod ", name));
     return openat(here_.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   }
 

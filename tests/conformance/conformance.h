@@ -48,11 +48,6 @@ class Conformance : public testing::TestWithParam<RuntimeUnderTest> {
   // Runs to the end (at most a minute).
   Ran run(Sandbox& sandbox, const ExecSpec& exec, const std::string& input = {});
   Ran finish(Sandbox& sandbox, const std::string& exec_id, Attachment streams, const std::string& input = {});
-  // Programs that wait for their script, and copies of them.
-  bool copies() const;
-  Attachment start_waiting(Sandbox& sandbox, const ExecSpec& exec);  // until it waits
-  Ran go_on(Sandbox& sandbox, const ExecSpec& exec, Attachment streams, const std::string& script);
-  Ran go_on_as_copy(Sandbox& sandbox, ExecSpec exec, const UniqueFd& copy, const std::string& script);
 
   Runtime& runtime() { return *runtime_; }
   void drop_handle() { sandboxes_.clear(); }

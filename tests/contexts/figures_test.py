@@ -5,10 +5,14 @@ import json
 import os
 import re
 import subprocess
+import sys
 import tempfile
 
 import painter as painting
 import runner
+
+sys.path.insert(1, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "languages"))
+import roots  # noqa: E402
 
 HEAD = "import matplotlib.pyplot as plt\n"
 LINE = "plt.plot([1, 4, 9])"
@@ -78,6 +82,7 @@ def there_are_at_most_32(house, painter):
     result = run(house, HEAD + "for i in range(40):\n    plt.figure(figsize=(1, 1))\n    plt.plot([1, 2])\n    plt.show()")
     expect(len(figures_of(result)) == 32, len(result["results"]))
     expect(result["stderr"]["text"] == "more than 32 figures: the others are not given\n", result["stderr"])
+    expect([denial["what"] for denial in result["denials"]] == ["8 figures were left out"], result["denials"])
 
 
 def a_large_one_is_made_smaller(house, painter):
@@ -90,6 +95,7 @@ def what_cannot_be_drawn_is_left_out(house, painter):
     result = run(house, HEAD + "plt.title('$\\\\nonsense$')\nplt.show()\n" + LINE)
     expect(result["exit_code"] == 0 and result["stderr"]["text"].startswith("figure 1 cannot be given: ValueError: "), result)
     expect_pictures(painter, result, [LINE])
+    expect([denial["what"] for denial in result["denials"]] == ["1 figure was left out"], result["denials"])
 
 
 CHOICES = {
@@ -197,13 +203,37 @@ def a_backend_of_the_callers_own_is_kept(house, painter):
         expect(sandbox.run(language="python", code=script)["stdout"]["text"] == "svg\n")
 
 
+def a_path_of_the_callers_own_is_kept(house, painter):
+    """Also what Python runs first from there."""
+    script = "import os, sys\nprint(os.environ['PYTHONPATH'], sys.modules['sitecustomize'].__file__, sys.own)"
+    house.sandbox().shell("mkdir -p own && echo 'import sys; sys.own = 1' > own/sitecustomize.py")
+    result = succeed(house, script, env={"PYTHONPATH": "/home/user/own"})
+    expect(result["stdout"]["text"] == "/.cove/python:/home/user/own /home/user/own/sitecustomize.py 1\n", result["stdout"])
+
+
+def every_image_gives_them(house, painter):
+    """One whose Python is where no system has it, by the server and without one; also where the script chooses a backend."""
+    root = roots.plotting_root(os.path.join(os.path.abspath(house.build), "language-images"))
+    with tempfile.TemporaryDirectory(prefix="cove-figures-") as folder:
+        with open(folder + "/plot.py", "w") as file:
+            file.write(HEAD + LINE)
+        imported = cove_itself(house, ["image", "import", root, "test/plotting:1"], folder)
+        expect(imported.returncode == 0, imported.stderr)
+        for script in (HEAD + LINE, CHOICES["before pyplot"] + LINE):
+            result = house.call(200, "POST", "/v1/execute", {"image": "test/plotting:1", "language": "python", "code": script})
+            expect(len(figures_of(result)) == 1, result)
+        for way in (["--direct"], ["--server"]):
+            result = json.loads(cove(house, ["--json", "--image", "test/plotting:1", "--lang", "python", "plot.py"], folder, way).stdout)
+            expect(len(figures_of(result)) == 1, (way, result))
+
+
 def nothing_else_is_changed(house, painter):
     """Neither for other programs nor for scripts that do not draw."""
     sandbox = house.sandbox()
     expect("MPLBACKEND" not in sandbox.shell("env"))
     expect("MPLBACKEND" not in sandbox.run(language="javascript", code="console.log(JSON.stringify(process.env))")["stdout"]["text"])
     names = "import os, sys\nprint([name for name in sys.modules if 'figures' in name or 'matplotlib' in name], [p for p in sys.path if 'cove' in p], os.environ.get('MPLBACKEND'))"
-    expect(succeed(house, names)["stdout"]["text"] == "[] [] module://cove_figures\n")
+    expect(succeed(house, names)["stdout"]["text"] == "[] ['/.cove/python'] module://cove_figures\n")
     expect(succeed(house, "print(1)")["results"] == [])
 
 
@@ -232,8 +262,10 @@ def a_folder_that_is_a_link_is_not_followed(house, painter):
 
 def their_sizes_are_bounded(house, painter):
     script = FOLDER + f"for i, size in enumerate((9 << 20, 7 << 20, 7 << 20, 7 << 20, 1)):\n    open(f'{{folder}}/figure-{{i + 1:02}}.png', 'wb').write({PNG} + b'x' * size)"
-    sizes = [len(base64.b64decode(each)) - 8 for each in figures_of(succeed(house, script))]
+    result = succeed(house, script)
+    sizes = [len(base64.b64decode(each)) - 8 for each in figures_of(result)]
     expect(sizes == [7 << 20, 7 << 20, 1], sizes)
+    expect([denial["what"] for denial in result["denials"]] == ["2 figures were left out"], result["denials"])
     script = FOLDER + f"with open(folder + '/figure-01.png', 'wb') as file:\n    file.write({PNG})\n    file.truncate(1 << 40)"
     expect(succeed(house, script)["results"] == [])
 
@@ -242,7 +274,11 @@ def their_sizes_are_bounded(house, painter):
 
 
 def cove(house, words, folder, way):
-    words = [house.cove, "run", *way, *words]
+    return cove_itself(house, ["run", *way, *words], folder)
+
+
+def cove_itself(house, words, folder):
+    words = [house.cove, *words]
     env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": folder, "COVE_STATE": house.server.state, "COVE_HOST": f"unix:{house.server.socket}"}
     return subprocess.run(words, env=env, cwd=folder, capture_output=True, text=True, timeout=120)
 
@@ -311,6 +347,8 @@ TESTS = [
     they_are_kept_with_the_exec,
     execs_at_the_same_time_keep_theirs_apart,
     a_backend_of_the_callers_own_is_kept,
+    a_path_of_the_callers_own_is_kept,
+    every_image_gives_them,
     nothing_else_is_changed,
     only_plain_files_are_taken,
     a_folder_that_is_a_link_is_not_followed,

@@ -9,7 +9,6 @@ import tempfile
 import threading
 import time
 
-import redo
 from server import ServerGone
 
 LIMITS = {"memory": "64m", "disk": "64m", "processes": 64}
@@ -523,14 +522,12 @@ class Database:
 
     def __init__(self, server):
         self.folder = tempfile.mkdtemp(prefix="cove-crash-db-")
-        for name in ("cove.db", "cove.db-wal", "cove.redo"):
+        for name in ("cove.db", "cove.db-wal"):
             if os.path.exists(f"{server.state}/server/{name}"):
                 shutil.copy(f"{server.state}/server/{name}", self.folder)
         self.connection = sqlite3.connect(self.folder + "/cove.db")
         tables = self.connection.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'events'").fetchone()[0]
         self.made = tables == 1  # a server can be killed before it has made them
-        if self.made:
-            redo.play(self.connection, self.folder + "/cove.redo")
 
     def close(self):
         self.connection.close()

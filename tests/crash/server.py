@@ -355,7 +355,7 @@ class Server:
                 must, may = expected[kind]
                 wrong += [f"{kind} of {id} is missing" for id in sorted(must - there)]
                 unknown = sorted(there - must - may)
-                if not POOL or len(unknown) > POOL + MAKING:
+                if not POOL or len(unknown) > 2 * POOL + MAKING:
                     wrong += [f"{kind} of {id} is left over" for id in unknown]
             if not wrong or time.monotonic() > until:
                 return wrong

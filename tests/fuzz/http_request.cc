@@ -123,16 +123,16 @@ void talk(Exchange& exchange) {
 }
 
 const Listener& listener() {
-  static Listener one = [] {
+  static const std::unique_ptr<Listener> one = [] {
     auto routes = std::make_shared<Router>();
     routes->add({"*", "/{path...}", answer});
     routes->add({"PUT", "/store/{name}", store});
     routes->add({"GET", "/talk", talk});
-    Listener listener;
-    listener.routes = std::move(routes);
+    auto listener = std::make_unique<Listener>();
+    listener->routes = std::move(routes);
     return listener;
   }();
-  return one;
+  return *one;
 }
 
 void serve(std::string_view input) {

@@ -58,7 +58,6 @@ void use(native::NativeSandbox& sandbox) {
   static_cast<void>(sandbox.exec(on_terminal));
   static_cast<void>(sandbox.dial(80));
   if (auto attached = sandbox.attach("a")) require(attached->terminal || (attached->out && attached->err));
-  if (auto copy = sandbox.copy_waiting("a", "mark")) require(static_cast<bool>(*copy));
   for (const std::string& id : sandbox.adopted_execs()) static_cast<void>(sandbox.signal(id, 15, SignalReach::Group));
 }
 

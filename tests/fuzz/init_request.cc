@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <csignal>
 
-#include "init/copying.h"
 #include "init/exec_child.h"
 #include "init/supervisor.h"
 #include "init/view.h"
@@ -95,7 +94,6 @@ pid_t start_child(const ChildPlan& plan, UniqueFd& report) {
   if (plan.terminal >= 0) require(is_open(plan.terminal));
   for (int fd : plan.stdio) require(plan.terminal >= 0 || is_open(fd));
   for (int fd : plan.join_fds) require(is_open(fd));
-  require(plan.copy < 0 || is_open(plan.copy));
   errno = EAGAIN;
   if (request.argv[0] == "no") return -1;
   StartFailure failure = {wire::Stage::Execute, ENOENT};
@@ -105,8 +103,6 @@ pid_t start_child(const ChildPlan& plan, UniqueFd& report) {
 }
 
 void serve_view(UniqueFd, const User&, const Filters&, bool) { throw Exit(); }
-
-pid_t start_copying(const CopyOrder&, int) { return next_pid++; }
 
 int apply_landlock() { return 0; }
 
@@ -131,9 +127,8 @@ struct SupervisorFuzzer {
 
   void hear_inner() { supervisor.take_inner_messages(); }
 
-  // The oldest of those that copy programs, of the programs, or of those that sudo started.
+  // The oldest of the programs, or of those that sudo started.
   void end_program(int status) {
-    if (!supervisor.copying_.empty()) return supervisor.copying_ended(supervisor.copying_.front().pid, status);
     for (auto& program : supervisor.programs_)
       if (!program->ended) return supervisor.program_ended(*program, status);
   }
@@ -191,7 +186,7 @@ class World {
   void check() {
     for (const sys::Message& message : server_.hear()) {
       uint64_t type = wire::Reader(message.data).number();
-      require(type >= static_cast<uint64_t>(wire::Type::Started) && type <= static_cast<uint64_t>(wire::Type::Copied));
+      require(type >= static_cast<uint64_t>(wire::Type::Started) && type <= static_cast<uint64_t>(wire::Type::Waiting));
     }
     for (const sys::Message& message : inner_.hear()) {
       wire::Type type = wire::Reader(message.data).type();

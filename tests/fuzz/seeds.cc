@@ -163,7 +163,7 @@ std::string exec(uint64_t flags, const wire::ExecRequest& request = example_exec
 Writer ended(const char* id) {
   Writer message(wire::Type::Exited);
   message.text(id);
-  for (uint64_t number : {256, 1000, 2000, 4, 5, 6, 7, 0}) message.number(number);
+  for (uint64_t number : {256, 1000, 2000, 4, 5, 6, 7, 0, 0}) message.number(number);
   return message;
 }
 
@@ -221,11 +221,6 @@ void write_init_requests() {
   const std::string compile = to_init(Request, exec(0, request), 5);
   seed("exec_compiled", compile + to_init(EndProgram, std::string(1, '\0')) + to_init(EndProgram, "\1"));
   seed("exec_not_compiled", compile + to_init(EndProgram, "\1") + to_init(Request, Writer(Type::Hello).data()));
-  seed("exec_copy", to_init(Request, exec(wire::kExecWaits | wire::kExecCopy), 6) +
-                        to_init(Request, about(Type::Copy).text("mark").data()) + to_init(EndProgram, "\1"));
-  seed("exec_copy_missing", to_init(Request, exec(wire::kExecWaits | wire::kExecCopy)));
-  seed("copy", start + to_init(Request, about(Type::Copy).text("mark").data()) +
-                   to_init(Request, Writer(Type::Copy).text("nobody").text("").data()));
   seed("signal", start + to_init(Request, about(Type::Signal).number(15).number(1).data()) +
                      to_init(Request, about(Type::Signal).number(9).number(0).data()));
   seed("hello", start + kept + to_init(EndProgram, "") + to_init(Request, Writer(Type::Hello).data()));
@@ -274,10 +269,6 @@ void write_init_replies() {
   seed("attach", 4, started + dialed + say(Writer(Type::Attached).text("a").number(0), 3) + say(ended("a")));
   seed("attach_terminal", 4, started + dialed + say(Writer(Type::Attached).text("a").number(wire::kExecPty), 1));
   seed("attach_too_few", 4, started + dialed + say(Writer(Type::Attached).text("a").number(0), 2));
-  const std::string attached = say(Writer(Type::Attached).text("a").number(0), 3);
-  seed("copied", 4, started + dialed + attached + say(Writer(Type::Copied).text("a").number(0), 1));
-  seed("copied_not", 4, started + dialed + attached + say(Writer(Type::Copied).text("a").number(4)));
-  seed("copied_nothing", 4, started + dialed + attached + say(Writer(Type::Copied).text("a").number(0), 2));
   seed("dial_refused", 4, started + say(Writer(Type::Dialed).number(1).number(ECONNREFUSED)));
   seed("adopt", 5, say(table) + started + dialed + say(ended("o")) + say(ended("p")));
   seed("adopt_failed", 5, say(table) + say(failed("o", Stage::Execute, ENOENT)) + started + dialed);

@@ -32,6 +32,7 @@ class NoGroup : public sys::Cgroup {
     require(std::isfinite(cpus) && cpus >= 0);
     return {};
   }
+  Result<void> set_cpu_count(unsigned) override { return {}; }
   Result<void> set_memory(uint64_t) override { return {}; }
   Result<void> set_pids(uint64_t) override { return {}; }
   Result<void> set_io(const std::string&, uint64_t, uint64_t) override { return {}; }
@@ -175,7 +176,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // Without root a folder is opened with the rights of whoever runs this, if somebody's connection comes along.
   static const size_t most_fds = ::geteuid() == 0 ? 7 : 0;
   Peer coved;
-  native::SpawnServer server(coved.take_first(), native::Walls({}, native::IdRanges::Shared), {"/nonexistent"});
+  native::SpawnServer server(coved.take_first(), native::Walls({}, native::IdRanges::Shared), {});
   for (const Piece& piece : split_pieces({reinterpret_cast<const char*>(data), size})) {
     // A sandbox is ended by a child, and so is most of what is done with images.
     auto type = static_cast<Type>(number_at(piece.content, 0));

@@ -157,6 +157,27 @@ def test_plain_http_only_where_allowed(place):
         pull(place, f"{proxy.address}/plain:1")
 
 
+def restart(place, *settings):
+    place.server.stop()
+    place.server.settings.extend(settings)
+    place.server.start()
+    place.client.close()
+
+
+def test_names_without_a_registry_are_docker_hubs(place):
+    with stopping(Proxy(place.registry.address)) as mirror:
+        publish(place, place.registry, "library/hub:1", small(b"hub"))
+        restart(place, f"images.mirror={mirror.address}")
+        login = {"username": "ann", "password": "se:cret"}
+        for name in ["hub:1", "docker.io/hub:1", "docker.io/library/hub:1"]:
+            equal(pull(place, name, login=login)["names"], ["docker.io/library/hub:1"])
+            place.client.expect(200, "GET", f"/v1/images/{part(name)}")
+        equal([sent for _, _, sent in mirror.seen if sent], [])  # a mirror is not shown the login at Docker Hub
+    restart(place, "images.registry=")
+    problem = pull(place, "hub:1", 400)
+    equal("images.registry" in problem["hint"], True)
+
+
 def test_tls_is_spoken_on_the_loopback_too(place):
     key, certificate = f"{place.folder}/tls.key", f"{place.folder}/tls.crt"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",

@@ -15,16 +15,6 @@ namespace cove::test {
 
 using nlohmann::json;
 
-template <typename Condition>
-bool comes_true(Condition condition, std::chrono::seconds patience = std::chrono::seconds(20)) {
-  auto deadline = std::chrono::steady_clock::now() + patience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    ::usleep(20'000);
-  }
-  return true;
-}
-
 inline void expect_refusal(const HttpResponse& response, int status, const std::string& code) {
   EXPECT_EQ(response.status, status) << response.body;
   json problem = response.json();

@@ -1,208 +1,19 @@
 // The command line with a server of its own, as a user meets it.
-#include <fcntl.h>
-#include <poll.h>
-#include <pty.h>
-#include <signal.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/un.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <nlohmann/json.hpp>
-#include <regex>
-#include <thread>
-
-#include "support/person.h"
+#include "cli_server_fixture.h"
 
 namespace cove::test {
+
+// With a file as standard input, or nothing to read.
+Outcome CliServer::run_plainly(const Words& words, const std::string& input) {
+  const std::string file = folder() + "/input";
+  write(file, input);
+  own(file);
+  Words whole = {"bash", "-c", R"("$@" <)" + (input.empty() ? "/dev/null" : file), "bash", build_folder() + "/cove"};
+  whole.insert(whole.end(), words.begin(), words.end());
+  return run(whole, options_);
+}
+
 namespace {
-
-using Json = nlohmann::json;
-using Words = std::vector<std::string>;
-
-std::string read(const std::string& path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
-void write(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
-
-bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
-
-size_t count(const std::string& text, const std::string& part) {
-  size_t number = 0;
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++number;
-  return number;
-}
-
-// The process that listens at a socket; -1 where nobody does.
-pid_t listener_of(const std::string& path) {
-  int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof address.sun_path - 1);
-  ucred peer = {};
-  socklen_t size = sizeof peer;
-  bool connected = ::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0 &&
-                   ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
-  ::close(fd);
-  return connected ? peer.pid : -1;
-}
-
-// Whoever adopted it may be slow to reap it.
-void wait_for_end(pid_t pid) {
-  int process = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (process < 0 && errno == ESRCH) return;
-  pollfd polled = {process, POLLIN, 0};
-  EXPECT_GT(::poll(&polled, 1, 30'000), 0) << "the server does not end";
-  ::close(process);
-}
-
-template <typename Condition>
-bool comes_true(Condition condition, std::chrono::milliseconds patience = std::chrono::seconds(30)) {
-  auto deadline = std::chrono::steady_clock::now() + patience;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > deadline) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  }
-  return true;
-}
-
-// Each test has a state folder of its own, and so a server of its own, which its first command starts.
-class CliServer : public ForEverybody {
- protected:
-  CliServer() : state_(folder()), options_(GetParam().options) {
-    // The server's own user, where it is root's, must be able to pass.
-    EXPECT_EQ(::chmod(state_.c_str(), 0711), 0);
-    options_.env.push_back("COVE_STATE=" + state_);
-    for (const char* name : {"COVE_HOST=", "COVE_API_KEY=", "COVE_PROJECT=", "COVE_DIRECT="})
-      options_.env.push_back(name);
-  }
-
-  void TearDown() override {
-    if (pid_t server = listener_of(socket()); server > 0) {
-      std::string left = cove({"ls", "-aq"}).out;
-      Words words = {"rm", "-f"};
-      for (size_t at = 0; at < left.size(); at += 21) words.push_back(left.substr(at, 20));
-      if (words.size() > 2) cove(words);
-      ::kill(server, SIGTERM);
-      wait_for_end(server);
-    }
-    ForEverybody::TearDown();
-  }
-
-  std::string socket() const { return state_ + "/run/api.sock"; }
-  std::string log() const { return read(state_ + "/server.log"); }
-
-  Outcome cove(const Words& args, const std::string& input = {}) const { return cove_with(args, {}, input); }
-  Outcome run_plainly(const Words& words, const std::string& variable) const;
-  Outcome cove_with(const Words& args, const Words& env, const std::string& input = {}) const {
-    ChildOptions options = options_;
-    options.input = input;
-    options.env.insert(options.env.end(), env.begin(), env.end());
-    return test::cove(args, options);
-  }
-  Json json(Words args) const {
-    args.push_back("--json");
-    Outcome outcome = cove(args);
-    Json value = Json::parse(outcome.out, nullptr, false);
-    EXPECT_FALSE(value.is_discarded()) << outcome.out << outcome.err;
-    return value;
-  }
-  // A sandbox with this name.
-  void make(const std::string& name, Words options = {}) const {
-    options.insert(options.begin(), {"create", "--name", name});
-    Outcome outcome = cove(options);
-    ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
-    ASSERT_EQ(outcome.out.size(), 21u) << outcome.out;
-  }
-  // What needs control groups: an ordinary user may have none, and is told so.
-  bool succeeds_with_groups(const Words& args) const {
-    Outcome outcome = cove(args);
-    bool lacks_groups = GetParam().options.uid && has(outcome.err, "needs control groups, and this user may make none");
-    EXPECT_TRUE(outcome.exit_code == 0 || lacks_groups) << outcome.err;
-    return outcome.exit_code == 0;
-  }
-  void own(const std::string& path) const {
-    if (!GetParam().options.uid) return;
-    ASSERT_EQ(::lchown(path.c_str(), *GetParam().options.uid, *GetParam().options.uid), 0) << path;
-  }
-
-  // A command under way, at pipes or at a terminal.
-  struct Running {
-    pid_t pid = -1;
-    int out = -1;
-    ~Running() {
-      if (out >= 0) ::close(out);
-    }
-    std::string wait_for(const std::string& text) {
-      std::string seen;
-      char data[4096];
-      while (!has(seen, text)) {
-        ssize_t size = ::read(out, data, sizeof data);
-        if (size <= 0) break;
-        seen.append(data, static_cast<size_t>(size));
-      }
-      EXPECT_TRUE(has(seen, text)) << seen;
-      return seen;
-    }
-    std::string rest() {
-      std::string seen;
-      char data[4096];
-      for (ssize_t size; (size = ::read(out, data, sizeof data)) > 0;) seen.append(data, static_cast<size_t>(size));
-      return seen;
-    }
-    void type(const std::string& text) {
-      EXPECT_EQ(::write(out, text.data(), text.size()), static_cast<ssize_t>(text.size()));
-    }
-    int wait() {
-      int status = 0;
-      ::waitpid(pid, &status, 0);
-      return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-    }
-  };
-
-  enum class At { Pipe, Terminal };
-  std::unique_ptr<Running> start(const Words& args, At at) const {
-    auto running = std::make_unique<Running>();
-    int ends[2] = {-1, -1};
-    winsize size = {40, 120, 0, 0};
-    if (at == At::Pipe && ::pipe2(ends, O_CLOEXEC) < 0) ::abort();
-    running->pid = at == At::Terminal ? ::forkpty(&running->out, nullptr, nullptr, &size) : ::fork();
-    if (running->pid == 0) {
-      if (at == At::Pipe) {
-        ::dup2(::open("/dev/null", O_RDONLY), 0);
-        ::dup2(ends[1], 1);
-      }
-      for (int number : {SIGINT, SIGQUIT, SIGHUP, SIGTERM, SIGPIPE}) ::signal(number, SIG_DFL);
-      for (const std::string& entry : options_.env) ::putenv(const_cast<char*>(entry.c_str()));
-      if (options_.uid && (::setresgid(*options_.uid, *options_.uid, *options_.uid) < 0 ||
-                           ::setresuid(*options_.uid, *options_.uid, *options_.uid) < 0))
-        ::_exit(98);
-      std::string program = build_folder() + "/cove";
-      std::vector<char*> words = {program.data()};
-      for (const std::string& word : args) words.push_back(const_cast<char*>(word.c_str()));
-      words.push_back(nullptr);
-      ::execv(words[0], words.data());
-      ::_exit(99);
-    }
-    if (at == At::Pipe) {
-      ::close(ends[1]);
-      running->out = ends[0];
-    }
-    return running;
-  }
-
-  std::string state_;
-  ChildOptions options_;
-};
 
 // --- the server
 // -------------------------------------------------------------------------------------------------------
@@ -242,7 +53,8 @@ TEST_P(CliServer, IsNotStartedWhereThatIsNotWanted) {
   EXPECT_EQ(cove_with({"ls"}, {"COVE_AUTOSTART=0"}).exit_code, 125);
   Outcome config = cove({"config", "show"});
   EXPECT_EQ(config.exit_code, 0);
-  EXPECT_TRUE(has(config.out, "cove.toml")) << config.out;
+  EXPECT_TRUE(has(config.err, "no server is running")) << config.err;
+  EXPECT_TRUE(has(config.out, "max_body")) << config.out;
   EXPECT_EQ(cove_with({"ls"}, {"COVE_HOST=unix:/no/such/socket"}).exit_code, 125);
   EXPECT_EQ(listener_of(socket()), -1);
   Outcome direct = cove({"run", "--", "echo", "without"});
@@ -366,47 +178,43 @@ TEST_P(CliServer, ExecIsToldThatNobodyReads) {
   EXPECT_EQ(run({"bash", "-c", "yes | " + program + " exec box head -1"}, options).out, "y\n");
 }
 
-// It asks before it has read its own words: not twice, and not for something else.
-TEST_P(CliServer, RunAsksForOneSandbox) {
+TEST_P(CliServer, RunIsOneRequest) {
   make("box");
-  auto asked = [&] {
+  auto asked = [&](const std::string& route) {
     const std::string metrics =
         run({"curl", "-s", "--unix-socket", socket(), "http://localhost/metrics"}, options_).out;
-    std::smatch found;
-    std::regex pattern(R"re(cove_http_requests_total\{method="POST",route="/v1/sandboxes",status="201"\} (\d+))re");
-    return std::regex_search(metrics, found, pattern) ? std::stoi(found[1]) : -1;
+    int sum = 0;
+    const std::regex pattern("cove_http_requests_total\\{method=\"[A-Z]+\",route=\"" + route + "[^}]*\\} (\\d+)");
+    for (std::sregex_iterator at(metrics.begin(), metrics.end(), pattern), end; at != end; ++at)
+      sum += std::stoi((*at)[1]);
+    return sum;
   };
-  ASSERT_EQ(asked(), 1);
-  int count = 1;
-  options_.env.push_back("COVE_TEST_STRICT=");
+  const int before = asked("/v1/sandboxes");
+  int count = 0;
+  const std::string script = folder() + "/script.sh";
+  write(script, "echo one");
+  own(script);
   for (const Words& words : std::vector<Words>{{"run", "--", "echo", "one"},
                                                {"run", "echo", "one"},
                                                {"run", "--", "sh", "-c", "echo one; echo \u00e4 >&2"},
-                                               {"run", "-e", "A=1", "--", "echo", "one"},
+                                               {"run", "-e", "A=1", "--", "sh", "-c", "[ $A = 1 ] && echo one"},
                                                {"run", "--lang", "bash", "-"},
+                                               {"run", "--lang", "bash", script},
                                                {"run", "-u", "root", "echo", "one"}}) {
-    Outcome outcome = cove(words, "echo one");
+    Outcome outcome = run_plainly(words, "echo one");
     EXPECT_EQ(outcome.out, "one\n") << outcome.err;
-    EXPECT_EQ(asked(), ++count);
-    EXPECT_EQ(json({"ls"}).size(), 1u);
+    EXPECT_EQ(asked("/v1/execute"), ++count);
   }
+  EXPECT_EQ(asked("/v1/sandboxes"), before);
+  EXPECT_EQ(json({"ls"}).size(), 1u);
   EXPECT_EQ(cove({"run", "--"}).exit_code, 125);
   EXPECT_EQ(cove({"run"}).exit_code, 125);
   EXPECT_EQ(cove_with({"run", "echo", "one"}, {"COVE_DIRECT=1"}).out, "one\n");
-  EXPECT_EQ(asked(), count);
+  EXPECT_EQ(asked("/v1/execute"), count);
 }
 
-// With nothing to read, and nothing of Cove's in the environment but its state folder and `variable`.
-Outcome CliServer::run_plainly(const Words& words, const std::string& variable) const {
-  ChildOptions options = options_;
-  options.env.insert(options.env.end(), {"COVE_TEST_STRICT=", variable});
-  Words whole = {"bash", "-c", R"("$@" </dev/null)", "bash", build_folder() + "/cove"};
-  whole.insert(whole.end(), words.begin(), words.end());
-  return run(whole, options);
-}
-
-// Without the C library and with it: what is plain is done before it is there, and the rest is left to it half done.
-TEST_P(CliServer, RunIsTheSameWhoeverDoesIt) {
+// Through a server and without one.
+TEST_P(CliServer, RunIsTheSameWhoeverMakesTheSandbox) {
   make("box");
   std::string long_word(9000, 'x'), all_signs;
   for (char c = 1; c > 0; ++c) all_signs += c;
@@ -436,15 +244,15 @@ TEST_P(CliServer, RunIsTheSameWhoeverDoesIt) {
       {""},
   };
   for (const Words& command : commands)
-    for (const char* mark : {"--", ""}) {
-      Words words = {"run"};
-      if (*mark != '\0') words.push_back(mark);
+    for (const char* input : {"", "typed"}) {
+      Words words = {"run", "--server", "--"};
       words.insert(words.end(), command.begin(), command.end());
-      const Outcome quick = run_plainly(words, "COVE_AUTOSTART=");
-      const Outcome usual = run_plainly(words, "COVE_AUTOSTART=1");  // more to look at than the state folder
-      EXPECT_EQ(quick.out, usual.out) << command[0];
-      EXPECT_EQ(quick.err, usual.err) << command[0];
-      EXPECT_EQ(quick.exit_code, usual.exit_code) << command[0];
+      const Outcome served = run_plainly(words, input);
+      words[1] = "--direct";
+      const Outcome direct = run_plainly(words, input);
+      EXPECT_EQ(served.out, direct.out) << command[0];
+      EXPECT_EQ(served.err, direct.err) << command[0];
+      EXPECT_EQ(served.exit_code, direct.exit_code) << command[0];
       EXPECT_EQ(json({"ls"}).size(), 1u) << command[0];
     }
 }
@@ -452,14 +260,12 @@ TEST_P(CliServer, RunIsTheSameWhoeverDoesIt) {
 // What cannot be written is told, once.
 TEST_P(CliServer, RunTellsWhatItCouldNotWrite) {
   make("box");
-  auto printed = [&](const std::string& line) {
-    return run({"bash", "-c", "COVE_TEST_STRICT= " + line, build_folder() + "/cove"}, options_);
-  };
+  auto printed = [&](const std::string& line) { return run({"bash", "-c", line, build_folder() + "/cove"}, options_); };
   Outcome full = printed("$0 run -- echo out </dev/null >/dev/full");
   EXPECT_EQ(full.exit_code, 125);
   EXPECT_EQ(count(full.err, "No space left"), 1u) << full.err;
   Outcome unread = printed("$0 run -- echo out </dev/null | true; exit ${PIPESTATUS[0]}");
-  Outcome usual = printed("COVE_AUTOSTART=1 $0 run -- echo out </dev/null | true; exit ${PIPESTATUS[0]}");
+  Outcome usual = printed("$0 run --direct -- echo out </dev/null | true; exit ${PIPESTATUS[0]}");
   EXPECT_EQ(unread.exit_code, usual.exit_code);
   EXPECT_EQ(unread.err, usual.err);
   // A reader who takes some of it, of a pipe that does not take all.
@@ -471,7 +277,6 @@ run = subprocess.Popen([sys.argv[1], "run", "--", "seq", "3000"], stdin=subproce
 os.close(writer), os.read(reader, 100), os.close(reader)
 sys.exit(run.wait())' $0)py";
   EXPECT_EQ(printed(half).exit_code, 0);
-  EXPECT_EQ(printed("COVE_AUTOSTART=1 " + half).exit_code, 0);
 }
 
 // Where a standard stream is closed, the next socket would have its number.
@@ -581,7 +386,7 @@ TEST_P(CliServer, AShellIsAShellInside) {
   make("box");
   auto running = start({"shell", "box"}, At::Terminal);
   running->type("echo in=$IS_SANDBOX\n");
-  running->wait_for("in=true");
+  running->wait_for("in=1");
   running->type("exit 3\n");
   running->rest();
   EXPECT_EQ(running->wait(), 3);
@@ -595,7 +400,7 @@ TEST_P(CliServer, ATerminalCanBeLeftAndTakenUpAgain) {
   first->wait_for("first=2");
   first->type("\x10");
   first->type("\x11");
-  first->wait_for("it goes on");
+  first->wait_for("keeps running");
   EXPECT_EQ(first->wait(), 0);
   auto second = start({"attach", "box", "sh"}, At::Terminal);
   second->type("echo second=$((2+2)); exit 9\n");
@@ -746,14 +551,65 @@ TEST_P(CliServer, RunsThroughTheServerAsWithout) {
   EXPECT_EQ(cove({"ls", "-aq"}).out, "");
 }
 
+// Whoever makes the sandbox, and whatever the configuration says of what is not named.
+TEST_P(CliServer, RunHasTheSameLimitsWithAndWithoutAServer) {
+  options_.env.push_back("COVE_LIMITS_OPEN_FILES=500");
+  options_.env.push_back("COVE_LIMITS_OUTPUT=1m");
+  ASSERT_EQ(cove({"ls"}).exit_code, 0);
+  const std::string look = "df --output=size,itotal,target / /home/user /tmp /dev/shm; ulimit -a";
+  for (const Words& named : std::vector<Words>{{}, {"--disk", "32m"}, {"--ulimit", "nofile=600"}}) {
+    std::string limits[2], seen[2];
+    for (int i : {0, 1}) {
+      Words words = {"run", i == 0 ? "--direct" : "--server"};
+      words.insert(words.end(), named.begin(), named.end());
+      words.insert(words.end(), {"--json", "--", "sh", "-c", look});
+      Outcome outcome = cove(words);
+      Json result = Json::parse(outcome.out, nullptr, false);
+      ASSERT_EQ(result.value("exit_code", -1), 0) << outcome.out << outcome.err;
+      limits[i] = result["limits"].dump(1);
+      seen[i] = result["stdout"]["text"];
+    }
+    EXPECT_EQ(limits[0], limits[1]);
+    EXPECT_EQ(seen[0], seen[1]);
+  }
+}
+
+// At once: its name can be taken by the next.
 TEST_P(CliServer, ARunThatIsKilledLeavesNothing) {
   ASSERT_EQ(cove({"ls"}).exit_code, 0);
-  auto running = start({"run", "--", "sh", "-c", "echo up; exec sleep 973"}, At::Pipe);
-  running->wait_for("up");
-  ::kill(running->pid, SIGKILL);
-  EXPECT_EQ(running->wait(), 137);
-  EXPECT_TRUE(comes_true([] { return run({"pgrep", "-f", "sleep 973"}).exit_code != 0; }));
-  EXPECT_TRUE(comes_true([&] { return cove({"ls", "-aq"}).out.empty(); }, std::chrono::seconds(60)));
+  const std::string file = folder() + "/file";
+  write(file, "given");
+  own(file);
+  for (const Words& files : std::vector<Words>{{}, {"--copy-in", file}}) {
+    Words words = {"run", "--name", "mine"};
+    words.insert(words.end(), files.begin(), files.end());
+    words.insert(words.end(), {"--", "sh", "-c", "echo up; exec sleep 973"});
+    auto running = start(words, At::Pipe);
+    running->wait_for("up");
+    EXPECT_EQ(cove({"run", "--name", "mine", "true"}).exit_code, 125);
+    ::kill(running->pid, SIGKILL);
+    EXPECT_EQ(running->wait(), 137);
+    EXPECT_TRUE(comes_true([] { return run({"pgrep", "-f", "sleep 973"}).exit_code != 0; }));
+    EXPECT_TRUE(comes_true([&] { return cove({"ls", "-aq"}).out.empty(); }, std::chrono::seconds(8)));
+    EXPECT_EQ(cove({"run", "--name", "mine", "true"}).exit_code, 0);
+  }
+}
+
+TEST_P(CliServer, ARunGoesOnWhenItsServerIsReplaced) {
+  ASSERT_EQ(cove({"ls"}).exit_code, 0);
+  for (int signal : {SIGKILL, SIGTERM}) {
+    auto running = start(
+        {"run", "--name", "mine", "--", "sh", "-c", "for i in $(seq 60); do echo line $i; sleep 0.05; done; exit 4"},
+        At::Pipe);
+    running->wait_for("line 5\n");
+    pid_t server = listener_of(socket());
+    ASSERT_GT(server, 1);
+    ::kill(server, signal);
+    std::string rest = running->rest();
+    EXPECT_TRUE(has(rest, "line 60\n")) << rest;
+    EXPECT_EQ(running->wait(), 4);
+    EXPECT_EQ(cove({"ls", "-aq"}).out, "");
+  }
 }
 
 TEST_P(CliServer, ARunThatIsInterruptedLeavesNothing) {

@@ -24,6 +24,9 @@ class Execute : public WithServer<Execute> {
     for (const json& file : result["files"]) all.push_back(file["path"]);
     return all;
   }
+  static HttpStream streamed(const json& body) {
+    return HttpStream(server_->socket(), {"POST", "/v1/execute", {{"accept", "text/event-stream"}}, body.dump()});
+  }
   static std::string left_out(const json& result) { return result["denials"].dump(); }
   static bool nothing_is_left() {
     return comes_true([] { return count_sandboxes() == 0; });
@@ -134,6 +137,10 @@ TEST_F(Execute, SaysWhatIsWrong) {
                                             {{"argv", {"x"}}, {"files", {{{"path", "x"}}}}},
                                             {{"argv", {"x"}}, {"files", {{{"path", "x"}, {"base64", "?"}}}}},
                                             {{"argv", {"x"}}, {"scope", "agent"}},
+                                            {{"argv", {"x"}}, {"agent", "a"}, {"name", "x"}},
+                                            {{"argv", {"x"}}, {"command", {"x"}}},
+                                            {{"argv", {"x"}}, {"pty", {{"rows", 1}, {"cols", 1}}}},
+                                            {{"argv", {"x"}}, {"stdin", {{"open", true}}}},
                                             {{"argv", {"x"}}, {"mode", "loose"}}})
     expect_refusal(post("/v1/execute", body), 400, "invalid");
   HttpResponse typo = post("/v1/execute", {{"argv", {"x"}}, {"otputs", {"*"}}});
@@ -200,6 +207,71 @@ TEST_F(Execute, EndsWithItsCaller) {
     caller.hang_up();
   }
   EXPECT_TRUE(comes_true([] { return test::run({"pgrep", "-f", "sleep 97531"}).exit_code != 0; }));
+  EXPECT_TRUE(nothing_is_left());
+}
+
+TEST_F(Execute, StreamsItsOutputThenItsResult) {
+  HttpStream stream = streamed({{"shell", "echo out; echo err >&2; echo made > file; exit 3"}, {"name", "streamed"}});
+  ASSERT_EQ(stream.status(), 200);
+  auto start = stream.next_event();
+  ASSERT_TRUE(start);
+  EXPECT_EQ(start->name, "start");
+  EXPECT_EQ(start->id, "");
+  std::string out, err;
+  uint64_t seq = 0;
+  auto event = stream.next_event();
+  for (; event && event->name != "exit"; event = stream.next_event()) {
+    EXPECT_EQ(event->data["seq"], ++seq);
+    (event->name == "stdout" ? out : err) += event->data["text"];
+  }
+  EXPECT_EQ(out, "out\n");
+  EXPECT_EQ(err, "err\n");
+  ASSERT_TRUE(event);
+  // Whoever has seen the end can use the name again.
+  EXPECT_EQ(count_sandboxes(), 0u);
+  const json& result = event->data["result"];
+  EXPECT_EQ(event->data["seq"], seq + 1);
+  EXPECT_EQ(result["exit_code"], 3);
+  EXPECT_EQ(result["exec_id"], start->data["exec_id"]);
+  EXPECT_EQ(result["sandbox_id"], start->data["sandbox_id"]);
+  EXPECT_THAT(paths(result), ElementsAre("file"));
+  EXPECT_FALSE(stream.next_event());
+  EXPECT_TRUE(stream.whole());
+}
+
+TEST_F(Execute, AStreamTakesInputAndSignals) {
+  HttpStream stream = streamed({{"shell", "trap 'echo told; exit 4' USR1; tty; cat; while :; do sleep 0.1; done"},
+                                {"stdin", {{"open", true}}},
+                                {"outputs", json::array()}});
+  json start = stream.next_event()->data;
+  std::string exec =
+      "/v1/sandboxes/" + start["sandbox_id"].get<std::string>() + "/execs/" + start["exec_id"].get<std::string>();
+  EXPECT_EQ(stream.next_event()->data["text"], "not a tty\n");
+  EXPECT_EQ(fetch(server_->socket(), {"POST", exec + "/stdin?close=true", {}, "typed\n"}).status, 204);
+  EXPECT_EQ(stream.next_event()->data["text"], "typed\n");
+  EXPECT_EQ(post(exec + "/signal", {{"signal", "USR1"}}).status, 204);
+  EXPECT_EQ(stream.next_event()->data["text"], "told\n");
+  EXPECT_EQ(stream.next_event()->data["result"]["exit_code"], 4);
+}
+
+TEST_F(Execute, AStreamEndsWithItsCaller) {
+  HttpStream stream = streamed({{"shell", "echo up; exec sleep 97532"}, {"name", "left"}, {"outputs", json::array()}});
+  EXPECT_EQ(stream.next_event()->name, "start");
+  EXPECT_EQ(stream.next_event()->name, "stdout");
+  expect_refusal(post("/v1/execute", {{"argv", {"true"}}, {"name", "left"}}), 409, "exists");
+  stream.close();
+  EXPECT_TRUE(comes_true([] { return test::run({"pgrep", "-f", "sleep 97532"}).exit_code != 0; }));
+  EXPECT_TRUE(nothing_is_left());
+  EXPECT_EQ(execute({{"argv", {"true"}}, {"name", "left"}})["exit_code"], 0);
+}
+
+TEST_F(Execute, MakesTheSandboxAsAskedFor) {
+  EXPECT_EQ(execute({{"shell", "id -un; hostname"}, {"user", "root"}, {"name", "asked"}})["stdout"]["text"],
+            "root\nasked\n");
+  EXPECT_EQ(execute({{"command", {"echo", "one"}}})["stdout"]["text"], "one\n");
+  EXPECT_EQ(execute({{"entrypoint", {"echo", "-n"}}, {"command", {"one"}}})["stdout"]["text"], "one");
+  expect_refusal(post("/v1/execute", {{"command", json::array()}}), 400, "invalid");
+  EXPECT_EQ(execute({{"argv", {"true"}}})["limits"]["disk"], json({{"value", "1 GiB"}, {"enforced_by", "tmpfs"}}));
   EXPECT_TRUE(nothing_is_left());
 }
 

@@ -39,6 +39,47 @@ TEST_P(Limits, MemoryIsHeld) {
   EXPECT_LE(result["usage"]["memory_peak_bytes"], 64 << 20);
 }
 
+TEST_P(Limits, AreSeenInside) {
+  if (!has_groups()) {
+    EXPECT_EQ(cove({"run", "--", "grep", "MemTotal", "/proc/meminfo"}).out, "MemTotal: 2097152 kB\n");
+    return;
+  }
+  auto inside = [&](const std::string& script) {
+    return cove({"run", "-m", "512m", "--cpus", "1", "--", "sh", "-c", script}).out;
+  };
+  EXPECT_EQ(inside("nproc"), "1\n");
+  EXPECT_EQ(inside("grep MemTotal /proc/meminfo"), "MemTotal: 524288 kB\n");
+  EXPECT_EQ(inside("python3 -c 'import os; print(len(os.sched_getaffinity(0)))'"), "1\n");
+  EXPECT_EQ(inside("cd /sys/fs/cgroup; cat memory/memory.limit_in_bytes 2> /dev/null || cat memory.max"),
+            "536870912\n");
+  if (::access("/usr/bin/node", X_OK) == 0) EXPECT_EQ(inside("node -p 'os.totalmem() >> 20'"), "512\n");
+  // A quarter of it, as Java does.
+  if (::access("/usr/bin/java", X_OK) == 0)
+    EXPECT_EQ(inside("java -XX:+PrintFlagsFinal -version 2> /dev/null | awk '/ MaxHeapSize/ { print $4 }'"),
+              "134217728\n");
+}
+
+// The group's folder can be looked at, and nothing in it changed.
+TEST_P(Limits, CannotBeChangedInside) {
+  if (!has_groups()) return;
+  Outcome outcome = cove({"run", "-u", "root", "--", "sh", "-c", R"(
+cd /sys/fs/cgroup
+for file in $(find . -type f -name '*limit_in_bytes' -o -name 'pids.max' -o -name 'memory.max' -o -name tasks); do
+  echo 100000000 > $file && echo changed $file
+done
+for folder in $(find . -type d); do mkdir $folder/more && echo made; done
+mount -o remount,rw /sys/fs/cgroup && echo mounted
+exit 0)"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, "") << outcome.err;
+  EXPECT_NE(outcome.err.find("Read-only file system"), std::string::npos) << outcome.err;
+}
+
+TEST_P(Limits, OtherSandboxesAreNotSeen) {
+  if (!has_groups()) return;
+  EXPECT_EQ(cove({"run", "--", "sh", "-c", "find /sys -name '*cove*'"}).out, "");
+}
+
 TEST_P(Limits, StrictRefusesWhatFallsBack) {
   EXPECT_EQ(cove({"run", "--strict", "--", "true"}).exit_code, has_groups() ? 0 : 125);
 }
@@ -120,6 +161,21 @@ TEST_P(Limits, TimeIsHeldAgainstWhoIgnoresTheRequest) {
   Outcome outcome = cove(
       {"run", "--timeout", "200ms", "--", "sh", "-c", "trap '' TERM; setsid sleep 61 & while :; do sleep 1; done"});
   EXPECT_EQ(outcome.exit_code, 124);
+}
+
+TEST_P(Limits, AFullDiskIsTold) {
+  nlohmann::json result =
+      result_of(cove({"run", "--disk", "4m", "--json", "--", "sh", "-c", "head -c 20M /dev/zero > big"}));
+  ASSERT_EQ(result["denials"].size(), 1u) << result;
+  EXPECT_NE(result["denials"][0]["what"].get<std::string>().find("disk is full"), std::string::npos) << result;
+  EXPECT_EQ(result["denials"][0]["why"], "the limit is 4 MiB");
+}
+
+TEST_P(Limits, AFileThatIsTooLargeIsTold) {
+  nlohmann::json result =
+      result_of(cove({"run", "--file-size", "1m", "--json", "--", "sh", "-c", "exec head -c 20M /dev/zero > big"}));
+  ASSERT_EQ(result["denials"].size(), 1u) << result;
+  EXPECT_EQ(result["denials"][0]["why"], "the limit is 1 MiB");
 }
 
 TEST_P(Limits, OutputIsHeld) {

@@ -571,6 +571,12 @@ TEST_F(Off, RefusesCallersFromElsewhereAndWhatNeedsASandbox) {
       post("/v1/execute",
            {{"mode", "off"}, {"shell", "echo x > note"}, {"workspace", {{"path", folder_}, {"access", "review"}}}}),
       400, "invalid");
+  // Nothing would keep it from writing.
+  for (const json& workspace : {json({{"path", folder_}, {"access", "ro"}}), json({{"path", folder_}})}) {
+    expect_refusal(post("/v1/execute", {{"mode", "off"}, {"shell", "echo x > note"}, {"workspace", workspace}}), 400,
+                   "invalid");
+    expect_refusal(post("/v1/sessions", {{"mode", "off"}, {"workspace", workspace}}), 400, "invalid");
+  }
   EXPECT_EQ(read(folder_ + "/note"), "content\n");
   std::string id = start(body("off", json::object()));
   EXPECT_EQ(run_in(id, {{"argv", {"true"}}})["where"], "host");

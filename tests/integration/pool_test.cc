@@ -26,7 +26,7 @@ nice; cat /proc/self/oom_score_adj /proc/self/loginuid
 
 TEST(Pool, HandsOutWhatIsReady) {
   PooledServer server(4);
-  ASSERT_TRUE(server.wait_for_ready(2));
+  ASSERT_TRUE(server.wait_for_ready(4));
   std::string id = server.make();
   EXPECT_EQ(server.metric("cove_pool_taken_total"), 1);
   EXPECT_EQ(text_of(server.run(id, {{"argv", {"echo", "hi"}}})), "hi\n");
@@ -35,7 +35,7 @@ TEST(Pool, HandsOutWhatIsReady) {
 
 TEST(Pool, ForgetsWhatWaitedWhenASandboxStops) {
   PooledServer server(4);
-  ASSERT_TRUE(server.wait_for_ready(2));
+  ASSERT_TRUE(server.wait_for_ready(4));
   std::string id = server.make();
   EXPECT_EQ(server.call("POST", "/v1/sandboxes/" + id + "/stop", json::object()).status, 200);
   EXPECT_EQ(server.call("POST", "/v1/sandboxes/" + id + "/start").status, 200);
@@ -44,7 +44,7 @@ TEST(Pool, ForgetsWhatWaitedWhenASandboxStops) {
 
 TEST(Pool, GivesTheFirstExecTheLimitsOfNow) {
   PooledServer server(4);
-  ASSERT_TRUE(server.wait_for_ready(2));
+  ASSERT_TRUE(server.wait_for_ready(4));
   std::string id = server.make();
   EXPECT_EQ(server.metric("cove_pool_taken_total"), 1);
   EXPECT_EQ(server.call("PATCH", "/v1/sandboxes/" + id, {{"limits", {{"open_files", 64}}}}).status, 200);
@@ -53,7 +53,7 @@ TEST(Pool, GivesTheFirstExecTheLimitsOfNow) {
 
 TEST(Pool, GivesEachToOneOnly) {
   PooledServer server(8);
-  ASSERT_TRUE(server.wait_for_ready(2));
+  ASSERT_TRUE(server.wait_for_ready(8));
   std::vector<std::string> ids(24);
   std::vector<std::thread> callers;
   for (std::string& id : ids) callers.emplace_back([&] { id = server.make({{"limits", {{"memory", "64m"}}}}); });
@@ -66,32 +66,28 @@ TEST(Pool, GivesEachToOneOnly) {
 
 TEST(Pool, CannotBeToldFromACold) {
   PooledServer cold(0), warm(4);
-  ASSERT_TRUE(cold.running() && warm.wait_for_ready(2));
+  ASSERT_TRUE(cold.running() && warm.wait_for_ready(4));
   std::string before = without_names(text_of(cold.run_once({{"shell", kLookAround}})));
   ASSERT_THAT(before, HasSubstr("uid=1000(user)"));
   EXPECT_EQ(without_names(text_of(warm.run_once({{"shell", kLookAround}}))), before);
   EXPECT_EQ(warm.metric("cove_pool_taken_total"), 1);
   // Also where an interpreter had been waiting in it that nobody wants.
-  warm.teach("python");
-  ASSERT_TRUE(warm.wait_for_ready(4));
-  EXPECT_EQ(without_names(text_of(warm.run_once({{"shell", "sleep 0.2\n" + std::string(kLookAround)}}))), before);
+  ASSERT_TRUE(warm.expect_use("python", 4));
+  constexpr const char* kUntilItIsGone = "while ps -e -o args= | grep -q '[p]ython3 /tmp/cove-'; do sleep 0.01; done\n";
+  EXPECT_EQ(without_names(text_of(warm.run_once({{"shell", std::string(kUntilItIsGone) + kLookAround}}))), before);
   EXPECT_EQ(text_of(cold.run_once({{"shell", "cat"}, {"stdin", "given"}})),
             text_of(warm.run_once({{"shell", "cat"}, {"stdin", "given"}})));
 }
 
 TEST(Pool, KeepsSandboxesOfOtherLimitsReadyWhereTheyAreAskedFor) {
   PooledServer server(4);
-  ASSERT_TRUE(server.wait_for_ready(2));
+  ASSERT_TRUE(server.wait_for_ready(4));
   json wanted = {{"limits", {{"memory", "96m"}, {"processes", 50}}}};
   server.make(wanted);
   EXPECT_EQ(server.metric("cove_pool_missed_total"), 1);
-  long taken = server.metric("cove_pool_taken_total");
-  std::string last;
-  for (int i = 0; i < 200 && server.metric("cove_pool_taken_total") == taken; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    last = server.make(wanted);
-  }
-  EXPECT_GT(server.metric("cove_pool_taken_total"), taken);
+  ASSERT_TRUE(server.wait_for_ready(5));
+  const std::string last = server.make(wanted);
+  EXPECT_EQ(server.metric("cove_pool_taken_total"), 1);
   json info = server.call("GET", "/v1/sandboxes/" + last).json();
   EXPECT_EQ(info["enforced"]["memory"]["value"], "96 MiB");
   EXPECT_EQ(info["enforced"]["processes"]["value"], "50");
@@ -99,9 +95,8 @@ TEST(Pool, KeepsSandboxesOfOtherLimitsReadyWhereTheyAreAskedFor) {
 
 TEST(Pool, RunsPythonThatWaited) {
   PooledServer server(4);
-  ASSERT_TRUE(server.wait_for_ready(2));
-  server.teach("python");
   ASSERT_TRUE(server.wait_for_ready(4));
+  ASSERT_TRUE(server.expect_use("python", 4));
   constexpr const char* kCode = R"(import os, sys
 print(sys.argv == [__file__], os.listdir("/tmp") == [os.path.basename(__file__)], open(__file__).read()[:6])
 print(os.getcwd(), sys.stdin.read() == "", __name__)
@@ -112,10 +107,20 @@ print(os.getcwd(), sys.stdin.read() == "", __name__)
   EXPECT_EQ(result["exit_code"], 1);
 }
 
+TEST(Pool, HasAnInterpreterReadyForEachSingleCall) {
+  PooledServer server(4);
+  const json code = {{"language", "python"}, {"code", "print(1)"}};
+  for (long calls = 1; calls <= 3; ++calls) {
+    ASSERT_TRUE(server.wait_for_ready(4));
+    EXPECT_EQ(text_of(server.call("POST", "/v1/execute", code).json()), "1\n");
+    EXPECT_EQ(server.metric("cove_pool_interpreters_total"), calls);
+  }
+}
+
 TEST(Pool, RunsWhatAWaitingInterpreterCannot) {
   PooledServer server(4);
-  ASSERT_TRUE(server.wait_for_ready(2));
-  server.teach("python");
+  ASSERT_TRUE(server.wait_for_ready(4));
+  ASSERT_TRUE(server.expect_use("python", 4));
   auto python = [&](const std::string& code, json more = json::object()) {
     json body = {{"language", "python"}, {"code", code}};
     body.update(more);
@@ -134,9 +139,8 @@ TEST(Pool, RunsWhatAWaitingInterpreterCannot) {
 // An interpreter that waits has looked at these already.
 TEST(Pool, SeesFilesThatWereThereBeforeTheFirstSnippet) {
   PooledServer server(4);
-  ASSERT_TRUE(server.wait_for_ready(2));
-  server.teach("python");
   ASSERT_TRUE(server.wait_for_ready(4));
+  ASSERT_TRUE(server.expect_use("python", 4));
   std::string where =
       text_of(server.run_once({{"language", "python"}, {"code", "import site; print(site.getusersitepackages())"}}));
   where.pop_back();
@@ -157,7 +161,7 @@ TEST(Pool, SeesFilesThatWereThereBeforeTheFirstSnippet) {
 
 TEST(Pool, RunsCommandsOfAnyLengthAsAnOldSandboxDoes) {
   PooledServer server(4);
-  ASSERT_TRUE(server.wait_for_ready(2));
+  ASSERT_TRUE(server.wait_for_ready(4));
   const std::string old = server.make();
   server.run(old, {{"argv", {"true"}}});
   auto run_both = [&](const json& body) {
@@ -197,16 +201,12 @@ TEST(Pool, WhatCannotBeMadeKeepsNobodyWaiting) {
 }
 
 TEST(Pool, IsGoneWithTheServer) {
-  std::string folder;
-  {
-    ServerUnderTest server({"--pool-size", "3"});
-    ASSERT_TRUE(server.running());
-    folder = server.folder();
-    std::this_thread::sleep_for(std::chrono::seconds(1));
-    EXPECT_EQ(server.stop(), 0);
-    EXPECT_EQ(std::system(("test -z \"$(ls " + folder + "/state/run | grep -v api.sock)\"").c_str()), 0);
-    EXPECT_NE(std::system(("grep -q ' " + folder + "/state/run/[a-z0-9]\\{20\\}' /proc/net/unix").c_str()), 0);
-  }
+  PooledServer server(3);
+  ASSERT_TRUE(server.wait_for_ready(2));
+  const std::string run = server.folder() + "/state/run";
+  EXPECT_EQ(server.stop(), 0);
+  EXPECT_EQ(std::system(("test -z \"$(ls " + run + " | grep -v api.sock)\"").c_str()), 0);
+  EXPECT_NE(std::system(("grep -q ' " + run + "/[a-z0-9]\\{20\\}' /proc/net/unix").c_str()), 0);
 }
 
 }  // namespace

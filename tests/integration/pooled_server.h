@@ -56,11 +56,13 @@ class PooledServer {
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
     return metric("cove_pool_ready") >= count;
   }
-  // Until those that are handed out first have an interpreter of this language in them.
-  void teach(const std::string& language) const {
-    for (int i = 0; i < 12; ++i) run_once({{"language", language}, {"code", ""}});
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  // From now on a sandbox for which nothing is said has an interpreter of this language in it, and so many are ready.
+  bool expect_use(const std::string& language, long count) const {
+    run_once({{"language", language}, {"code", ""}});
+    return wait_for_ready(count);
   }
+  const std::string& folder() const { return server_.folder(); }
+  int stop() { return server_.stop(); }
 
  private:
   ServerUnderTest server_;

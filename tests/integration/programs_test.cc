@@ -92,9 +92,14 @@ TEST(Nesting, LetsUserNamespacesBeUsedInside) {
 TEST(Nesting, RunsBubblewrapInside) {
   COVE_NEEDS_ROOT();
   if (!installed("bwrap")) GTEST_SKIP() << "bwrap is not installed on this machine";
-  Outcome outcome = cove({"run", "--nesting", "--", "bwrap", "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev",
-                          "--tmpfs", "/tmp", "echo", "two walls"});
-  EXPECT_EQ(outcome.out, "two walls\n") << outcome.err;
+  Outcome outcome =
+      cove({"run", "--nesting", "--", "bwrap", "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc",
+            "/proc", "--tmpfs", "/tmp", "sh", "-c", "ls -d /proc/[0-9]* | wc -l; cat /sys/.closed/proc/uptime"});
+  // Its own processes; the whole /proc that lets it have one is closed.
+  EXPECT_NE(outcome.out, "") << outcome.err;
+  EXPECT_LE(std::atoi(outcome.out.c_str()), 5) << outcome.out;
+  EXPECT_EQ(outcome.out.find('.'), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.err.find("Permission denied"), std::string::npos) << outcome.err;
 }
 
 }  // namespace

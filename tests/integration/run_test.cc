@@ -95,7 +95,7 @@ TEST_P(Run, ScrubsTheEnvironment) {
   std::string env = cove({"run", "-e", "GIVEN=1", "--", "env"}).out;
   EXPECT_EQ(env.find("SECRET_TOKEN"), std::string::npos);
   for (const char* line :
-       {"GIVEN=1\n", "IS_SANDBOX=true\n", "HOME=/home/user\n", "PYTHONUNBUFFERED=1\n", "PIP_NO_INPUT=1\n",
+       {"GIVEN=1\n", "IS_SANDBOX=1\n", "HOME=/home/user\n", "PYTHONUNBUFFERED=1\n", "PIP_NO_INPUT=1\n",
         "NPM_CONFIG_YES=true\n", "DEBIAN_FRONTEND=noninteractive\n", "USER=user\n"})
     EXPECT_NE(env.find(line), std::string::npos) << line;
   EXPECT_EQ(cove({"run", "-e", "SECRET_TOKEN", "--", "sh", "-c", "echo $SECRET_TOKEN"}).out, "leak\n");
@@ -257,6 +257,110 @@ TEST_P(Run, RefusesWhatMakesNoSense) {
     EXPECT_TRUE(outcome.out.empty());
   }
   EXPECT_EQ(describe(wait_for_traces(before)), describe(before));
+}
+
+// The workspace is a repository of the person's.
+class Git : public ForEverybody {
+ protected:
+  void SetUp() override {
+    here_ = folder();
+    write(here_ + "/gitconfig", "[user]\n\tname = Ada \\\"L\\\" King\n\temail = ada@example.org\n");
+    ::setenv("GIT_CONFIG_GLOBAL", (here_ + "/gitconfig").c_str(), 1);
+    ASSERT_EQ(run({"git", "init", "-q", here_ + "/repo"}, GetParam().options).exit_code, 0);
+  }
+  void TearDown() override {
+    ::unsetenv("GIT_CONFIG_GLOBAL");
+    ForEverybody::TearDown();
+  }
+  Outcome inside(const std::string& script, const std::string& user = "user") const {
+    return cove({"run", "--direct", "-u", user, "--workspace", here_ + "/repo:rw", "--", "sh", "-c", script});
+  }
+  std::string here_;
+};
+constexpr const char* kCommit = "git commit -q --allow-empty -m one && git log -1 --format='%an <%ae>'";
+
+TEST_P(Git, CommitsAreTheCallers) {
+  Outcome outcome = inside(kCommit);
+  EXPECT_EQ(outcome.out, "Ada \"L\" King <ada@example.org>\n") << outcome.err;
+}
+
+TEST_P(Git, ARepositorysOwnAuthorIsKept) {
+  EXPECT_EQ(inside(std::string("git config user.email own@example.org && ") + kCommit).out,
+            "Ada \"L\" King <own@example.org>\n");
+}
+
+TEST_P(Git, RootInsideMayUseTheRepository) {
+  Outcome outcome = inside("git status --short --branch | head -c 2; git config user.email", "root");
+  EXPECT_EQ(outcome.out, "##ada@example.org\n") << outcome.err;
+}
+
+// A worktree of the repository, in a folder of its own.
+class GitWorktree : public Git {
+ protected:
+  void SetUp() override {
+    Git::SetUp();
+    if (HasFatalFailure()) return;
+    write(here_ + "/repo/file", "one\n");
+    if (auto uid = GetParam().options.uid) {
+      ASSERT_EQ(::chown((here_ + "/repo/file").c_str(), *uid, 0), 0);
+    }
+    for (std::string words : {"add file", "commit -q -m first", "worktree add -q ../tree"})
+      ASSERT_EQ(run({"sh", "-c", "cd " + here_ + "/repo && git " + words}, GetParam().options).exit_code, 0) << words;
+  }
+  Outcome in_tree(const std::string& access, const std::string& script) const {
+    return cove({"run", "--direct", "--workspace", here_ + "/tree:" + access, "--", "sh", "-c", script});
+  }
+};
+
+TEST_P(GitWorktree, HasItsRepository) {
+  for (const char* access : {"ro", "rw", "review"}) {
+    Outcome outcome = in_tree(access, "git status --short && git log --format=%s && git diff --stat HEAD");
+    EXPECT_EQ(outcome.out, "first\n") << access << ": " << outcome.err;
+  }
+  EXPECT_EQ(in_tree("rw", "echo two > file && git status --short").out, " M file\n");
+}
+
+TEST_P(GitWorktree, CannotChangeItsRepository) {
+  Outcome outcome = in_tree("rw",
+                            "cd /.cove/git && for f in hooks/new config HEAD refs/heads/new; do echo x >> $f; done; "
+                            "rm -f HEAD; cd /workspace; git commit -q --allow-empty -m two; rm -f .git; echo x > .git");
+  EXPECT_NE(outcome.exit_code, 0);
+  EXPECT_EQ(run({"sh", "-c", "cd " + here_ + "/tree && git fsck && git log --format=%s"}, GetParam().options).out,
+            "first\n");
+  EXPECT_FALSE(std::filesystem::exists(here_ + "/repo/.git/hooks/new"));
+  EXPECT_EQ(outcome.err.find("Permission denied"), std::string::npos) << outcome.err;
+}
+
+TEST_P(GitWorktree, NeedsARepositoryThatNamesIt) {
+  std::filesystem::create_directories(here_ + "/other");
+  std::filesystem::copy_file(here_ + "/tree/.git", here_ + "/other/.git");
+  Outcome outcome =
+      cove({"run", "--direct", "--workspace", here_ + "/other", "--", "sh", "-c", "ls -A /.cove/git; git status"});
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_NE(outcome.exit_code, 0);
+}
+
+COVE_FOR_EVERYBODY(GitWorktree);
+
+TEST_P(Git, NobodyIsNamedWithoutAWorkspace) {
+  EXPECT_EQ(cove({"run", "--direct", "--", "git", "config", "user.name"}).exit_code, 1);
+}
+
+COVE_FOR_EVERYBODY(Git);
+
+TEST_P(Run, WhatRootMadeInTheWorkspaceCanBeTakenBack) {
+  std::string here = folder();
+  const char* make = "mkdir -m 700 made && touch made/file && ln -s /etc made/link";
+  ASSERT_EQ(cove({"run", "-u", "root", "--workspace", here + ":rw", "--", "sh", "-c", make}).exit_code, 0);
+  Outcome taken = cove({"reclaim", here});
+  if (!rootless()) {
+    EXPECT_EQ(taken.exit_code, 125);
+    EXPECT_NE(taken.err.find("chown"), std::string::npos) << taken.err;
+    return;
+  }
+  EXPECT_EQ(taken.exit_code, 0) << taken.err;
+  EXPECT_EQ(run({"rm", "-r", here + "/made"}, GetParam().options).exit_code, 0);
+  EXPECT_EQ(cove({"reclaim", here}).out, here + ": 0 files are yours again\n");
 }
 
 COVE_FOR_EVERYBODY(Run);

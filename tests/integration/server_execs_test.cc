@@ -111,42 +111,6 @@ TEST_F(ServerExecs, SignalsResizesAndKills) {
   EXPECT_EQ(call("DELETE", killed).json(), result);
 }
 
-TEST_F(ServerExecs, WaitsForAnEndForAWhile) {
-  std::string sandbox = make();
-  HttpResponse ended = post(sandbox + "/execs?wait=1m", {{"shell", "echo out; exit 3"}});
-  EXPECT_EQ(ended.status, 200) << ended.body;
-  EXPECT_EQ(ended.json()["exit_code"], 3);
-  EXPECT_EQ(ended.json()["stdout"]["text"], "out\n");
-  HttpResponse running = post(sandbox + "/execs?wait=20ms", {{"shell", "sleep 60"}});
-  EXPECT_EQ(running.status, 201) << running.body;
-  EXPECT_EQ(running.json()["state"], "running");
-  EXPECT_EQ(call("DELETE", sandbox + "/execs/" + running.json()["id"].get<std::string>()).status, 200);
-  for (const char* wrong : {"soon", "-1s", "6m", "20mss"})
-    EXPECT_EQ(post(sandbox + "/execs?wait=" + wrong, {{"shell", "true"}}).status, 400) << wrong;
-}
-
-TEST_F(ServerExecs, AResultTakesItsSandboxWithIt) {
-  auto deleted = [&](const std::string& sandbox, const json& body) {
-    HttpResponse answer = post(sandbox + "/execs?wait=1m&remove=true", body);
-    EXPECT_EQ(answer.status, 200) << answer.body;
-    return answer.headers["sandbox-deleted"];
-  };
-  for (const char* program : {"echo one", "echo two >&2", "exit 3", "sleep 30 & true"}) {
-    std::string sandbox = make();
-    EXPECT_EQ(deleted(sandbox, {{"shell", program}}), "true") << program;
-    EXPECT_EQ(call("GET", sandbox).status, 404);
-    EXPECT_EQ(post(sandbox + "/execs?wait=true", {{"argv", {"true"}}}).status, 404);
-  }
-  // What it wrote could not be fetched any more.
-  std::string sandbox = make();
-  EXPECT_EQ(deleted(sandbox, {{"shell", "echo out; echo err >&2"}}), "false");
-  EXPECT_EQ(deleted(sandbox, {{"shell", "head -c 30000000 /dev/zero"}}), "false");
-  EXPECT_EQ(post(sandbox + "/execs?wait=20ms&remove=true", {{"shell", "sleep 60"}}).status, 201);
-  EXPECT_EQ(post(sandbox + "/execs?wait=true&remove=perhaps", {{"argv", {"true"}}}).status, 400);
-  EXPECT_EQ(call("GET", sandbox).status, 200);
-  EXPECT_EQ(call("DELETE", sandbox).status, 204);
-}
-
 // A kill that comes before the program has joined its control group, which takes long where others use up the
 // processor; and all that it may have started meanwhile.
 TEST_F(ServerExecs, KillsWhatHasJustBeenStarted) {

@@ -57,6 +57,13 @@ TEST_F(ServerFiles, RefusesFilesThatCannotBe) {
   EXPECT_EQ(call("DELETE", sandbox + "/files?path=d&recursive=true").status, 204);
 }
 
+TEST_F(ServerFiles, TellsThatTheDiskIsFull) {
+  std::string sandbox = make({{"limits", {{"disk", "8m"}}}});
+  HttpResponse response = call("PUT", sandbox + "/files?path=big", std::string(20 << 20, 'x'));
+  expect_problem(response, 507, "disk_full");
+  EXPECT_EQ(response.json()["detail"], "the sandbox's disk is full");
+}
+
 TEST_F(ServerFiles, ResolvesLinksInside) {
   std::string sandbox = make();
   run(sandbox, {{"shell", "ln -s /etc/hostname name; ln -s target link; echo old > target"}});

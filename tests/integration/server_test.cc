@@ -119,21 +119,16 @@ TEST_F(Server, MakesOneSandboxForOneIdempotencyKey) {
   expect_problem(call("POST", "/v1/sandboxes", R"({"start":false})", key), 409, "conflict");
 }
 
-TEST_F(Server, AnswersBrieflyWhereThatIsPreferred) {
-  HttpResponse brief = call("POST", "/v1/sandboxes", "{}", {{"prefer", "respond-async, return=minimal"}});
-  ASSERT_EQ(brief.status, 201) << brief.body;
-  const json said = brief.json();
-  made_.push_back(said["id"]);
-  std::vector<std::string> fields;
-  for (const auto& [name, value] : said.items()) fields.push_back(name);
-  EXPECT_THAT(fields, testing::UnorderedElementsAre("id", "state", "image", "image_defaults", "user", "warnings"));
-  EXPECT_EQ(brief.headers["preference-applied"], "return=minimal");
-  json whole = call("GET", "/v1/sandboxes/" + made_.back()).json();
-  for (const auto& [name, value] : said.items()) EXPECT_EQ(value, whole[name]) << name;
-  HttpResponse usual = call("POST", "/v1/sandboxes", "{}", {{"prefer", "return=representation"}});
-  ASSERT_EQ(usual.status, 201);
-  made_.push_back(usual.json()["id"]);
-  EXPECT_TRUE(usual.json().contains("lifecycle"));
+TEST_F(Server, ASandboxCanBeHeldByItsMaker) {
+  HttpStream held(socket(), {"POST", "/v1/sandboxes", {{"accept", "text/event-stream"}}, R"({"name":"held"})"});
+  ASSERT_EQ(held.status(), 201);
+  auto event = held.next_event();
+  ASSERT_TRUE(event);
+  EXPECT_EQ(event->name, "sandbox");
+  EXPECT_EQ(event->data["state"], "running");
+  EXPECT_EQ(post("/v1/sandboxes/held/execs?wait=true", {{"argv", {"true"}}}).json()["exit_code"], 0);
+  held.close();
+  EXPECT_TRUE(comes_true([&] { return call("GET", "/v1/sandboxes/held").status == 404; }));
 }
 
 TEST_F(Server, ChangesSandboxes) {
@@ -289,7 +284,7 @@ TEST(ServerStart, RefusesToServeTheWorldInTheClear) {
   ServerUnderTest server({"--listen", "tcp:0.0.0.0:0"});
   EXPECT_FALSE(server.running());
   EXPECT_THAT(server.said(), HasSubstr("TLS"));
-  EXPECT_EQ(server.stop(), 1);
+  EXPECT_EQ(server.stop(), 125);
 }
 
 TEST(ServerStart, EndsWhenAsked) {

@@ -220,8 +220,35 @@ TEST_F(Sessions, RefuseASandboxThatIsNotAsAskedFor) {
   EXPECT_NE(refused.json()["hint"], "");
   std::string larger = start({{"agent", "bot"}, {"scope", "agent"}, {"limits", {{"memory", "300m"}}}});
   expect_refusal(try_in(larger, {{"argv", {"true"}}}), 409, "conflict");
-  std::string plain = start({{"agent", "bot"}, {"scope", "agent"}});
-  EXPECT_EQ(text_in(plain, "pwd"), "/workspace\n");
+}
+
+// A session without a workspace is not given one that somebody else has put there.
+TEST_F(Sessions, WithoutAWorkspaceAreNotGivenThatOfOthers) {
+  std::string folder = server_->folder() + "/theirs";
+  ::mkdir(folder.c_str(), 0755);
+  const json rw = {{"path", folder}, {"access", "rw"}}, none = {{"path", folder}, {"access", "none"}};
+  for (const json& scope : {json({{"agent", "bare"}, {"scope", "agent"}}), json({{"scope", "shared"}})}) {
+    auto with = [&](const json& workspace) {
+      json body = scope;
+      if (!workspace.is_null()) body["workspace"] = workspace;
+      return start(body);
+    };
+    EXPECT_EQ(text_in(with(rw), "pwd"), "/workspace\n");
+    for (const json& workspace : {json(), none}) {
+      std::string bare = with(workspace);
+      EXPECT_TRUE(session(bare)["workspace"].is_null());
+      HttpResponse refused = try_in(bare, {{"shell", "echo x > /workspace/made"}});
+      expect_refusal(refused, 409, "conflict");
+      EXPECT_THAT(refused.json()["detail"], HasSubstr("no workspace"));
+      EXPECT_NE(::access((folder + "/made").c_str(), F_OK), 0);
+    }
+    json call = scope;
+    call["shell"] = "echo x > /workspace/made";
+    expect_refusal(post("/v1/execute", call), 409, "conflict");
+    EXPECT_NE(::access((folder + "/made").c_str(), F_OK), 0);
+    EXPECT_EQ(text_in(with(rw), "pwd"), "/workspace\n");
+    remove_all();
+  }
 }
 
 TEST_F(Sessions, AreListedInPagesByAgent) {

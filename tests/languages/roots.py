@@ -83,6 +83,26 @@ def python_root(folder, version):
     return make(f"{folder}/python-{version}", build)
 
 
+def plotting_root(folder):
+    """Debian's Python with matplotlib, in a place of its own: /opt/python."""
+    def build(root):
+        root.add_program("/usr/bin/python3.11", "opt/python/bin/python3.11")
+        root.add_tree("/usr/lib/python3.11", "opt/python/lib/python3.11")
+        for name in ("matplotlib", "mpl_toolkits", "numpy", "PIL", "kiwisolver", "contourpy", "dateutil", "pyparsing", "packaging", "fontTools"):
+            if os.path.isdir(f"/usr/lib/python3/dist-packages/{name}"):
+                root.add_tree(f"/usr/lib/python3/dist-packages/{name}", f"opt/python/lib/python3/dist-packages/{name}")
+        for name in ("cycler.py", "six.py"):
+            link(f"/usr/lib/python3/dist-packages/{name}", root.folder / "opt/python/lib/python3/dist-packages" / name)
+        root.add_tree("/usr/share/matplotlib", "usr/share/matplotlib")
+        link("/etc/matplotlibrc", root.folder / "etc/matplotlibrc")
+        for module in (root.folder / "opt/python/lib").rglob("*.so"):
+            root.add_libraries(module)
+        (root.folder / "usr/local/bin").mkdir(parents=True)
+        os.symlink("/opt/python/bin/python3.11", root.folder / "usr/local/bin/python3")
+
+    return make(f"{folder}/plotting", build)
+
+
 def node_root(folder, version):
     def build(root):
         place = f"{folder}/npm-{version}"

@@ -6,7 +6,12 @@ namespace {
 // With --nesting a program may make namespaces of its own, and is as far from the host as before.
 constexpr Expectation kNestingExpectations[] = {
     {"nested_mount", "held"},
-    {"nested_proc", "EPERM"},
+    {"nested_proc", "done"},  // what is in it is its own, and closed where the machine's is
+    {"nested_proc_sysrq", "EACCES|absent"},
+    {"nested_proc_core_pattern", "EACCES"},
+    {"nested_proc_kcore", "EACCES|EPERM|absent"},
+    {"nested_proc_kmsg", "EACCES|EPERM"},
+    {"kept_proc", "EACCES", "EACCES|done"},
     {"nested_proc_of_sandbox", "EPERM"},
     {"nested_sysfs", "EPERM"},
     {"nested_disk", "EPERM"},

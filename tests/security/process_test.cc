@@ -15,6 +15,7 @@ constexpr Expectation kProcessExpectations[] = {
     {"compare_with_process_1", "EPERM"},
     {"robust_list_of_process_1", "EPERM"},
     {"pin_process_1", "EPERM"},
+    {"widen_cpus", "EPERM|held"},
     {"slow_process_1", "EPERM"},
     {"limit_process_1", "EPERM"},
     {"signal_host_process", "ESRCH"},

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -97,7 +98,14 @@ std::vector<std::string> command_line(const Order& order) {
   return words;
 }
 
+// What the machine lacks is told once to a user; here it says which attempts are judged.
+void let_warnings_be_told_again() {
+  for (const char* user : {"/ordinary", "/subordinate"})
+    std::filesystem::remove(Host::get().folder() + user + "/run/cove/warned");
+}
+
 Outcome run(const Order& order) {
+  let_warnings_be_told_again();
   ChildOptions options;
   options.cwd = Host::get().folder();
   return run(command_line(order), options);

@@ -17,6 +17,10 @@ constexpr Expectation kReadOnlyExpectations[] = {
     {"change_owner", "EROFS|EPERM"},
     {"change_times", "EROFS|EACCES"},
     {"change_attributes", "EROFS|EACCES"},
+    {"set_capability", "EROFS|EPERM"},
+    {"set_capability_by_descriptor", "EROFS|EPERM"},
+    {"set_access_list", "EROFS|EPERM|EOPNOTSUPP"},
+    {"set_default_list", "EROFS|EPERM|EOPNOTSUPP"},
     {"remount", "EPERM"},
     {"write_by_proc", "EROFS|EACCES"},
     {"hard_link_out", "EXDEV|EACCES"},
@@ -35,6 +39,11 @@ COVE_ATTEMPTS(ReadOnlyWorkspace, kReadOnly);
 
 // Where it may be written to, the ways out of it are as closed.
 constexpr Expectation kWritableExpectations[] = {
+    {"change_attributes", "EOPNOTSUPP"},
+    {"set_capability", "EOPNOTSUPP"},
+    {"set_capability_by_descriptor", "EOPNOTSUPP"},
+    {"set_access_list", "EOPNOTSUPP"},
+    {"set_default_list", "EOPNOTSUPP"},
     {"remount", "EPERM"},
     {"hard_link_out", "EXDEV|EACCES"},
     {"make_device", "EACCES|EPERM"},
@@ -47,11 +56,13 @@ constexpr Expectation kWritableExpectations[] = {
     {"climb_by_descriptor", "held"},
     {"run_setuid", "held"},
 };
-const Theme kWritable{"workspace",
-                      kWritableExpectations,
-                      {"--workspace", "{workspace}:rw"},
-                      {"/tmp/testee-workspace", "remount", "hard_link_out", "make_device", "open_device", "others_file",
-                       "link_out", "link_up", "link_to_root", "climb", "climb_by_descriptor", "run_setuid"}};
+const Theme kWritable{
+    "workspace",
+    kWritableExpectations,
+    {"--workspace", "{workspace}:rw"},
+    {"/tmp/testee-workspace", "change_attributes", "set_capability", "set_capability_by_descriptor", "set_access_list",
+     "set_default_list", "remount", "hard_link_out", "make_device", "open_device", "others_file", "link_out", "link_up",
+     "link_to_root", "climb", "climb_by_descriptor", "run_setuid"}};
 COVE_ATTEMPTS(WritableWorkspace, kWritable);
 
 }  // namespace

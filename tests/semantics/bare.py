@@ -12,7 +12,7 @@ from outcome import Outcome, masked, status_of
 USER = 65534
 HOME = "/home/user"
 PATIENCE = 200  # seconds
-OF_LANGUAGE = {".py": {"MPLBACKEND": "module://cove_figures"}}  # so that figures come back
+OF_LANGUAGE = {".py": {"MPLBACKEND": "module://cove_figures", "PYTHONPATH": "/.cove/python"}}  # so that figures come back
 
 # Its folders are its own, so that paths are those of a sandbox and cases do not meet. All of it becomes the program.
 PRELUDE = f"""
@@ -67,6 +67,8 @@ class Bare:
         os.chmod(staged, 0o644)
         path = f"/tmp/cove-{id}{case.extension}"
         env = self.env | OF_LANGUAGE.get(case.extension, {}) | case.sandbox.get("env", {}) | case.env
+        if case.extension == ".py" and "PYTHONPATH" in case.env:
+            env["PYTHONPATH"] = f"{OF_LANGUAGE['.py']['PYTHONPATH']}:{case.env['PYTHONPATH']}"
         variables = [f"{name}={value}" for name, value in env.items()]
         words = ["unshare", "--mount", "sh", "-c", PRELUDE, "sh", staged, path, before_of(case), case.order.get("cwd", HOME),
                  self.env["PATH"], *variables, case.interpreter, path]

@@ -30,7 +30,6 @@ HERE = pathlib.Path(__file__).parent
 WAYS = ("bare", "cold", "warm")
 EXTENSIONS = {"python": ".py", "javascript": ".js", "bash": ".sh"}
 INTERPRETERS = {"python": "python3", "javascript": "node", "bash": "bash"}
-COPIED = ("python",)  # whose interpreters may be copies of one that waits; there "warm" means "copied", too
 KEYS = {"exit", "signal", "stdout", "stderr", "stdin", "env", "sandbox", "order", "before", "files", "turns", "compare", "mask",
         "ignore", "warm", "differs", "code"}
 NEWS = {"stdin", "env", "sandbox", "order", "before", "files", "turns"}  # to an interpreter that waited
@@ -61,8 +60,6 @@ class Case:
         self.ignore = about.get("ignore", [])
         self.can_be_warm = about.get("warm", not NEWS & about.keys())
         self.differs = about.get("differs", False)
-        if "warm" in self.compare and self.can_be_warm and self.language in COPIED:
-            self.compare += ("copied",)
 
     def is_silent(self):
         """It must say so: a program that only ends well, without a word, hardly tells whether it was run."""

@@ -72,14 +72,8 @@ class Sandboxed:
             self.prepare(case, sandbox)
             for _ in range(case.turns):
                 result = self.execute(sandbox, order_of(case))
-            ids = [result["exec_id"], *self.ids_in_command(sandbox, result)]
-        stdout, stderr = (masked(case, captured(result[stream]), ids) for stream in ("stdout", "stderr"))
+        stdout, stderr = (masked(case, captured(result[stream]), [result["exec_id"]]) for stream in ("stdout", "stderr"))
         return Outcome(result["status"], result["exit_code"], result["signal"], stdout, stderr)
-
-    def ids_in_command(self, sandbox, result):
-        """The file of an interpreter that is a copy has the name of the one that was copied."""
-        exec = self.client().expect(200, "GET", f"{sandbox}/execs/{result['exec_id']}").json()
-        return re.findall("/tmp/cove-([a-z0-9]{20})", " ".join(exec["argv"]))
 
     def prepare(self, case, sandbox):
         for path, text in case.files.items():
@@ -99,28 +93,14 @@ class Cold(Sandboxed):
 
 class Warm(Sandboxed):
     name = "warm"
-    pool = 4
 
     def __init__(self, programs):
-        super().__init__(programs, [f"pool.size={self.pool}"])
+        super().__init__(programs, ["pool.size=4"])
 
     def found_waiting(self):
         """How many programs found their interpreter waiting."""
-        return self.counted("cove_pool_interpreters_total")
-
-    def counted(self, name):
         text = self.client().expect(200, "GET", "/metrics").data.decode()
-        return int(re.search(rf"^{name} (\d+)$", text, re.MULTILINE)[1])
-
-
-class Copied(Warm):
-    """With so few kept ready that most interpreters are copies of one that was started."""
-
-    name = "copied"
-    pool = 1
-
-    def copies(self):
-        return self.counted("cove_pool_copies_total")
+        return int(re.search(r"^cove_pool_interpreters_total (\d+)$", text, re.MULTILINE)[1])
 
 
 def order_of(case):

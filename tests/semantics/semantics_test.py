@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
-"""Runs each case bare, in a fresh sandbox, and in one from the pool, whose interpreter waited, or is a copy of one that
-did; all must agree."""
+"""Runs each case bare, in a fresh sandbox, and in one from the pool, whose interpreter waited; all must agree."""
 
 import argparse
 import concurrent.futures
@@ -13,7 +12,7 @@ import time
 import case as cases
 from bare import Bare
 from outcome import differences, unexpected
-from sandboxed import Cold, Copied, NotStarted, Warm
+from sandboxed import Cold, NotStarted, Warm
 from server import copy_programs
 
 WAITING = ("python",)  # the languages whose interpreters wait in a pool, unless its settings say otherwise
@@ -66,9 +65,8 @@ def open_ways(arguments, programs, opened):
     opened.append(Cold(programs, knows_pool=not arguments.no_warm))
     cold = opened[0].start()
     if not arguments.no_warm:
-        for way in (Warm, Copied):
-            opened.append(way(programs))
-            opened[-1].start()
+        opened.append(Warm(programs))
+        opened[-1].start()
     opened.append(Bare(cold.environment()))
     return [opened[-1], *opened[:-1]]
 
@@ -93,9 +91,8 @@ def too_cold(chosen, ways):
     """Warm programs that were cold show nothing. The pool may be empty for a moment; most are quicker than that."""
     found = sum(way.found_waiting() for way in ways if isinstance(way, Warm))
     could = sum(case.can_be_warm and case.language in WAITING for case in chosen)
-    copies = sum(way.copies() for way in ways if isinstance(way, Copied))
-    print(f"  {found} programs found their interpreter waiting, {copies} of these were copies; {could} could have, in each way")
-    return found < could / 3 or copies < could / 3
+    print(f"  {found} programs found their interpreter waiting; {could} could have")
+    return found < could / 3
 
 
 def summary(ways, failures, seconds):
@@ -120,7 +117,7 @@ def main():
         ways = open_ways(arguments, programs, opened)
         failures = run(arguments, chosen * arguments.repeat, ways)
         if not (arguments.no_warm or arguments.may_be_cold) and too_cold(chosen, ways):
-            failures["(all)"] = ["hardly any program found its interpreter waiting, or hardly any was a copy"]
+            failures["(all)"] = ["hardly any program found its interpreter waiting"]
     except NotStarted as error:
         print(f"{error}\n0 passed, {len(chosen)} failed")
         return 1

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <sys/types.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -9,6 +11,16 @@
 #include "support/http_client.h"
 
 namespace cove::test {
+
+template <typename Condition>
+bool comes_true(Condition condition, std::chrono::seconds patience = std::chrono::seconds(20)) {
+  auto deadline = std::chrono::steady_clock::now() + patience;
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    ::usleep(20'000);
+  }
+  return true;
+}
 
 // `cove serve` as a child of a test, with a state folder of its own; ended, with all its sandboxes, by the destructor.
 class ServerUnderTest {

@@ -160,15 +160,20 @@ Outcome request_in_pipe() {
   return refused(exec_message(cove::wire::kExecInMemfd, ""), {ends[0], 0, 1, 2});
 }
 
+int memory_file() {
+  const int file = ::memfd_create("x", MFD_CLOEXEC);
+  return file >= 0 || errno != ENOSYS ? file : ::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+}
+
 Outcome huge_memfd() {
-  int memfd = ::memfd_create("x", MFD_CLOEXEC);
+  int memfd = memory_file();
   if (::ftruncate(memfd, off_t{1} << 32) < 0) return denied();
   return refused(exec_message(cove::wire::kExecInMemfd, ""), {memfd, 0, 1, 2});
 }
 
 // The file shrinks and grows while process 1 reads it.
 Outcome changing_memfd() {
-  int memfd = ::memfd_create("x", MFD_CLOEXEC);
+  int memfd = memory_file();
   if (::ftruncate(memfd, 4 << 20) < 0) return denied();
   pid_t changer = ::fork();
   if (changer == 0)

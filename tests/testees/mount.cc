@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
 
 #include "testee.h"
 
@@ -64,7 +66,32 @@ Outcome state_mount() {
   return call(::syscall(kSysStatmount, &request, buffer, sizeof buffer, 0));
 }
 
+// Looks for a mount whose options lack one that it should have.
+Outcome find_mount(bool (*looked_at)(const char* point), const char* option) {
+  std::FILE* table = std::fopen("/proc/self/mountinfo", "re");
+  if (!table) return denied();
+  char line[4096], point[1024], options[1024];
+  while (std::fgets(line, sizeof line, table)) {
+    if (std::sscanf(line, "%*d %*d %*s %*s %1023s %1023s", point, options) != 2 || !looked_at(point)) continue;
+    bool has = false;
+    for (char* word = std::strtok(options, ","); word; word = std::strtok(nullptr, ","))
+      has = has || std::strcmp(word, option) == 0;
+    static char found[1024];
+    if (!has) return done(std::strcpy(found, point));
+  }
+  return held("none");
+}
+
+bool is_any(const char*) { return true; }
+
+bool is_device(const char* point) {
+  return std::strncmp(point, "/dev", 4) == 0 && std::strcmp(point, "/dev/pts") != 0 &&
+         std::strcmp(point, "/dev/shm") != 0;
+}
+
 constexpr Attempt kAttempts[] = {
+    {"find_mount_with_setuid", [] { return find_mount(is_any, "nosuid"); }},
+    {"find_writable_dev", [] { return find_mount(is_device, "ro"); }},
     {"mount_tmpfs", [] { return mount_type("tmpfs"); }},
     {"mount_proc", [] { return mount_type("proc"); }},
     {"mount_sysfs", [] { return mount_type("sysfs"); }},

@@ -63,6 +63,16 @@ Outcome mount_type(const char* type, const char* options = nullptr) {
   return call(::mount(kMark, "/mnt", type, 0, options));
 }
 
+// With a /proc of its own at /mnt, without covers.
+Outcome in_nested_proc(Outcome (*attempt)()) {
+  static Outcome (*chosen)();
+  chosen = attempt;
+  return in_nested_processes([] {
+    Outcome mounted = mount_type("proc");
+    return mounted.kind == Outcome::Kind::Done ? chosen() : mounted;
+  });
+}
+
 Outcome works() {
   return in_nested(
       [] { return ::mount(kMark, "/mnt", "tmpfs", 0, nullptr) < 0 ? denied() : held("a mount of its own"); });
@@ -107,6 +117,12 @@ Outcome climb() {
 constexpr Attempt kAttempts[] = {
     {"nested_mount", works},
     {"nested_proc", [] { return in_nested_processes([] { return mount_type("proc"); }); }},
+    {"nested_proc_sysrq", [] { return in_nested_proc([] { return write_to("/mnt/sysrq-trigger", "h"); }); }},
+    {"nested_proc_core_pattern",
+     [] { return in_nested_proc([] { return write_to("/mnt/sys/kernel/core_pattern", "|/cove-testee\n"); }); }},
+    {"nested_proc_kcore", [] { return in_nested_proc([] { return read_from("/mnt/kcore"); }); }},
+    {"nested_proc_kmsg", [] { return in_nested_proc([] { return read_from("/mnt/kmsg"); }); }},
+    {"kept_proc", [] { return read_from("/sys/.closed/proc/uptime"); }},
     {"nested_proc_of_sandbox", [] { return in_nested([] { return mount_type("proc"); }); }},
     {"nested_sysfs", [] { return in_nested([] { return mount_type("sysfs"); }, CLONE_NEWNS | CLONE_NEWNET); }},
     {"nested_disk", [] { return in_nested([] { return mount_type("ext4"); }); }},

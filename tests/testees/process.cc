@@ -75,6 +75,17 @@ Outcome robust_list_of(pid_t pid) {
   return call(::syscall(SYS_get_robust_list, pid, &head, &size));
 }
 
+// Where it is pinned to as many CPUs as it may use.
+Outcome widen_cpus() {
+  cpu_set_t before, all, after;
+  CPU_ZERO(&all);
+  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) CPU_SET(cpu, &all);
+  ::sched_getaffinity(0, sizeof before, &before);
+  if (::sched_setaffinity(0, sizeof all, &all) < 0) return denied();
+  ::sched_getaffinity(0, sizeof after, &after);
+  return CPU_COUNT(&after) > CPU_COUNT(&before) ? done() : held("it had them all");
+}
+
 Outcome pin_process_1() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -152,6 +163,7 @@ constexpr Attempt kAttempts[] = {
     {"compare_with_process_1", [] { return call(::syscall(SYS_kcmp, 1, ::getpid(), KCMP_VM, 0, 0)); }},
     {"robust_list_of_process_1", [] { return robust_list_of(1); }},
     {"pin_process_1", pin_process_1},
+    {"widen_cpus", widen_cpus},
     {"slow_process_1", [] { return call(::setpriority(PRIO_PROCESS, 1, 19)); }},
     {"limit_process_1", limit_process_1},
     {"signal_host_process", [] { return call(::kill(host_process(), SIGKILL)); }},

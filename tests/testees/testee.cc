@@ -27,7 +27,7 @@ bool file_contains(const char* path, std::string_view text) {
 
 bool inside_sandbox() {
   const char* told = ::getenv("IS_SANDBOX");
-  return told && std::strcmp(told, "true") == 0 && file_contains("/proc/1/comm", "cove-init\n") &&
+  return told && std::strcmp(told, "1") == 0 && file_contains("/proc/1/comm", "cove-init\n") &&
          file_contains("/proc/self/status", "\nNoNewPrivs:\t1\n") &&
          file_contains("/proc/self/status", "\nSeccomp:\t2\n");
 }

@@ -1,5 +1,6 @@
 // Attempts by way of the user's folder: to write where it is shown read-only, or to get out of it.
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -50,7 +51,27 @@ Outcome run_setuid() {
   return WEXITSTATUS(status) == 0 ? held("gained nothing") : done("gained privileges");
 }
 
+// A program that has every capability, for whoever executes it.
+constexpr vfs_cap_data kAllCapabilities = {VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE, {{~0u, 0}, {~0u, 0}}};
+// u::rwx, u:0:rwx, g::---, m::rwx, o::---
+constexpr unsigned char kAccessList[] = {2, 0, 0,   0,   1,   0,   7,  0, 255, 255, 255, 255, 2,   0,  7,
+                                         0, 0, 0,   0,   0,   4,   0,  0, 0,   255, 255, 255, 255, 16, 0,
+                                         7, 0, 255, 255, 255, 255, 32, 0, 0,   0,   255, 255, 255, 255};
+
+Outcome set_by_descriptor() {
+  int file = ::open(kPlain, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return denied();
+  return call(::fsetxattr(file, "security.capability", &kAllCapabilities, sizeof kAllCapabilities, 0));
+}
+
 constexpr Attempt kAttempts[] = {
+    {"set_capability",
+     [] { return call(::setxattr(kPlain, "security.capability", &kAllCapabilities, sizeof kAllCapabilities, 0)); }},
+    {"set_capability_by_descriptor", set_by_descriptor},
+    {"set_access_list",
+     [] { return call(::lsetxattr(kPlain, "system.posix_acl_access", kAccessList, sizeof kAccessList, 0)); }},
+    {"set_default_list",
+     [] { return call(::setxattr("/workspace", "system.posix_acl_default", kAccessList, sizeof kAccessList, 0)); }},
     {"write", [] { return write_to(kPlain, kMark); }},
     {"truncate", [] { return call(::truncate(kPlain, 0)); }},
     {"create", [] { return create("/workspace/cove-testee"); }},

@@ -33,8 +33,9 @@ struct Check {
 
 std::string describe(const Check& check, const std::string& whose) {
   if (!check.bytes) return concat(whose, " has ", check.used, " of at most ", check.most, " sandboxes");
-  return concat("the ", check.what, " limits of ", whose, "'s sandboxes would be ",
-                format_bytes(check.used + check.wanted), " together, of at most ", format_bytes(check.most));
+  return concat("the ", check.what, " limits", check.what == std::string_view("disk") ? " and kept output" : "", " of ",
+                whose, "'s sandboxes would be ", format_bytes(check.used + check.wanted), " together, of at most ",
+                format_bytes(check.most));
 }
 
 Result<void> check_all(std::initializer_list<Check> checks, const std::string& whose) {
@@ -97,12 +98,12 @@ Result<void> Admission::enter(const std::string& project, const Config::Quotas& 
   const uint64_t disk = disk_of(limits), memory = counted_memory(limits.memory.value);
   Result<void> allowed = check_all({{"", own.sandboxes, 1, quotas.sandboxes, false},
                                     {"memory", own.memory, memory, quotas.memory, true},
-                                    {"disk", own.disk, disk, quotas.disk, true}},
+                                    {"disk", own.disk + kept_logs(project), disk, quotas.disk, true}},
                                    concat("project ", project));
   if (allowed)
     allowed = check_all({{"", all_.sandboxes, 1, config_.admission.sandboxes, false},
                          {"memory", all_.memory, memory, config_.admission.memory, true},
-                         {"disk", all_.disk, disk, config_.admission.disk, true}},
+                         {"disk", all_.disk + kept_logs(""), disk, config_.admission.disk, true}},
                         "the server");
   uint64_t least_memory = std::max(kLeastMemory, room.memory / 20);
   if (allowed && config_.admission.memory == 0 && room.memory > 0 && room.memory_available < least_memory)
@@ -186,11 +187,26 @@ void Admission::leave(const std::string& project, const Limits& limits, Memory m
   }
 }
 
+std::shared_ptr<LogBudget::Counter> Admission::logs_of(const std::string& project) {
+  std::lock_guard lock(mutex_);
+  std::shared_ptr<LogBudget::Counter>& counter = logs_[project];
+  if (!counter) counter = std::make_shared<LogBudget::Counter>(0);
+  return counter;
+}
+
+uint64_t Admission::kept_logs(const std::string& project) const {
+  uint64_t bytes = 0;
+  for (const auto& [name, counter] : logs_)
+    if (project.empty() || name == project) bytes += *counter;
+  return bytes;
+}
+
 Numbers Admission::numbers(const std::string& project) const {
   std::lock_guard lock(mutex_);
-  if (project.empty()) return all_;
   auto found = projects_.find(project);
-  return found == projects_.end() ? Numbers() : found->second;
+  Numbers numbers = project.empty() ? all_ : found == projects_.end() ? Numbers() : found->second;
+  numbers.logs = kept_logs(project);
+  return numbers;
 }
 
 uint64_t Admission::refusals() const {
@@ -205,12 +221,33 @@ const char* lifted_limit(const Limits& limits) {
   return lifts(limits.processes) ? "processes" : nullptr;
 }
 
-Result<void> check_lifting(const Caller& caller, const Limits& limits) {
-  const char* lifted = caller.local ? nullptr : lifted_limit(limits);
-  if (!lifted) return {};
-  return fail(Error(Code::Denied, concat("the limit '", std::string_view(lifted),
-                                         "' can be taken away (0) only at the server's Unix socket"))
-                  .hint("name what is needed, or leave it out"));
+namespace {
+
+template <typename T>
+Result<void> check_maximum(std::string_view name, const Limit<T>& limit, T most, const std::string& in_words) {
+  if (most == 0 || !limit.named || limit.value <= most) return {};
+  return fail(Error(Code::Denied, concat("the limit '", name, "' may be at most ", in_words, " on this server"))
+                  .hint(concat("ask for less, or have the administrator raise maxima.", name)));
+}
+
+}  // namespace
+
+Result<void> check_limits(const Caller& caller, const Config::Maxima& maxima, const Limits& limits) {
+  if (caller.local) return {};
+  if (const char* lifted = lifted_limit(limits))
+    return fail(Error(Code::Denied, concat("the limit '", std::string_view(lifted),
+                                           "' can be taken away (0) only at the server's Unix socket"))
+                    .hint("name what is needed, or leave it out"));
+  COVE_TRY(check_maximum("cpus", limits.cpus, maxima.cpus, concat(maxima.cpus)));
+  COVE_TRY(check_maximum("memory", limits.memory, maxima.memory, format_bytes(maxima.memory)));
+  COVE_TRY(check_maximum("disk", limits.disk, maxima.disk, format_bytes(maxima.disk)));
+  return check_maximum("processes", limits.processes, maxima.processes, concat(maxima.processes));
+}
+
+Result<void> check_nesting(const Caller& caller, const SandboxSpec& spec) {
+  if (!spec.nesting || caller.local || caller.scopes.allow(Scope::Admin)) return {};
+  return fail(Error(Code::Denied, "'nesting' needs the scope 'admin'")
+                  .hint("leave it out, or use a key with that scope or the server's Unix socket"));
 }
 
 }  // namespace cove::live

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "engine/live/caller.h"
 #include "engine/live/config.h"
+#include "engine/live/log_budget.h"
 #include "engine/live/sandbox_info.h"
 
 namespace cove::live {
@@ -64,20 +65,29 @@ class Admission {
   // What is there already after a restart of the server.
   void count(const std::string& project, const Limits& limits, Memory memory);
 
+  // What is kept of the output of its execs, which counts to its disk; LogBudgets keep it up to date.
+  std::shared_ptr<LogBudget::Counter> logs_of(const std::string& project);
+
   Numbers numbers(const std::string& project) const;  // empty: all
   uint64_t refusals() const;
 
  private:
   const Config& config_;
   mutable std::mutex mutex_;
+  uint64_t kept_logs(const std::string& project) const;  // empty: of all
+
   std::map<std::string, Numbers> projects_;
+  std::map<std::string, std::shared_ptr<LogBudget::Counter>> logs_;
   Numbers all_;
   uint64_t refusals_ = 0;
 };
 
 // The limit that is to be none (0), of those that protect the machine; null where there is no such.
 const char* lifted_limit(const Limits& limits);
-// Whether the caller may have that; Denied.
-Result<void> check_lifting(const Caller& caller, const Limits& limits);
+// Whether the caller may have that; Denied. Over the network no limit that protects the machine is taken away, and none
+// is above the maxima that the administrator has set.
+Result<void> check_limits(const Caller& caller, const Config::Maxima& maxima, const Limits& limits);
+// Nesting opens more of the kernel: with a key it takes the scope admin. Denied.
+Result<void> check_nesting(const Caller& caller, const SandboxSpec& spec);
 
 }  // namespace cove::live

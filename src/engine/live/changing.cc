@@ -124,7 +124,7 @@ Result<SandboxInfo> LiveEngine::update(const Caller& caller, const std::string& 
       return fail(Error(Code::Exists, concat("the name '", info.spec.name, "' is taken"))
                       .hint("choose another name, or delete the sandbox that has it"));
   }
-  if (order.limits) COVE_TRY(check_lifting(caller, *order.limits));
+  if (order.limits) COVE_TRY(check_limits(caller, config_.maxima, *order.limits));
   if (order.limits) COVE_TRY(change_limits(*sandbox, info, *order.limits));
   Result<void> recorded = record(caller, *sandbox, info, "sandbox.updated");
   if (!recorded) {

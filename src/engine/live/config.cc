@@ -234,10 +234,7 @@ Result<void> apply_flags(Config& config, const ConfigSources& sources) {
 std::string default_socket(const ConfigSources& sources) {
   std::string state = absolute_variable(sources, sys::kStateFolder.variable);
   if (!state.empty()) return state + "/run/api.sock";
-  uid_t uid = user_of(sources);
-  if (uid == 0) return "/run/cove/api.sock";
-  std::string runtime = absolute_variable(sources, "XDG_RUNTIME_DIR");
-  return runtime.empty() ? concat("/tmp/cove-", uid, "/api.sock") : runtime + "/cove/api.sock";
+  return sys::run_folder_of(user_of(sources), absolute_variable(sources, "XDG_RUNTIME_DIR")) + "/api.sock";
 }
 
 Config make_defaults(const ConfigSources& sources) {
@@ -265,7 +262,26 @@ Result<void> settle_pool(Config& config) {
   return {};
 }
 
+// A caller who names no limit has the default, which must not be more than he may name.
+Result<void> check_maxima(const Config& config) {
+  auto above = [](auto usual, auto most) { return most > 0 && (usual == 0 || usual > most); };
+  const Config::Maxima& most = config.maxima;
+  const uint64_t disk = config.limits.disk.value;
+  const char* name = above(config.limits.cpus.value, most.cpus)       ? "cpus"
+                     : above(config.limits.memory.value, most.memory) ? "memory"
+                     : above(disk > 0 ? disk : kDefaultDisk, most.disk) ? "disk"
+                     : above(config.limits.processes.value, most.processes) ? "processes"
+                                                                            : nullptr;
+  if (name == nullptr) return {};
+  const std::string setting = concat("maxima.", std::string_view(name));
+  return fail(Error(Code::Invalid, concat(source_of(config, setting), ": ", setting,
+                                          " is less than what a sandbox has that "
+                                          "names no limit"))
+                  .hint(concat("set limits.", std::string_view(name), " to at most as much")));
+}
+
 Result<void> check(const Config& config) {
+  COVE_TRY(check_maxima(config));
   if (config.state.empty()) COVE_TRY(sys::find_folder(sys::kStateFolder));
   if (config.listen.empty())
     return fail(Code::Invalid, concat(source_of(config, "listen"), ": listen names no address"));

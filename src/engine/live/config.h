@@ -59,9 +59,18 @@ struct Config {
   LogLevel log_level = LogLevel::Info;
   std::chrono::milliseconds event_retention = std::chrono::days(30);  // 0: for ever
   uint64_t exec_retention = 1000;                                     // ended execs kept of each sandbox
+  uint64_t exec_logs = 256 * kMiB;                                    // output of its execs kept of each sandbox
 
   std::string runtime = kNativeRuntime;  // of sandboxes that name none
   Limits limits;                         // of sandboxes that name none; none of them counts as named
+
+  // The highest limits that callers with keys may name for a sandbox; 0: none.
+  struct Maxima {
+    double cpus = 0;
+    uint64_t memory = 0;
+    uint64_t disk = 0;
+    uint64_t processes = 0;
+  } maxima;
 
   struct Lifecycle {
     std::chrono::milliseconds idle{0};  // 0: none
@@ -84,14 +93,15 @@ struct Config {
 
   // Sandboxes kept ready.
   struct Pool {
-    uint64_t size = 8;                                              // at most; 0: none
+    uint64_t size = 8;                                              // of the default class; 0: none
     std::vector<std::string> languages = {"python", "javascript"};  // whose interpreters may wait in them
-    uint64_t copies = 7;  // of an interpreter that was started, at most, when more are wanted than can be started
   } pool;
 
   struct Images {
-    std::string registry;                          // HOST[:PORT][/FOLDER]; empty: none
+    std::string registry = "docker.io";            // HOST[:PORT][/FOLDER]; empty: none
+    std::string mirror;                            // of docker.io: HOST[:PORT]; empty: none
     std::vector<std::string> insecure_registries;  // HOST[:PORT]
+    std::vector<std::string> private_registries;   // HOST[:PORT]
     uint64_t max_size = 32 * kGiB;
     uint64_t max_entries = 2'000'000;
   } images;

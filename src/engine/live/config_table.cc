@@ -140,9 +140,12 @@ ConfigEntry count(std::string name, int64_t lowest, int64_t highest, std::string
 }
 
 template <typename Field>
-ConfigEntry number(std::string name, std::string description, Field field) {
-  return typed(single(std::move(name), std::move(description), field, parse_positive, number_text), "number",
-               "a number above zero, like 2 or 0.5");
+ConfigEntry number(std::string name, Zero zero, std::string description, Field field) {
+  auto parse = [zero](const std::string& text) -> Result<double> {
+    return zero == Zero::Allowed && text == "0" ? Result<double>(0) : parse_positive(text);
+  };
+  return typed(single(std::move(name), std::move(description), field, parse, number_text), "number",
+               zero == Zero::Allowed ? "a number, like 2 or 0.5, or 0" : "a number above zero, like 2 or 0.5");
 }
 
 template <typename Field>
@@ -208,7 +211,9 @@ void add_server(std::vector<ConfigEntry>& table) {
   table.push_back(typed(texts("workspace_roots", "Folders in which workspaces of requests over TCP may lie.",
                               FIELD(workspace_roots), parse_path),
                         "list of paths", "absolute paths"));
-  table.push_back(count("max_connections", 1, 1'000'000, "The most connections at a time.", FIELD(max_connections)));
+  table.push_back(count("max_connections", 1, 1'000'000,
+                        "The most connections at a time, at the Unix socket and at each TCP address.",
+                        FIELD(max_connections)));
   table.push_back(size("max_body", Zero::Refused, "The longest JSON body of a request.", FIELD(max_body)));
   table.push_back(duration("idle_exit", Zero::Allowed,
                            "A server that a command started by itself ends after this long without use; 0: never.",
@@ -220,13 +225,19 @@ void add_server(std::vector<ConfigEntry>& table) {
       duration("event_retention", Zero::Allowed, "How long events are kept; 0: for ever.", FIELD(event_retention)));
   table.push_back(count("exec_retention", 1, kMany, "How many ended execs of each sandbox are kept, with their output.",
                         FIELD(exec_retention)));
+  table.push_back(
+      size("exec_logs", Zero::Refused,
+           "How much output of its execs is kept of each sandbox; that of ended ones is dropped first, from "
+           "the oldest on. It counts to the disk quota of the project.",
+           FIELD(exec_logs)));
 }
 
 void add_limits(std::vector<ConfigEntry>& table) {
   table.push_back(typed(single("runtime", "What builds the walls of sandboxes that do not say it.", FIELD(runtime),
                                check_runtime, [](const std::string& text) { return text; }),
                         "word", join(runtime_names(), ", ")));
-  table.push_back(number("limits.cpus", "CPUs of a sandbox that names no number.", FIELD(limits.cpus.value)));
+  table.push_back(
+      number("limits.cpus", Zero::Refused, "CPUs of a sandbox that names no number.", FIELD(limits.cpus.value)));
   table.push_back(size("limits.memory", Zero::Refused, "Memory of a sandbox.", FIELD(limits.memory.value)));
   table.push_back(size("limits.disk", Zero::Allowed, "Disk of a sandbox; 0: what suits the kind of its layer.",
                        FIELD(limits.disk.value)));
@@ -251,6 +262,20 @@ void add_limits(std::vector<ConfigEntry>& table) {
       size("limits.retained", Zero::Refused, "How much of each stream a result holds.", FIELD(limits.retained)));
 }
 
+void add_maxima(std::vector<ConfigEntry>& table) {
+  table.push_back(number("maxima.cpus", Zero::Allowed,
+                         "The most CPUs that a caller with a key may name for a sandbox; 0: any number.",
+                         FIELD(maxima.cpus)));
+  table.push_back(size("maxima.memory", Zero::Allowed,
+                       "The most memory that a caller with a key may name for a sandbox; 0: any.",
+                       FIELD(maxima.memory)));
+  table.push_back(size("maxima.disk", Zero::Allowed,
+                       "The most disk that a caller with a key may name for a sandbox; 0: any.", FIELD(maxima.disk)));
+  table.push_back(count("maxima.processes", 0, 4'194'304,
+                        "The most processes and threads that a caller with a key may name for a sandbox; 0: any.",
+                        FIELD(maxima.processes)));
+}
+
 void add_policies(std::vector<ConfigEntry>& table) {
   table.push_back(duration("lifecycle.idle", Zero::Allowed, "A sandbox expires after this long without use; 0: never.",
                            FIELD(lifecycle.idle)));
@@ -273,26 +298,35 @@ void add_policies(std::vector<ConfigEntry>& table) {
                        FIELD(admission.memory)));
   table.push_back(size("admission.disk", Zero::Allowed,
                        "The most disk that sandboxes may have together; 0: what there is.", FIELD(admission.disk)));
-  table.push_back(count("pool.size", 0, 1000, "The most sandboxes kept ready before they are asked for; 0: none.",
-                        FIELD(pool.size)));
   table.push_back(
-      typed(texts("pool.languages", "Languages whose interpreters may wait in sandboxes that are kept ready.",
+      count("pool.size", 0, 1000,
+            "Sandboxes with default settings kept ready, to stay or for a single run, for any command or the first of "
+            "pool.languages: in equal parts, or most of them for what was used within ten minutes; a "
+            "quarter as many of each other kind asked for within ten minutes, four kinds at most. 0: none.",
+            FIELD(pool.size)));
+  table.push_back(
+      typed(texts("pool.languages",
+                  "Languages whose interpreters may wait in sandboxes that are kept ready; the first always does.",
                   FIELD(pool.languages), parse_name),
             "list of languages", "names of languages, like python"));
-  table.push_back(
-      count("pool.copies", 0, 1000,
-            "Of one interpreter that was started, the most copies that wait in other sandboxes, when more are "
-            "wanted than are ready; they share its layout of addresses. 0: none.",
-            FIELD(pool.copies)));
   table.push_back(
       typed(single("images.registry",
                    "The registry of images whose names have none, with a folder where names of one word lie in one.",
                    FIELD(images.registry), parse_registry, [](const std::string& text) { return text; }),
             "registry", "HOST[:PORT] or HOST[:PORT]/FOLDER"));
+  table.push_back(typed(single("images.mirror", "A registry to fetch images of docker.io from, without a login.",
+                               FIELD(images.mirror), parse_registry, [](const std::string& text) { return text; }),
+                        "registry", "HOST[:PORT]"));
   table.push_back(typed(texts("images.insecure_registries",
                               "Registries, beside those on this machine, to which plain HTTP may be spoken.",
                               FIELD(images.insecure_registries), parse_registry),
                         "list of registries", "HOST[:PORT]"));
+  table.push_back(
+      typed(texts("images.private_registries",
+                  "Registries on this machine or in a private network that callers with keys may pull from, "
+                  "beside those that other settings name.",
+                  FIELD(images.private_registries), parse_registry),
+            "list of registries", "HOST[:PORT]"));
   table.push_back(
       size("images.max_size", Zero::Refused, "The largest layer of an image, unpacked.", FIELD(images.max_size)));
   table.push_back(count("images.max_entries", 1, kMany, "The most files of a layer.", FIELD(images.max_entries)));
@@ -309,6 +343,7 @@ std::vector<ConfigEntry> make_table() {
   std::vector<ConfigEntry> table;
   add_server(table);
   add_limits(table);
+  add_maxima(table);
   add_policies(table);
   return table;
 }

@@ -41,7 +41,6 @@ class EndedExec : public Exec {
 
   ExecInfo info() const override { return info_; }
   bool ended() const override { return true; }
-  Result<void> settle() override { return {}; }
   std::optional<Error> failure() const override {
     if (!info_.result.empty()) return std::nullopt;
     return Error(Code::Internal, concat("Cove itself failed to run exec ", info_.id));

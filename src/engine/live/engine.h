@@ -89,7 +89,9 @@ class Engine {
                     const std::string& exec_id, const std::string& data_json) = 0;
 
   // Events, oldest first. An empty page where there is nothing new; event_fd() of a subscription wakes followers.
-  virtual Result<std::vector<EventRecord>> events(const Caller& caller, uint64_t after, size_t limit) = 0;
+  // Of the caller's project, whatever the filter says of that.
+  virtual Result<std::vector<EventRecord>> events(const Caller& caller, EventFilter filter, uint64_t after,
+                                                  size_t limit) = 0;
   struct Subscription {
     UniqueFd fd;  // an eventfd that becomes readable when events were appended; whoever reads it clears it
   };

@@ -43,9 +43,6 @@ class Exec {
   // It ended because Cove itself failed: there is no result then.
   virtual std::optional<Error> failure() const = 0;
 
-  // Puts one that was ordered with `told_at_end` on record, if it is not: before anybody is told that it runs.
-  virtual Result<void> settle() = 0;
-
   virtual Result<std::unique_ptr<Follower>> follow(uint64_t from_seq) = 0;
   // A descriptor that is readable once the exec has ended.
   virtual Result<UniqueFd> end_fd() = 0;

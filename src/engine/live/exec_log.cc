@@ -126,7 +126,7 @@ Result<size_t> ExecLog::move_terminal(int source, uint64_t offset) const {
   return static_cast<size_t>(count);
 }
 
-Result<std::optional<size_t>> ExecLog::take(Stream stream, int source) {
+Result<std::optional<size_t>> ExecLog::take(Stream stream, int source, uint64_t window) {
   struct stat info = {};
   if (::fstat(source, &info) < 0) return fail_errno("fstat of an exec's output");
   if (!made_) COVE_TRY(create());
@@ -145,15 +145,15 @@ Result<std::optional<size_t>> ExecLog::take(Stream stream, int source) {
   (stream == Stream::Out ? out_bytes_ : err_bytes_) += *moved;
   end_.store(data + *moved, std::memory_order_release);
   next_seq_.fetch_add(1, std::memory_order_release);
-  if (end_ - start_ > kWindow + kSlack) COVE_TRY(let_go());
+  if (kept() > window + window / kSlackPart) COVE_TRY(let_go(window));
   return std::optional<size_t>(*moved);
 }
 
 // Gives the oldest pieces back to the disk; what a result may need of them is kept.
-Result<void> ExecLog::let_go() {
+Result<void> ExecLog::let_go(uint64_t window) {
   if (!old_out_) old_out_.emplace(kOldRetained), old_err_.emplace(kOldRetained);
   uint64_t from = start_;
-  uint64_t keep_from = end_ - kWindow;
+  uint64_t keep_from = end_ - window;
   uint64_t at = from;
   uint64_t first_seq = 1;
   while (at < keep_from) {
@@ -176,12 +176,15 @@ Result<void> ExecLog::let_go() {
 
 Result<ExecLog::Position> ExecLog::find(uint64_t seq) {
   if (!made_.load(std::memory_order_acquire)) return Position{seq, 0};
+  const uint64_t next = next_seq();  // before the end is asked for: what comes meanwhile is not passed over
   Position at{seq, start_};
   while (at.offset < end()) {
     std::optional<Frame> frame = COVE_TRY(frame_at(at.offset));
     if (!frame || frame->size == 0 || frame->seq >= seq) break;
     at.offset = frame->next();
   }
+  // Nothing of it is kept: the next piece is the first to come.
+  if (at.offset >= end()) at.seq = std::max(at.seq, next);
   return at;
 }
 
@@ -229,8 +232,16 @@ Result<ExecLog::Captured> ExecLog::capture(uint64_t retained) {
   return Captured{out.take(), err.take()};
 }
 
-void ExecLog::remove() {
-  if (made_ || !file_) ::unlink(path_.c_str());
+// By a file in its place, so that nobody finds a half of it.
+void ExecLog::empty(const std::string& path) {
+  ExecLog old(path);
+  if (!old.recover() || !old.made_) return;
+  ExecLog fresh(path + ".empty");
+  if (!fresh.create()) return;
+  fresh.dropped_out_ = old.out_bytes_;
+  fresh.dropped_err_ = old.err_bytes_;
+  if (fresh.write_head(sizeof(Head), old.next_seq_)) static_cast<void>(sys::rename(fresh.path_, path));
+  ::unlink(fresh.path_.c_str());
 }
 
 }  // namespace cove::live

@@ -23,8 +23,8 @@ namespace cove::live {
 // One thread appends; any thread reads.
 class ExecLog {
  public:
-  static constexpr uint64_t kWindow = 64 << 20;  // bytes that are kept for readers
-  static constexpr uint64_t kSlack = 16 << 20;   // let go of at once
+  static constexpr uint64_t kWindow = 64 << 20;  // the most bytes that are kept for readers
+  static constexpr uint64_t kSlackPart = 4;      // this part of the window more, until the oldest are let go of at once
 
   explicit ExecLog(std::string path) : path_(std::move(path)) {}
 
@@ -33,11 +33,13 @@ class ExecLog {
 
   // Moves what is in the descriptor, a pipe or a terminal, up to about a megabyte; 0 at its end, nothing where there is
   // nothing now.
-  Result<std::optional<size_t>> take(Stream stream, int source);
+  Result<std::optional<size_t>> take(Stream stream, int source, uint64_t window = kWindow);
 
   uint64_t next_seq() const { return next_seq_.load(std::memory_order_acquire); }
   uint64_t end() const { return end_.load(std::memory_order_acquire); }
   uint64_t bytes() const { return out_bytes_ + err_bytes_; }
+  // Bytes in the file.
+  uint64_t kept() const { return end() - start_.load(std::memory_order_acquire); }
 
   // A reader's place.
   struct Position {
@@ -55,7 +57,8 @@ class ExecLog {
   };
   Result<Captured> capture(uint64_t retained);
 
-  void remove();
+  // Lets go of all output of an ended exec. Whoever reads it already has it to the end.
+  static void empty(const std::string& path);
 
  private:
   struct Frame {
@@ -70,7 +73,7 @@ class ExecLog {
   Result<std::optional<Frame>> frame_at(uint64_t offset) const;
   Result<size_t> move_pipe(int source, uint64_t offset) const;
   Result<size_t> move_terminal(int source, uint64_t offset) const;
-  Result<void> let_go();
+  Result<void> let_go(uint64_t window);
   Result<void> open_existing();
   Result<void> write_head(uint64_t start, uint64_t first_seq);
 

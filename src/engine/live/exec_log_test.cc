@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "engine/live/log_budget.h"
 #include "sys/file.h"
 
 namespace cove::live {
@@ -114,7 +115,8 @@ TEST_F(ExecLogTest, LetsTheOldestGoAndKeepsTheDiskSmall) {
   for (int i = 0; i < 200; ++i) put(log, Stream::Out, piece);
   put(log, Stream::Err, "the end");
   struct stat info = *sys::stat(path());
-  EXPECT_LT(static_cast<uint64_t>(info.st_blocks) * 512, ExecLog::kWindow + ExecLog::kSlack + (8u << 20));
+  EXPECT_LT(static_cast<uint64_t>(info.st_blocks) * 512,
+            ExecLog::kWindow + ExecLog::kWindow / ExecLog::kSlackPart + (8u << 20));
   Result<ExecLog::Captured> captured = log.capture(1000);
   ASSERT_TRUE(captured);
   EXPECT_EQ(captured->out.bytes, 200u << 20);
@@ -125,6 +127,106 @@ TEST_F(ExecLogTest, LetsTheOldestGoAndKeepsTheDiskSmall) {
   EXPECT_EQ(again.next_seq(), 202u);
   EXPECT_EQ(again.bytes(), (200u << 20) + 7);
   EXPECT_EQ(read_from(again, 201), "201ethe end");
+}
+
+TEST_F(ExecLogTest, KeepsLessWhereItMay) {
+  ExecLog log(path());
+  const std::string piece(32 << 10, 'x');
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_TRUE(sys::write_all(pipe_.write.get(), piece));
+    ASSERT_TRUE(log.take(Stream::Out, pipe_.read.get(), 1 << 20));
+    ASSERT_LE(log.kept(), (1u << 20) + (1u << 18) + 2 * piece.size());
+  }
+  EXPECT_GE(log.kept(), 1u << 20);
+}
+
+TEST_F(ExecLogTest, AnEmptiedLogKeepsItsNumbers) {
+  ExecLog log(path());
+  put(log, Stream::Out, "one");
+  put(log, Stream::Err, "three");
+  ExecLog reader(path());
+  ASSERT_TRUE(reader.recover());
+  ExecLog::empty(path());
+  EXPECT_EQ(read_from(reader, 1), "1oone2ethree");  // who reads it already has it to the end
+  ExecLog again(path());
+  ASSERT_TRUE(again.recover());
+  EXPECT_EQ(again.kept(), 0u);
+  EXPECT_EQ(again.bytes(), 8u);
+  EXPECT_EQ(again.next_seq(), 3u);
+  Result<ExecLog::Position> at = again.find(1);
+  ASSERT_TRUE(at);
+  EXPECT_EQ(at->seq, 3u);  // so that its reader knows that nothing more comes
+  EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder_), {}), 1);
+}
+
+class LogBudgetTest : public ExecLogTest {
+ protected:
+  std::string log_of(char name) const { return folder_ + "/" + std::string(20, name); }
+  // An exec that has written so much, while it runs.
+  std::unique_ptr<LogBudget::Share> write(char name, size_t bytes) {
+    auto share = std::make_unique<LogBudget::Share>(budget_, log_of(name));
+    ExecLog log(log_of(name));
+    for (; bytes > 0; bytes -= kPiece) put(log, Stream::Out, std::string(kPiece, name));
+    share->set(log.kept());
+    return share;
+  }
+  static uint64_t kept(const std::string& path) {
+    ExecLog log(path);
+    EXPECT_TRUE(log.recover());
+    return log.kept();
+  }
+
+  static constexpr size_t kPiece = 32 << 10;
+  std::shared_ptr<LogBudget::Counter> project_ = std::make_shared<LogBudget::Counter>(0);
+  std::shared_ptr<LogBudget> budget_ = std::make_shared<LogBudget>(4 * kPiece, project_);
+};
+
+TEST_F(LogBudgetTest, EmptiesTheOldestOfEndedExecs) {
+  for (char name : {'a', 'b', 'c'}) write(name, kPiece);
+  EXPECT_GT(kept(log_of('a')), kPiece);
+  write('d', kPiece);
+  EXPECT_EQ(kept(log_of('a')), 0u);
+  for (char name : {'b', 'c', 'd'}) EXPECT_GT(kept(log_of(name)), kPiece);
+  EXPECT_LE(budget_->used(), 4 * kPiece);
+  EXPECT_EQ(*project_, budget_->used());
+}
+
+TEST_F(LogBudgetTest, MakesRoomForThoseThatRun) {
+  write('a', kPiece);
+  auto running = write('b', 3 * kPiece);
+  EXPECT_EQ(kept(log_of('a')), 0u);
+  EXPECT_GT(kept(log_of('b')), 3 * kPiece);
+}
+
+TEST_F(LogBudgetTest, SharesItAmongThoseThatRun) {
+  auto budget = std::make_shared<LogBudget>(64 << 20, project_);
+  LogBudget::Share one(budget, log_of('a'));
+  EXPECT_EQ(one.window(), 32u << 20);
+  LogBudget::Share other(budget, log_of('b'));
+  EXPECT_EQ(one.window(), 16u << 20);
+}
+
+TEST_F(LogBudgetTest, ForgetsWhatIsRemoved) {
+  write('a', kPiece);
+  budget_->forget(log_of('a'));
+  EXPECT_EQ(budget_->used(), 0u);
+  EXPECT_EQ(*project_, 0u);
+  write('b', kPiece);
+  budget_.reset();
+  EXPECT_EQ(*project_, 0u);
+}
+
+TEST_F(LogBudgetTest, CountsWhatAnEarlierServerLeft) {
+  for (char name : {'a', 'b', 'c'}) write(name, kPiece);
+  ASSERT_TRUE(sys::write_file(folder_ + "/base", std::string(1 << 20, 'x'), 0600));  // of a workspace under review
+  auto again = std::make_shared<LogBudget>(64 << 20, project_);
+  again->recover(folder_);
+  EXPECT_GT(again->used(), 3 * kPiece);
+  EXPECT_LT(again->used(), 6 * kPiece);
+  auto less = std::make_shared<LogBudget>(kPiece, project_);
+  less->recover(folder_);
+  EXPECT_EQ(less->used(), 0u);
+  EXPECT_EQ(kept(log_of('c')), 0u);
 }
 
 }  // namespace

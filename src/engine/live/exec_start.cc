@@ -29,8 +29,8 @@ Environment whole_environment(const SandboxInfo& sandbox, const ExecOrder& order
   Environment env = base_environment(sandbox.spec);
   for (const Environment* more : {&sandbox.spec.env, &order.spec.env})
     env.insert(env.end(), more->begin(), more->end());
-  // Other images do not have what draws them.
-  if (order.language == kPython && order.file.empty() && is_host_image(sandbox.spec.image)) want_figures(env);
+  if (order.language == kPython && order.file.empty()) want_figures(env);
+  find_figures_module(env);
   return env;
 }
 
@@ -181,13 +181,9 @@ Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveS
                    info.spec.id,         spec.id,
                    caller.actor,         data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
                    parts.info.started_ms};
-  // What a session has running is looked for on record.
-  parts.info.order.told_at_end &= parts.info.order.session.empty();
-  if (waiting) {
-    parts.start = std::move(event);
+  if (waiting)
     return sandbox.start_waiting(std::move(parts), std::move(*waiting),
-                                 {std::move(spec), std::move(script), std::move(input)});
-  }
+                                 {std::move(spec), std::move(script), std::move(input), std::move(event)});
   ExecRecord record = record_of(parts.info);
   COVE_TRY(store_->insert_exec(record, {&event, 1}));
   crash_point("engine.exec.recorded");

@@ -51,7 +51,11 @@ void LiveEngine::keep_house() {
       for (const Shared& sandbox : all()) {
         Result<std::vector<std::string>> pruned = store_->prune_execs(sandbox->id(), config_.exec_retention);
         if (!pruned) continue;
-        for (const std::string& exec : *pruned) ::unlink(log_path(sandbox->id(), exec).c_str());
+        for (const std::string& exec : *pruned) {
+          const std::string path = log_path(sandbox->id(), exec);
+          ::unlink(path.c_str());
+          sandbox->logs().forget(path);
+        }
       }
     }
     lock.lock();

@@ -6,6 +6,7 @@
 #include "base/crash_point.h"
 #include "base/log.h"
 #include "base/text.h"
+#include "engine/git_author.h"
 #include "engine/live/clock.h"
 #include "engine/live/live_engine.h"
 #include "engine/live/record_codec.h"
@@ -87,6 +88,7 @@ Result<void> LiveEngine::start_locked(const Caller& caller, LiveSandbox& sandbox
   if (handle) {
     Result<void> ready = (*handle)->ready();
     if (ready && !spec.restarted) ready = make_working_folder(**handle, info.spec);
+    if (ready && !spec.restarted) ready = write_git_author(**handle, info.spec);
     if (!ready) {
       static_cast<void>((*handle)->destroy(Files::Keep));
       handle = std::unexpected(ready.error());
@@ -115,6 +117,11 @@ Result<SandboxInfo> LiveEngine::stop(const Caller& caller, const std::string& na
   std::lock_guard lock(sandbox->changing);
   if (sandbox->state() == State::Stopped) return sandbox->info();
   if (sandbox->state() != State::Running && sandbox->state() != State::Paused) return wrong_state(*sandbox, "stop");
+  if (sandbox->info().spec.one_use)
+    return fail(Error(Code::Conflict, concat("stop sandbox ", sandbox->id(),
+                                             ": it is for one use, and its files are "
+                                             "not kept"))
+                    .hint("delete it"));
   COVE_TRY(stop_locked(caller, *sandbox, grace, concat("it was stopped by ", caller.actor), "sandbox.stopped"));
   return sandbox->info();
 }

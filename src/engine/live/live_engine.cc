@@ -117,8 +117,10 @@ void LiveEngine::stop_serving() {
 
 LiveEngine::Shared LiveEngine::make_live(SandboxInfo info) {
   std::shared_ptr<void> image = images_->hold(info.spec.image);
-  auto sandbox = std::make_shared<LiveSandbox>(
-      tools_, std::move(info), [this](const Shared& gone, const SandboxEnded& end) { on_gone(gone, end); });
+  auto logs = std::make_shared<LogBudget>(config_.exec_logs, admission_.logs_of(info.project));
+  auto sandbox =
+      std::make_shared<LiveSandbox>(tools_, std::move(info), std::move(logs),
+                                    [this](const Shared& gone, const SandboxEnded& end) { on_gone(gone, end); });
   sandbox->image = std::move(image);
   return sandbox;
 }
@@ -207,9 +209,11 @@ void LiveEngine::note(const Caller& caller, const std::string& kind, const std::
   static_cast<void>(store_->append_events({&event, 1}));
 }
 
-Result<std::vector<EventRecord>> LiveEngine::events(const Caller& caller, uint64_t after, size_t limit) {
+Result<std::vector<EventRecord>> LiveEngine::events(const Caller& caller, EventFilter filter, uint64_t after,
+                                                    size_t limit) {
   if (!caller.scopes.allow(Scope::Read)) return fail(Code::Denied, "this needs the scope 'read'");
-  std::vector<EventRecord> events = COVE_TRY(store_->events_after(after, caller.project, limit));
+  filter.project = caller.project;
+  std::vector<EventRecord> events = COVE_TRY(store_->events_after(after, filter, limit));
   if (!caller.only_sandbox.empty())
     std::erase_if(events, [&](const EventRecord& event) { return event.sandbox_id != caller.only_sandbox; });
   return events;

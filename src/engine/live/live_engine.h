@@ -55,7 +55,8 @@ class LiveEngine : public Engine {
                           Scope scope) override;
   void note(const Caller& caller, const std::string& kind, const std::string& sandbox_id, const std::string& exec_id,
             const std::string& data_json) override;
-  Result<std::vector<EventRecord>> events(const Caller& caller, uint64_t after, size_t limit) override;
+  Result<std::vector<EventRecord>> events(const Caller& caller, EventFilter filter, uint64_t after,
+                                          size_t limit) override;
   Result<std::shared_ptr<Subscription>> subscribe_events() override;
   Result<Numbers> usage(const std::string& project) override { return admission_.numbers(project); }
   std::chrono::seconds retry_after() const override { return std::chrono::seconds(2); }
@@ -82,7 +83,7 @@ class LiveEngine : public Engine {
   // lifecycle.cc
   Result<std::optional<SandboxInfo>> earlier_answer(const CreateOrder& order, const std::string& project);
   Result<SandboxInfo> make(const Caller& caller, CreateOrder order);
-  Result<std::string> settle_language(CreateOrder& order);
+  Result<std::optional<std::string>> settle_language(CreateOrder& order);
   Result<std::shared_ptr<void>> settle_image(SandboxSpec& spec);
   Result<Shared> raise(const Caller& caller, SandboxInfo info, const CreateOrder& order, std::optional<Blank> blank);
   // What is not on record of the workspace, in words.
@@ -117,6 +118,7 @@ class LiveEngine : public Engine {
 
   // recovery.cc
   Result<void> recover_sandbox(const SandboxRecord& record);
+  Result<void> recover_state(const Shared& sandbox, SandboxInfo info);
   Result<void> adopt(const Shared& sandbox, SandboxInfo info);
   std::vector<LiveExec::Parts> adoptable_execs(const SandboxInfo& info, const std::vector<std::string>& known);
   void end_lost_execs(const SandboxInfo& info, const std::set<std::string>& adopted, const std::string& why);

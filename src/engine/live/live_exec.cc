@@ -95,10 +95,17 @@ class LiveExec::LiveFollower : public Follower {
 LiveExec::LiveExec(const ExecTools& tools, Parts parts)
     : tools_(tools), parts_(std::move(parts)), log_(parts_.log_path) {
   outputs_[1].stream = Stream::Err;
+  if (parts_.logs) share_.emplace(std::move(parts_.logs), parts_.log_path);
 }
 
 LiveExec::~LiveExec() {
   for (Output& output : outputs_) close(output);
+}
+
+Result<void> LiveExec::recover_log() {
+  COVE_TRY(log_.recover());
+  if (share_) share_->set(log_.kept());
+  return {};
 }
 
 Result<void> LiveExec::begin(Attachment streams) {
@@ -147,6 +154,7 @@ void LiveExec::close(Output& output) {
 }
 
 bool LiveExec::readers_are_behind(uint64_t most) const {
+  most = std::min(most, log_window() / 2);  // what they have not read must not be let go of
   return std::ranges::any_of(followers_, [&](const LiveFollower* follower) {
     return log_.end() > follower->offset() && log_.end() - follower->offset() > most;
   });
@@ -154,7 +162,8 @@ bool LiveExec::readers_are_behind(uint64_t most) const {
 
 // One portion; false where there is nothing more now, or ever.
 bool LiveExec::take(Output& output) {
-  Result<std::optional<size_t>> taken = log_.take(output.stream, output.fd.get());
+  Result<std::optional<size_t>> taken = log_.take(output.stream, output.fd.get(), log_window());
+  if (share_) share_->set(log_.kept());
   if (taken && *taken && **taken == 0) close(output);
   if (!taken) close(output);
   return taken && *taken && **taken > 0;
@@ -299,8 +308,6 @@ void LiveExec::conclude(ExecResult result) {
   if (captured) {
     result.out = std::move(captured->out);
     result.err = std::move(captured->err);
-    parts_.info.all_told =
-        !result.out.truncated && !result.err.truncated && (result.out.data.empty() || result.err.data.empty());
   }
   record_end(status_name(result.status), to_json(result, JsonLayout::Line), result);
   finished(result.duration_ms / 1000);
@@ -319,19 +326,21 @@ void LiveExec::record_end(const std::string& status, const std::string& result_j
                          {"cpu_user_ms", usage.cpu_user_ms},
                          {"cpu_system_ms", usage.cpu_system_ms},
                          {"memory_peak_bytes", usage.memory_peak_bytes},
+                         {"disk_written_bytes", usage.disk_written_bytes},
+                         {"io_read_bytes", usage.io_read_bytes},
+                         {"io_write_bytes", usage.io_write_bytes},
                          {"output_bytes", log_.bytes()}};
+  if (!info.order.session.empty()) data["session"] = info.order.session;
   if (result.exit_code) data["exit_code"] = *result.exit_code;
   if (result.signal) data["signal"] = *result.signal;
   std::vector<EventDraft> events;
-  const bool on_record = !parts_.start;
-  if (!on_record) events.push_back(*std::exchange(parts_.start, std::nullopt));
   EventDraft event{"exec.ended", parts_.project, info.sandbox_id, info.id, parts_.actor, data.dump(), info.ended_ms};
   if (status == "timeout" || status == "oom_killed" || status == "limit_exceeded") {
     events.push_back(event);
     events.back().kind = "limit.hit";
   }
   events.push_back(std::move(event));
-  static_cast<void>(on_record ? tools_.store.update_exec(record, events) : tools_.store.insert_exec(record, events));
+  static_cast<void>(tools_.store.update_exec(record, events));
   crash_point("engine.exec.ended");
 }
 
@@ -340,6 +349,7 @@ void LiveExec::finished(double seconds) {
   deadline_.reset();
   // Whoever is writing sees the end and closes it himself.
   if (std::unique_lock input_lock(input_mutex_, std::try_to_lock); input_lock) input_.reset();
+  share_.reset();
   tools_.ended(parts_.info, seconds);
   for (Output& output : outputs_) {
     output.waiting = false;
@@ -376,15 +386,6 @@ void LiveExec::retag(const std::string& tag) {
 bool LiveExec::ended() const {
   std::lock_guard lock(mutex_);
   return parts_.info.state == ExecState::Ended;
-}
-
-Result<void> LiveExec::settle() {
-  std::lock_guard lock(mutex_);
-  if (!parts_.start) return {};
-  COVE_TRY(tools_.store.insert_exec(record_of(parts_.info), {&*parts_.start, 1}));
-  parts_.start.reset();
-  crash_point("engine.exec.recorded");
-  return {};
 }
 
 std::optional<Error> LiveExec::failure() const {

@@ -11,6 +11,7 @@
 #include "engine/live/errands.h"
 #include "engine/live/exec.h"
 #include "engine/live/exec_log.h"
+#include "engine/live/log_budget.h"
 #include "engine/live/pump.h"
 #include "engine/verdict.h"
 #include "runtime/runtime.h"
@@ -48,13 +49,13 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
     std::string actor;
     std::string log_path;
     std::weak_ptr<ExecHost> host;
-    std::optional<EventDraft> start;  // where it is not on record yet: the event that goes with that
+    std::shared_ptr<LogBudget> logs;  // none: its log has no share
   };
   LiveExec(const ExecTools& tools, Parts parts);
   ~LiveExec() override;
 
   // Goes on with the log that an earlier server wrote.
-  Result<void> recover_log() { return log_.recover(); }
+  Result<void> recover_log();
   // Takes the streams and starts the clock.
   Result<void> begin(Attachment streams);
   // Writes all of its input and closes it, without keeping the caller waiting. Not with the sandbox's lock held.
@@ -70,7 +71,6 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   ExecInfo info() const override;
   bool ended() const override;
   std::optional<Error> failure() const override;
-  Result<void> settle() override;
   Result<std::unique_ptr<Follower>> follow(uint64_t from_seq) override;
   Result<UniqueFd> end_fd() override;
   Result<void> write_input(std::string_view data, std::chrono::milliseconds patience) override;
@@ -95,6 +95,7 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   Result<void> watch(Output& output);
   void close(Output& output);
   bool take(Output& output);
+  uint64_t log_window() const { return share_ ? share_->window() : ExecLog::kWindow; }
   void drain(Output& output);
   void discard(Output& output);
   bool readers_are_behind(uint64_t most) const;
@@ -111,6 +112,7 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   const ExecTools& tools_;
   Parts parts_;
   ExecLog log_;
+  std::optional<LogBudget::Share> share_;  // while it runs
 
   mutable std::mutex mutex_;  // of all below
   Output outputs_[2];

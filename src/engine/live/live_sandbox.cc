@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "engine/environment.h"
 #include "engine/live/clock.h"
+#include "engine/live/record_codec.h"
 #include "engine/live/warm_pool.h"
 #include "model/language.h"
 #include "sys/file.h"
@@ -40,10 +41,11 @@ class LiveSandbox::HandleLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-LiveSandbox::LiveSandbox(const ExecTools& tools, SandboxInfo info, OnGone on_gone)
+LiveSandbox::LiveSandbox(const ExecTools& tools, SandboxInfo info, std::shared_ptr<LogBudget> logs, OnGone on_gone)
     : tools_(tools),
       id_(info.spec.id),
       project_(info.project),
+      logs_(std::move(logs)),
       on_gone_(std::move(on_gone)),
       info_(std::move(info)),
       last_used_ms_(info_.last_used_ms) {}
@@ -207,8 +209,9 @@ void LiveSandbox::part(const std::string& id, bool attended) {
 
 Result<std::shared_ptr<LiveExec>> LiveSandbox::start_waiting(LiveExec::Parts parts, Waiting waiting, Lot lot) {
   const bool attended = !parts.info.order.detached;
-  const bool told_at_end = parts.info.order.told_at_end;
+  const ExecRecord record = record_of(parts.info);
   parts.host = weak_from_this();
+  parts.logs = logs_;
   auto exec = std::make_shared<LiveExec>(tools_, std::move(parts));
   // Its end is not taken before it is on record. If the server dies between the two, nobody was told of it, and the
   // next server ends it.
@@ -217,12 +220,18 @@ Result<std::shared_ptr<LiveExec>> LiveSandbox::start_waiting(LiveExec::Parts par
   join(exec, waiting.exec_id, attended);
   Result<void> begun = hand_over(*sandbox, waiting, lot);
   crash_point("engine.exec.sent");
-  if (begun && !told_at_end) begun = exec->settle();
+  if (begun) begun = put_on_record(record, lot.start);
   if (begun) begun = exec->begin(std::move(waiting.streams));
   if (begun) return exec;
   part(waiting.exec_id, attended);
   static_cast<void>(sandbox->kill(waiting.exec_id));
   return std::unexpected(begun.error());
+}
+
+Result<void> LiveSandbox::put_on_record(const ExecRecord& exec, const EventDraft& start) {
+  COVE_TRY(tools_.store.insert_exec(exec, {&start, 1}));
+  crash_point("engine.exec.recorded");
+  return {};
 }
 
 // All of its input goes into the pipe before it runs; where it has none, or no more, both ends of ours are closed.
@@ -241,6 +250,7 @@ Result<std::shared_ptr<LiveExec>> LiveSandbox::start_exec(LiveExec::Parts parts,
                                                           std::optional<std::string> input) {
   const bool attended = !parts.info.order.detached;
   parts.host = weak_from_this();
+  parts.logs = logs_;
   auto exec = std::make_shared<LiveExec>(tools_, std::move(parts));
   {
     HandleLock lock(*this);
@@ -277,6 +287,7 @@ Result<void> LiveSandbox::adopt_exec(LiveExec::Parts parts) {
   std::string id = parts.info.id;
   const bool attended = parts.info.state == ExecState::Running && !parts.info.order.detached;
   parts.host = weak_from_this();
+  parts.logs = logs_;
   auto exec = std::make_shared<LiveExec>(tools_, std::move(parts));
   COVE_TRY(exec->recover_log());
   join(exec, id, attended);

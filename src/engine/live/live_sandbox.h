@@ -22,7 +22,7 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
  public:
   // What happens to it that nobody asked for: process 1 is gone.
   using OnGone = std::function<void(const std::shared_ptr<LiveSandbox>&, const SandboxEnded&)>;
-  LiveSandbox(const ExecTools& tools, SandboxInfo info, OnGone on_gone);
+  LiveSandbox(const ExecTools& tools, SandboxInfo info, std::shared_ptr<LogBudget> logs, OnGone on_gone);
   ~LiveSandbox() override;
 
   std::mutex changing;
@@ -33,6 +33,7 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   State state() const;
   const std::string& id() const { return id_; }
   const std::string& project() const { return project_; }
+  LogBudget& logs() { return *logs_; }
 
   // Use, for the idle time.
   void touch();
@@ -69,8 +70,9 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
     ExecSpec spec;
     std::string script;
     std::optional<std::string> input;
+    EventDraft start;  // goes on record with the exec
   };
-  // Gives it that, then puts the exec on record; unless nobody is told of it before its end.
+  // Gives it that, then puts the exec on record: it begins meanwhile.
   Result<std::shared_ptr<LiveExec>> start_waiting(LiveExec::Parts parts, Waiting waiting, Lot lot);
   Result<std::shared_ptr<LiveExec>> start_exec(LiveExec::Parts parts, ExecSpec spec, std::optional<std::string> input);
   // The same for a sandbox that an earlier server made, with the execs of it that process 1 knows.
@@ -103,6 +105,7 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   void take_events();
   void take_event(const Event& event);
   void dismiss(const Waiting& waiting, const HandleLock& lock);
+  Result<void> put_on_record(const ExecRecord& exec, const EventDraft& start);
   static Result<void> hand_over(Sandbox& sandbox, Waiting& waiting, const Lot& lot);
   void join(const std::shared_ptr<LiveExec>& exec, const std::string& id, bool attended);
   void part(const std::string& id, bool attended);
@@ -110,6 +113,7 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   const ExecTools& tools_;
   const std::string id_;
   const std::string project_;
+  const std::shared_ptr<LogBudget> logs_;
   OnGone on_gone_;
 
   mutable std::mutex handle_mutex_;

@@ -5,6 +5,7 @@
 #include "base/crash_point.h"
 #include "base/id.h"
 #include "base/text.h"
+#include "engine/git_author.h"
 #include "engine/live/clock.h"
 #include "engine/live/live_engine.h"
 #include "engine/live/record_codec.h"
@@ -21,22 +22,9 @@ using Clock = std::chrono::steady_clock;
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Limits that the caller did not name are the configuration's.
-void complete(Limits& limits, const Limits& defaults) {
-  auto fill = [](auto& limit, const auto& standard) {
-    if (!limit.named) limit.value = standard.value;
-  };
-  fill(limits.cpus, defaults.cpus);
-  fill(limits.memory, defaults.memory);
-  fill(limits.disk, defaults.disk);
-  fill(limits.inodes, defaults.inodes);
-  fill(limits.processes, defaults.processes);
-  fill(limits.open_files, defaults.open_files);
-  fill(limits.file_size, defaults.file_size);
-  fill(limits.io_read, defaults.io_read);
-  fill(limits.io_write, defaults.io_write);
-  fill(limits.timeout, defaults.timeout);
-  fill(limits.output, defaults.output);
-  if (limits.disk.value == 0) limits.disk.value = kDefaultDisk;
+void complete(SandboxSpec& spec, const Limits& defaults) {
+  take_defaults(spec.limits, defaults);
+  if (spec.limits.disk.value == 0) spec.limits.disk.value = usual_disk(spec);
 }
 
 void take_image(const ImageConfig& config, SandboxSpec& spec) {
@@ -76,7 +64,8 @@ Result<std::optional<SandboxInfo>> LiveEngine::earlier_answer(const CreateOrder&
 Result<SandboxInfo> LiveEngine::create(const Caller& caller, CreateOrder order) {
   if (!caller.scopes.allow(Scope::Run) || !caller.only_sandbox.empty())
     return fail(Code::Denied, "making sandboxes needs the scope 'run'");
-  COVE_TRY(check_lifting(caller, order.spec.limits));
+  COVE_TRY(check_limits(caller, config_.maxima, order.spec.limits));
+  COVE_TRY(check_nesting(caller, order.spec));
   if (order.idempotency_key.empty()) return make(caller, std::move(order));
   // The same request, sent again while the first is being worked on, waits for its outcome.
   std::pair key(caller.project, order.idempotency_key);
@@ -113,29 +102,32 @@ Result<std::shared_ptr<void>> LiveEngine::settle_image(SandboxSpec& spec) {
   return use.hold;
 }
 
-// The image, where it is left to the language; and the key of the interpreter that may wait in the sandbox.
-Result<std::string> LiveEngine::settle_language(CreateOrder& order) {
-  if (order.language.name.empty()) return std::string();
+// The image, where it is left to the language; and what the sandbox will be used for first, as WarmPool::take wants it.
+Result<std::optional<std::string>> LiveEngine::settle_language(CreateOrder& order) {
+  std::optional<std::string> first_use;
+  if (order.use_follows) first_use.emplace();
+  if (order.language.name.empty()) return first_use;
   if (runtime_->capabilities_of(order.spec.runtime).own_images) {
     if (order.spec.image.empty()) order.spec.image = SandboxSpec().image;
-    return std::string();
+    return first_use;
   }
   std::string image = order.spec.image;
   if (!image.empty() && !is_host_image(image)) image = COVE_TRY(images_->find_reference(image));
   LanguagePlan plan = COVE_TRY(languages_.plan(order.language, image));
   if (image.empty()) order.spec.image = plan.use.image;
-  return order.code_follows ? waiting_key(plan.use) : std::string();
+  if (first_use) *first_use = waiting_key(plan.use);
+  return first_use;
 }
 
 Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   Clock::time_point start = Clock::now();
   SandboxInfo info;
   order.spec.runtime = COVE_TRY(oci::settle_runtime(order.spec.runtime.empty() ? config_.runtime : order.spec.runtime));
-  std::string key = COVE_TRY(settle_language(order));
+  std::optional<std::string> first_use = COVE_TRY(settle_language(order));
   std::shared_ptr<void> image = COVE_TRY(settle_image(order.spec));
   info.spec = order.spec;
   info.spec.lifetime = Lifetime::Long;
-  complete(info.spec.limits, config_.limits);
+  complete(info.spec, config_.limits);
   info.project = caller.project;
   info.lifecycle = order.lifecycle;
   info.binding = order.binding;
@@ -146,7 +138,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
     note(caller, "request.refused", "", "", nlohmann::json({{"why", entered.error().message()}}).dump());
     return std::unexpected(entered.error());
   }
-  std::optional<Blank> blank = order.start ? pool_.take(runtime_spec(info, caller), key) : std::nullopt;
+  std::optional<Blank> blank = order.start ? pool_.take(runtime_spec(info, caller), first_use) : std::nullopt;
   info.spec.id = blank ? blank->spec.id : make_id();
   if (!info.spec.name.empty()) {
     std::unique_lock lock(mutex_);
@@ -207,6 +199,7 @@ Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo i
     handle = blank ? std::move(blank->handle) : COVE_TRY(runtime_->create(runtime_spec(info, caller)));
     Result<void> ready = handle->ready();
     if (ready && !blank) ready = make_working_folder(*handle, info.spec);
+    if (ready) ready = write_git_author(*handle, info.spec);
     if (!ready) {
       static_cast<void>(handle->destroy(Files::Remove));
       return std::unexpected(ready.error());

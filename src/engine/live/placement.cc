@@ -34,6 +34,7 @@ Result<Placement> place_off(const Circumstances& circumstances) {
     return needs_sandbox("the caller must wait for the result, or take the output as a stream");
   if (circumstances.code) return needs_sandbox("only commands can be run: 'argv' or 'shell'");
   if (circumstances.review) return needs_sandbox("no workspace can be under review");
+  COVE_TRY(check_off_access(circumstances.read_only));
   if (circumstances.user) return needs_sandbox("a command runs as its caller, and as no other user");
   if (circumstances.files) return needs_sandbox("no files are brought in or out");
   if (circumstances.image)
@@ -47,6 +48,13 @@ Result<Placement> place_off(const Circumstances& circumstances) {
 
 bool names_image(const SandboxSpec& sandbox, const std::string& usual_runtime) {
   return sandbox.runtime != usual_runtime || (!sandbox.image.empty() && !is_host_image(sandbox.image));
+}
+
+Result<void> check_off_access(bool read_only) {
+  if (!read_only) return {};
+  return fail(
+      Error(Code::Invalid, "in mode 'off' a workspace cannot be read-only: a command may write what its caller may")
+          .hint("ask for the workspace with access rw, or use mode 'all'"));
 }
 
 Result<void> check_off(bool local, bool off_allowed) {

@@ -15,6 +15,7 @@ struct Circumstances {
   bool off_allowed = false;  // by the configuration
   bool workspace = false;    // there is a folder to work on
   bool review = false;       // what is written to that folder stays in the sandbox: the host does not have it
+  bool read_only = false;    // that folder is not to be written to
   bool variables = false;    // it comes with some of its own
   bool code = false;         // it is code in a language, and not a command
   bool input = false;        // it has input, or may get some
@@ -42,6 +43,9 @@ bool names_image(const SandboxSpec& sandbox, const std::string& usual_runtime);
 // Denied where mode `off` was asked for and may not be had; Invalid where it cannot do what was asked for. Nothing that
 // cannot be had in a sandbox is ever placed on the host for that reason.
 Result<Placement> place(const Circumstances& circumstances);
+
+// Mode `off` cannot keep a command from writing to a folder: Invalid where it is to be read only.
+Result<void> check_off_access(bool read_only);
 
 // Whether a session, or a call, may have mode `off` at all; Denied.
 Result<void> check_off(bool local, bool off_allowed);

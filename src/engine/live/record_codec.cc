@@ -13,6 +13,8 @@ using Json = nlohmann::json;
 
 Json json_of(const Workspace& workspace) {
   Json json = json_object<Json>({{"path", workspace.path}, {"access", access_name(workspace.access)}});
+  const GitAuthor& author = workspace.author;
+  if (author != GitAuthor{}) json["author"] = json_object<Json>({{"name", author.name}, {"email", author.email}});
   if (workspace.inode != 0) json["device"] = workspace.device, json["inode"] = workspace.inode;
   return json;
 }
@@ -112,6 +114,7 @@ Json spec_json(const SandboxInfo& info) {
                             {"strict", spec.strictness == Strictness::Strict},
                             {"workspace", json_of(spec.workspace)},
                             {"nesting", spec.nesting},
+                            {"one_use", spec.one_use},
                             {"lifecycle", json_of(info.lifecycle)},
                             {"enforced", std::move(enforced)},
                             {"warnings", info.warnings}});
@@ -134,9 +137,12 @@ void read_spec(const Json& json, SandboxInfo& info) {
   Json workspace = json.value("workspace", Json::object());
   spec.workspace.path = workspace.value("path", "");
   spec.workspace.access = access_of(workspace.value("access", "none")).value_or(Access::None);
+  Json author = workspace.value("author", Json::object());
+  spec.workspace.author = {author.value("name", ""), author.value("email", "")};
   spec.workspace.device = workspace.value("device", uint64_t{0});
   spec.workspace.inode = workspace.value("inode", uint64_t{0});
   spec.nesting = json.value("nesting", false);
+  spec.one_use = json.value("one_use", false);
   spec.lifetime = Lifetime::Long;
   info.lifecycle = lifecycle_of(json.value("lifecycle", Json::object()));
   Json enforced = json.value("enforced", Json::object());

@@ -38,8 +38,14 @@ Result<void> LiveEngine::recover() {
 
 Result<void> LiveEngine::recover_sandbox(const SandboxRecord& record) {
   SandboxInfo info = COVE_TRY(info_of(record));
-  const State was = info.state;
   Shared sandbox = make_live(info);
+  COVE_TRY(recover_state(sandbox, std::move(info)));
+  sandbox->logs().recover(concat(config_.server_folder, "/logs/", record.id));
+  return {};
+}
+
+Result<void> LiveEngine::recover_state(const Shared& sandbox, SandboxInfo info) {
+  const State was = info.state;
   admission_.count(info.project, info.spec.limits,
                    was == State::Stopped ? Admission::Memory::Unused : Admission::Memory::Used);
   add(sandbox);

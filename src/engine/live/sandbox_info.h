@@ -45,8 +45,8 @@ struct CreateOrder {
   SandboxSpec spec;  // the id is given by the engine; limits that the caller did not name are the configuration's
   Lifecycle lifecycle;
   bool start = true;
-  LanguageWish language;      // that it will be used for first, where that is known: then the image may be left to it
-  bool code_follows = false;  // as code, for which an interpreter may wait
+  LanguageWish language;     // that it will be used for first, where that is known: then the image may be left to it
+  bool use_follows = false;  // at once, with code of that language or, without one, with a command
   std::string idempotency_key;
   std::string request_hash;  // of the body, to tell a repeated request from another with the same key
   std::string binding;       // Exists where the project has a sandbox with it
@@ -93,7 +93,6 @@ struct ExecOrder {
   bool limits_retained_named = false;
   std::optional<std::string> input;  // written to it at once, then closed
   bool detached = false;
-  bool told_at_end = false;  // whoever asks for it hears nothing before its end, or calls Exec::settle first
   std::string tag;
   std::string session;  // that it is started in, or empty
   std::string placed;   // why it runs where it runs, for people; the result's `why` begins with it
@@ -115,13 +114,13 @@ struct ExecInfo {
   int64_t ended_ms = 0;
   uint64_t next_seq = 1;  // the number that the next piece of output, or the end, has or will have
   std::string result;     // ExecResult as JSON; empty while it runs
-  bool all_told = false;  // the result has its whole output; where it wrote to both streams, their order is elsewhere
 };
 
 struct Numbers {
   uint64_t sandboxes = 0;
   uint64_t memory = 0;  // sums of limits, in bytes
   uint64_t disk = 0;
+  uint64_t logs = 0;  // output of execs that is kept
 };
 
 }  // namespace cove::live

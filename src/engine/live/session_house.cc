@@ -40,7 +40,6 @@ void Sessions::stop() {
   }
   house_wake_.notify_all();
   if (house_.joinable()) house_.join();
-  errands_.stop();
 }
 
 void Sessions::keep_house() {
@@ -91,6 +90,19 @@ bool Sessions::used_since(const SessionInfo& session) {
 
 void Sessions::remove_calls() {
   for (const SandboxRecord& record : std::exchange(calls_, {})) remove_bound(record);
+}
+
+std::vector<std::shared_ptr<Exec>> Sessions::followed_execs() {
+  std::vector<std::shared_ptr<Exec>> execs;
+  for (const SandboxRecord& record : store_.all_sandboxes().value_or(std::vector<SandboxRecord>())) {
+    if (!record.binding.starts_with(kStreamBinding)) continue;
+    const Caller server = server_in(record.project);
+    Result<Page<ExecInfo>> running = engine_.list_execs(server, record.id, {ExecState::Running, ""}, "", 1);
+    if (!running || running->items.empty()) continue;
+    Result<std::shared_ptr<Exec>> exec = engine_.find_exec(server, record.id, running->items[0].id, Scope::Run);
+    if (exec) execs.push_back(std::move(*exec));
+  }
+  return execs;
 }
 
 void Sessions::remove_orphans() {

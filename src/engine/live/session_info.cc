@@ -76,10 +76,10 @@ std::string difference(const SandboxSpec& wanted, const SandboxSpec& there) {
   if (!wanted.image.empty() && !same_image(wanted.image, there.image))
     return concat("the image ", there.image, ", and not ", wanted.image);
   bool same_folder = wanted.workspace.path == there.workspace.path && wanted.workspace.access == there.workspace.access;
-  if (wanted.workspace.access != Access::None && !same_folder)
-    return concat(in_words(there.workspace), ", and not ", in_words(wanted.workspace));
+  // Who names no workspace is not to have one, as who asks to read only is not to write.
+  if (!same_folder) return concat(in_words(there.workspace), ", and not ", in_words(wanted.workspace));
   bool both_known = wanted.workspace.inode != 0 && there.workspace.inode != 0;
-  if (wanted.workspace.access != Access::None && both_known &&
+  if (both_known &&
       (wanted.workspace.inode != there.workspace.inode || wanted.workspace.device != there.workspace.device))
     return concat("the folder that was at ", there.workspace.path, " before, and not the one that is there now");
   if (differs(wanted.limits.cpus, there.limits.cpus)) return "another limit of cpus";

@@ -58,8 +58,10 @@ struct SessionFilter {
 
 // By what the one sandbox is found that serves a scope: "session:ID", "agent:NAME", "shared".
 std::string binding_of(const SessionOrder& order, const std::string& session_id);
-// What a sandbox for one call alone is bound to begins so.
+// What a sandbox for one call alone is bound to begins so: of a call that ends with its server, and of one whose stream
+// the caller may take up again from the next server.
 inline constexpr std::string_view kCallBinding = "call:";
+inline constexpr std::string_view kStreamBinding = "stream:";
 
 // Whether there is a limit that the caller has named and that is held by the walls of a sandbox.
 bool names_limit(const Limits& limits);

@@ -86,7 +86,7 @@ TEST(Placement, OffRefusesWhatOnlyASandboxHas) {
            [](Circumstances& c) { c.waited_for = false; }, [](Circumstances& c) { c.code = true; },
            [](Circumstances& c) { c.terminal = true; }, [](Circumstances& c) { c.user = true; },
            [](Circumstances& c) { c.image = true; }, [](Circumstances& c) { c.limits = true; },
-           [](Circumstances& c) { c.files = true; }}) {
+           [](Circumstances& c) { c.files = true; }, [](Circumstances& c) { c.read_only = true; }}) {
     Circumstances circumstances = off();
     change(circumstances);
     Result<Placement> refused = place(circumstances);
@@ -120,7 +120,9 @@ TEST(Scopes, ASandboxMustBeAsTheSessionAsksFor) {
   there.workspace = {"/srv/a", Access::ReadWrite};
   SandboxSpec wanted;
   wanted.image = "";
-  EXPECT_EQ(difference(wanted, there), "") << "nothing was asked for by name";
+  EXPECT_THAT(difference(wanted, there), HasSubstr("/srv/a (rw), and not no workspace"));
+  wanted.workspace = there.workspace;
+  EXPECT_EQ(difference(wanted, there), "") << "nothing else was asked for by name";
   wanted.image = "host@0123456789abcdef";
   EXPECT_THAT(difference(wanted, there), HasSubstr("image"));
   wanted.image = "host";
@@ -130,7 +132,7 @@ TEST(Scopes, ASandboxMustBeAsTheSessionAsksFor) {
   EXPECT_THAT(difference(wanted, there), HasSubstr("/srv/a (rw), and not the workspace /srv/a (ro)"));
   wanted.workspace = {"/srv/b", Access::ReadWrite};
   EXPECT_THAT(difference(wanted, there), HasSubstr("/srv/b"));
-  wanted.workspace = {};
+  wanted.workspace = there.workspace;
   wanted.limits.memory.value = 1;
   EXPECT_EQ(difference(wanted, there), "") << "a default";
   wanted.limits.memory.name(1 << 30);

@@ -17,7 +17,6 @@ namespace cove::live {
 namespace {
 
 constexpr int kTries = 5;                     // for a sandbox that others keep deleting
-constexpr int kMostRemovals = 4;              // that are left for later at once
 constexpr std::chrono::seconds kPassing{30};  // a passing sandbox may be without use
 
 Result<void> require(const Caller& caller, Scope scope) {
@@ -91,7 +90,7 @@ Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
   session.id = make_id();
   session.project = caller.project;
   session.order = std::move(order);
-  COVE_TRY(check_lifting(caller, session.order.sandbox.limits));
+  COVE_TRY(check_limits(caller, engine_.config().maxima, session.order.sandbox.limits));
   if (session.order.mode != Mode::Off) COVE_TRY(check_runtime(session.order.sandbox.runtime));
   COVE_TRY(engine_.pin(caller, session.order.sandbox.workspace));
   session.created_ms = session.last_used_ms = now_ms();
@@ -265,34 +264,17 @@ Result<SandboxInfo> Sessions::sandbox_for(const Caller& caller, const SessionOrd
   return find_or_make(caller, order, "");
 }
 
-Result<SandboxInfo> Sessions::passing_sandbox(const Caller& caller, const SessionOrder& order,
-                                              const LanguageWish& language) {
+Result<SandboxInfo> Sessions::passing_sandbox(const Caller& caller, const SessionOrder& order, const ExecOrder& use,
+                                              std::string_view binding) {
   CreateOrder create = create_order(order);
-  create.language = language;
-  create.code_follows = true;
-  if (!language.name.empty()) create.spec.image = order.sandbox.image;
-  create.binding = concat(kCallBinding, make_id());
+  create.spec.user = order.sandbox.user;
+  create.spec.one_use = true;
+  create.language = {use.language, use.version};
+  create.use_follows = use.file.empty();
+  if (!use.language.empty()) create.spec.image = order.sandbox.image;
+  create.binding = concat(binding, make_id());
   create.lifecycle = {kPassing, std::chrono::milliseconds(0), OnExpire::Delete, false};
   return engine_.create(caller, std::move(create));
-}
-
-void Sessions::remove_soon(const Caller& caller, const std::string& sandbox_id) {
-  Caller later = caller;
-  later.connection = later.peer = -1;
-  auto remove = [this, later, sandbox_id] {
-    Result<void> removed = engine_.remove(later, sandbox_id);
-    if (!removed && removed.error().code() != Code::NotFound)
-      log::warning("a sandbox could not be removed", {{"sandbox", sandbox_id}, {"why", removed.error().message()}});
-  };
-  if (removals_.fetch_add(1) < kMostRemovals) {
-    errands_.add([this, remove] {
-      remove();
-      --removals_;
-    });
-    return;
-  }
-  --removals_;
-  remove();
 }
 
 // --- their execs -----------------------------------------------------------------------------------------------------

@@ -41,14 +41,15 @@ class Sessions {
   Result<SandboxInfo> sandbox_for(const Caller& caller, const SessionInfo& session);
   // The sandbox of an agent or of the whole project, for somebody without a session.
   Result<SandboxInfo> sandbox_for(const Caller& caller, const SessionOrder& order);
-  // One that serves nobody else, to be removed after its one use; should the server be killed before that, the next one
-  // removes it, with whatever runs there: nobody waits for it any more.
-  // `language`: of the code that it will be used for, if it is for code.
-  Result<SandboxInfo> passing_sandbox(const Caller& caller, const SessionOrder& order, const LanguageWish& language);
+  // One that serves no other call, to be removed after its one use. `binding` says what the next server does with it,
+  // should this one end before: kCallBinding, it is removed with what runs there; kStreamBinding, see
+  // `followed_execs`.
+  Result<SandboxInfo> passing_sandbox(const Caller& caller, const SessionOrder& order, const ExecOrder& use,
+                                      std::string_view binding);
+  // Those that ran for a stream when an earlier server ended: its caller may come back for the rest.
+  std::vector<std::shared_ptr<Exec>> followed_execs();
   // Whether what failed with this code did so because somebody was about to stop or delete the sandbox.
   bool worth_another_try(const Caller& caller, const std::string& sandbox_id, Code code);
-  // Not in the caller's time, unless there is much to do already.
-  void remove_soon(const Caller& caller, const std::string& sandbox_id);
 
   // `order.placed` is the caller's; session and environment are added.
   Result<std::shared_ptr<Exec>> exec(const Caller& caller, const SessionInfo& session, const ExecOrder& order);
@@ -90,9 +91,7 @@ class Sessions {
   Engine& engine_;
   Store& store_;
   Turns turns_;  // by project and binding: to make the sandbox of it, or to end it
-  Errands errands_;
   HostExecs host_execs_;
-  std::atomic<int> removals_ = 0;
   std::vector<SandboxRecord> calls_;  // sandboxes for calls to a server that was killed
 
   std::mutex house_mutex_;

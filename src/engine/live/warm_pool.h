@@ -6,7 +6,6 @@
 #include <map>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -14,7 +13,6 @@
 #include "engine/languages.h"
 #include "engine/live/admission.h"
 #include "engine/live/config.h"
-#include "engine/live/copy_shelf.h"
 #include "engine/live/sandbox_info.h"
 #include "runtime/runtime.h"
 
@@ -39,13 +37,19 @@ struct Blank {
   std::string exec_id;  // of the program; empty where the runtime knows none that wait
   Attachment streams;   // its
   std::string script;   // where an interpreter will look for its script
-  bool copied = false;  // that interpreter is a copy
 };
 
-// Sandboxes kept ready: made by threads of its own, handed out once, never taken back. Sandboxes that are made alike
-// form a class; the classes that are asked for share the pool's size by demand, and in each class the interpreters that
-// its sandboxes were used for first. A class whose sandboxes cannot be made is left alone, longer each time, and has no
-// share meanwhile. Thread-safe.
+// Sandboxes kept ready: made by threads of its own, handed out once, never taken back. Thread-safe.
+//
+// A kind is a class, what sandboxes that are made alike have in common (image, user, limits), and what waits in them: a
+// program for any command, or the interpreter of one language. How many of each kind are kept is one rule:
+//
+// - The default classes, for which a caller names nothing (one for sandboxes that stay, one for those of a single run):
+//   `pool.size`, in equal parts for any command and for the first of `pool.languages` in each. Once some of these, or
+//   other languages, were used within ten minutes, they share it, and the others keep one each.
+// - Other kinds that were asked for within ten minutes: a quarter of `pool.size` each, four kinds at most. A fifth has
+//   to wait until one of the four is no longer asked for.
+// - While less than a tenth of the machine's memory is available: none.
 //
 // Nothing of it is on record: what a killed server leaves, the next one sweeps away.
 class WarmPool {
@@ -59,16 +63,16 @@ class WarmPool {
 
   // The class of a sandbox; empty where it is of a kind that is not kept ready.
   static std::string class_of(const SandboxSpec& spec);
-  // One like this, if there is one, or a copy of an interpreter for one. `language`: the key of what it will be used
-  // for first, where that is known.
-  std::optional<Blank> take(const SandboxSpec& spec, const std::string& language);
-  // A sandbox has ended: nobody is disturbed now by the making of another.
+  // One like this, if there is one. `first_use`: the key of what it will be used for first, empty for a command; where
+  // that is not known, it is taken to be what its class was used for last.
+  std::optional<Blank> take(const SandboxSpec& spec, const std::optional<std::string>& first_use);
+  // A sandbox has ended: making another disturbs no one now.
   void go_on();
   // The key of what a sandbox of the class was used for first; empty: no code.
   void count_first_use(const std::string& class_name, const std::string& language);
   void count_interpreter();
 
-  // The image is to go: nothing made of it is kept ready any more.
+  // The image is to be removed: nothing made of it is kept ready any more.
   void forget_image(const std::string& digest);
 
   struct Numbers {
@@ -76,57 +80,48 @@ class WarmPool {
     uint64_t taken = 0;
     uint64_t missed = 0;        // asked for when there was none
     uint64_t interpreters = 0;  // taken with the script that they waited for
-    uint64_t copies = 0;        // interpreters that were not started, but copied
   };
   Numbers numbers() const;
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Class {
-    SandboxSpec model;
-    std::map<std::string, std::deque<Blank>> ready;  // by language
-    std::map<std::string, size_t> making;            // by language
-    std::map<std::string, double> wishes;            // by language: how often it was wanted of late, 0 to 1
-    std::map<std::string, CopyShelf> copies;         // by language
-    double demand = 0;                               // sandboxes asked for of late, fading
-    Clock::time_point asked;
-    Clock::time_point short_until;  // somebody has asked of late, and there was none
-    unsigned failures = 0;          // since the last one that could be made
-    Clock::time_point rest_until;   // none is made before: the last could not be
-
-    size_t count(const std::string& language) const;
-    size_t count() const;
-  };
-  struct Wish {
+  struct Key {
     std::string class_name;
-    std::string language;
-    SandboxSpec model;
-    std::optional<Copy> copy;  // what its interpreter is to be
+    std::string language;  // empty: for any command
+    auto operator<=>(const Key&) const = default;
   };
+  struct Kind {
+    SandboxSpec model;
+    bool permanent = false;  // kept whether anyone asks or not
+    std::deque<Blank> ready;
+    size_t making = 0;
+    // For the last time; at first long ago, whenever the machine was booted.
+    Clock::time_point asked = Clock::time_point() - std::chrono::hours(1);
+    Clock::time_point rest_until;  // none is made before: the last could not be
 
+    size_t count() const { return ready.size() + making; }
+  };
+  using Kinds = std::map<Key, Kind>;
+
+  void expect_default(SandboxSpec model);
+  void expect_first_language();
+  bool is_default(const Key& key) const { return default_classes_.contains(key.class_name); }
   void refill();
-  void expect_usual(SandboxSpec usual);
-  std::optional<Wish> next_wish();
+  void look_after();
+  Kinds::iterator next_to_make();
   std::vector<Blank> take_superfluous();
-  size_t size_now(Clock::time_point now) const;
-  size_t share_of(const std::string& name, const Class& each, size_t size) const;
-  std::map<std::string, size_t> targets(const Class& each, size_t share) const;
-  bool can_wait(const std::string& class_name, const std::string& language) const;
-  Result<Blank> make(const Wish& wish);
-  void keep(const Wish& wish, Result<Blank> blank);
-  Result<Blank> make_blank(const Wish& wish);
-  std::optional<Blank> make_for_caller(const Wish& wish);
-  Result<void> start_waiting(Blank& blank, const Wish& wish, std::chrono::milliseconds patience);
-  // copies of interpreters
-  CopyShelf* shelf_of(const Wish& wish);
-  bool may_copy(const Wish& wish) const;
-  void choose_copy(Wish& wish);
-  bool copy_for_others(const Wish& wish, Blank& blank);
-  void give_copies_up(const Wish& wish, const Error& why);
+  size_t target_of(const Key& key, const Kind& kind, Clock::time_point now) const;
+  Kind* want(const Key& key, const SandboxSpec& model, Clock::time_point now);
+  Kinds::iterator latest_of(const std::string& class_name);
+  std::optional<Blank> take_ready(const Key& key, std::vector<Blank>& broken);
+  std::string waiting_language(const std::string& language) const;
+
+  Result<Blank> make(const Key& key, const SandboxSpec& model);
+  Result<Blank> make_blank(const SandboxSpec& model);
+  Result<void> start_waiting(Blank& blank, const std::string& language);
   Result<ExecSpec> interpreter(const SandboxSpec& sandbox, const std::string& language);
-  bool may_wait(const std::string& language) const;
-  void wish_for_first_language();
-  void end(std::vector<Blank> blanks);
+  void keep(Kind& kind, Result<Blank> blank);
+  static void end(std::vector<Blank> blanks);
 
   const Config& config_;
   Runtime& runtime_;
@@ -135,12 +130,11 @@ class WarmPool {
 
   mutable std::mutex mutex_;  // of all below
   std::condition_variable changed_;
-  std::map<std::string, Class> classes_;
-  std::string usual_;                                          // the class of a sandbox for which nothing is asked
-  std::set<std::pair<std::string, std::string>> cannot_wait_;  // class and language
-  Clock::time_point last_taken_;
-  Clock::time_point undisturbed_until_;
-  bool asked_ = false;  // ever
+  Kinds kinds_;
+  std::map<std::string, SandboxSpec> default_classes_;  // with a model of each
+  size_t default_parts_ = 1;                            // of each, at least: the first language may not be known yet
+  Clock::time_point looked_after_;
+  Clock::time_point paused_until_;
   bool short_of_memory_ = false;
   bool stopping_ = false;
   Numbers numbers_;

@@ -18,24 +18,19 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds kTurn(250);
+constexpr milliseconds kTurn(250);  // until a gap is noticed that no one is in a hurry about
+constexpr seconds kLookPeriod(1);   // at the machine's memory, and at what is no longer wanted
 constexpr milliseconds kStartPatience(10'000);
-constexpr milliseconds kCallersPatience(500);  // with a copy; a start takes as long at most
-constexpr seconds kShortestRest(1);            // of a class that cannot be made: the machine has no room, perhaps
-constexpr seconds kLongestRest(60);
+constexpr seconds kRest(10);           // of a kind that cannot be made: perhaps the machine has no room
 constexpr uint64_t kTightMemory = 10;  // of a hundred parts; below that nothing is kept ready
 
 bool is_tight(const MachineRoom& room) {
   return room.memory > 0 && room.memory_available * 100 < room.memory * kTightMemory;
 }
 
-// An interpreter that has nothing of its own which no other may have says so by this text in its memory, put together
-// there: see context/python_start.py.
-constexpr std::string_view kMayBeCopied = "cove: nothing here is of one process only; hashes of ";
-
 // Until the program has done all that it can.
-Result<void> wait_for_program(Sandbox& sandbox, const std::string& exec_id, milliseconds patience) {
-  auto until = std::chrono::steady_clock::now() + patience;
+Result<void> wait_for_program(Sandbox& sandbox, const std::string& exec_id) {
+  auto until = std::chrono::steady_clock::now() + kStartPatience;
   while (true) {
     std::optional<Event> event = COVE_TRY(sandbox.next_event());
     if (event) {
@@ -54,122 +49,65 @@ Result<void> wait_for_program(Sandbox& sandbox, const std::string& exec_id, mill
 
 void WarmPool::refill() {
   std::unique_lock lock(mutex_);
-  Clock::time_point looked{};
   while (!stopping_) {
-    if (Clock::now() - looked > seconds(1)) {
-      looked = Clock::now();
+    const Clock::time_point now = Clock::now();
+    if (now - looked_after_ > kLookPeriod) {
+      looked_after_ = now;
       lock.unlock();
-      bool tight = is_tight(room_.measure());
+      look_after();
       lock.lock();
-      short_of_memory_ = tight;
-      std::vector<Blank> superfluous = take_superfluous();
-      lock.unlock();
-      end(std::move(superfluous));
-      lock.lock();
-    }
-    std::optional<Wish> wish = next_wish();
-    if (!wish) {
-      changed_.wait_until(lock, Clock::now() < undisturbed_until_ ? undisturbed_until_ : Clock::now() + kTurn);
       continue;
     }
-    ++classes_[wish->class_name].making[wish->language];
-    choose_copy(*wish);
+    auto next = next_to_make();
+    if (next == kinds_.end()) {
+      changed_.wait_until(lock, now < paused_until_ ? paused_until_ : now + kTurn);
+      continue;
+    }
+    // It stays where it is as long as one of it is being made.
+    auto& [key, kind] = *next;
+    ++kind.making;
+    const SandboxSpec model = kind.model;
     lock.unlock();
-    Result<Blank> blank = make(*wish);
+    Result<Blank> blank = make(key, model);
     room_.refresh();  // for whoever takes the next one
     lock.lock();
-    keep(*wish, std::move(blank));
+    keep(kind, std::move(blank));
   }
+}
+
+void WarmPool::look_after() {
+  const bool tight = is_tight(room_.measure());
+  std::vector<Blank> superfluous;
+  {
+    std::lock_guard lock(mutex_);
+    short_of_memory_ = tight;
+    superfluous = take_superfluous();
+  }
+  end(std::move(superfluous));
 }
 
 // It, or that there is none.
-void WarmPool::keep(const Wish& wish, Result<Blank> blank) {
-  Class& made_for = classes_[wish.class_name];
-  --made_for.making[wish.language];
-  if (blank) {
-    made_for.failures = 0;
-    numbers_.copies += blank->copied ? 1 : 0;
-    made_for.ready[wish.language].push_back(std::move(*blank));
-  } else if (!wish.language.empty()) {
-    cannot_wait_.insert({wish.class_name, wish.language});
-  } else if (Clock::time_point now = Clock::now(); now >= made_for.rest_until) {
-    // Those that were under way when it was found out count as one with it.
-    made_for.rest_until = now + std::min(kLongestRest, kShortestRest * (1U << std::min(made_for.failures, 6U)));
-    ++made_for.failures;
-  }
+void WarmPool::keep(Kind& kind, Result<Blank> blank) {
+  --kind.making;
+  if (blank) return kind.ready.push_back(std::move(*blank));
+  kind.rest_until = Clock::now() + kRest;
+  log::info("no sandbox could be made to be kept ready",
+            {{"image", kind.model.image}, {"why", blank.error().message()}});
 }
 
-CopyShelf* WarmPool::shelf_of(const Wish& wish) {
-  auto found = classes_.find(wish.class_name);
-  if (found == classes_.end()) return nullptr;
-  return &found->second.copies.try_emplace(wish.language, config_.pool.copies).first->second;
-}
-
-// Where nobody had to do without, each interpreter is started by itself. Only the host image's say whether they may be
-// copied (context/python_start.py).
-bool WarmPool::may_copy(const Wish& wish) const {
-  auto found = classes_.find(wish.class_name);
-  return !wish.language.empty() && is_host_image(wish.model.image) && runtime_.capabilities().copies &&
-         found != classes_.end() && Clock::now() < found->second.short_until;
-}
-
-void WarmPool::choose_copy(Wish& wish) {
-  if (may_copy(wish)) wish.copy = shelf_of(wish)->take(Clock::now());
-}
-
-// False where that was the end of the interpreter, or may have been.
-bool WarmPool::copy_for_others(const Wish& wish, Blank& blank) {
-  {
-    std::lock_guard lock(mutex_);
-    CopyShelf* shelf = shelf_of(wish);
-    if (!may_copy(wish) || !shelf || !shelf->is_open(Clock::now())) return true;
-  }
-  Result<UniqueFd> copy = blank.handle->copy_waiting(blank.exec_id, kMayBeCopied);
-  if (!copy) return give_copies_up(wish, copy.error()), false;
-  std::lock_guard lock(mutex_);
-  if (CopyShelf* shelf = shelf_of(wish))
-    shelf->put({std::make_shared<const UniqueFd>(std::move(*copy)), blank.script}, Clock::now());
-  return true;
-}
-
-void WarmPool::give_copies_up(const Wish& wish, const Error& why) {
-  log::info("interpreters are started, and not copied", {{"language", wish.language}, {"why", why.message()}});
-  std::lock_guard lock(mutex_);
-  if (CopyShelf* shelf = shelf_of(wish)) shelf->give_up(Clock::now());
-}
-
-// While he waits: it costs him less than the start of an interpreter later.
-std::optional<Blank> WarmPool::make_for_caller(const Wish& wish) {
-  Result<Blank> blank = make_blank(wish);
-  if (!blank) return std::nullopt;
-  Result<void> usable = start_waiting(*blank, wish, kCallersPatience);
-  if (!usable) {
-    give_copies_up(wish, usable.error());
-    static_cast<void>(blank->handle->destroy(Files::Remove));
-    return std::nullopt;
-  }
-  std::lock_guard lock(mutex_);
-  ++numbers_.copies;
-  return std::move(*blank);
-}
-
-Result<Blank> WarmPool::make(const Wish& wish) {
-  Blank blank = COVE_TRY(make_blank(wish));
+Result<Blank> WarmPool::make(const Key& key, const SandboxSpec& model) {
+  Blank blank = COVE_TRY(make_blank(model));
   if (!runtime_.capabilities().waiting_scripts) return blank;
-  Result<void> usable = start_waiting(blank, wish, kStartPatience);
-  if (!usable && wish.copy) give_copies_up(wish, usable.error());
-  const bool whole = usable && (wish.copy || copy_for_others(wish, blank));
-  if (whole) return blank;
+  Result<void> usable = start_waiting(blank, key.language);
+  if (usable) return blank;
   static_cast<void>(blank.handle->destroy(Files::Remove));
-  if (!usable && !wish.copy) return std::unexpected(usable.error());
-  // Another one, for which no copy is used or made: none is for a while.
-  return make({wish.class_name, wish.language, wish.model, std::nullopt});
+  return std::unexpected(usable.error());
 }
 
 // A sandbox in which nothing waits yet.
-Result<Blank> WarmPool::make_blank(const Wish& wish) {
+Result<Blank> WarmPool::make_blank(const SandboxSpec& model) {
   Blank blank;
-  blank.spec = wish.model;
+  blank.spec = model;
   blank.spec.id = make_id();
   blank.handle = COVE_TRY(runtime_.create(blank.spec));
   Result<void> usable = blank.handle->ready();
@@ -192,30 +130,28 @@ Result<ExecSpec> WarmPool::interpreter(const SandboxSpec& sandbox, const std::st
   spec.id = make_id();
   spec.argv = filled(command.run, {.file = script_path(spec.id, known->extension)});
   spec.env = base_environment(sandbox);
-  if (wish.name == kPython && is_host_image(sandbox.image)) want_figures(spec.env);
+  if (wish.name == kPython) want_figures(spec.env);
+  find_figures_module(spec.env);
   spec.input = false;
   spec.script_follows = true;
   return spec;
 }
 
-Result<void> WarmPool::start_waiting(Blank& blank, const Wish& wish, milliseconds patience) {
-  const std::string& language = wish.language;
+Result<void> WarmPool::start_waiting(Blank& blank, const std::string& language) {
   ExecSpec spec;
   if (language.empty()) {
     spec.argv = {"-"};
     spec.command_follows = true;
   } else {
     spec = COVE_TRY(interpreter(blank.spec, language));
-    if (wish.copy) spec.argv.back() = wish.copy->script;
     blank.script = spec.argv.back();
   }
   if (spec.id.empty()) spec.id = make_id();
   spec.cwd = blank.spec.image_defaults.cwd;
   blank.language = language;
   blank.exec_id = spec.id;
-  blank.copied = wish.copy.has_value();
-  blank.streams = COVE_TRY(wish.copy ? blank.handle->exec_copy(spec, *wish.copy->file) : blank.handle->exec(spec));
-  return wait_for_program(*blank.handle, spec.id, patience);
+  blank.streams = COVE_TRY(blank.handle->exec(spec));
+  return wait_for_program(*blank.handle, spec.id);
 }
 
 void WarmPool::end(std::vector<Blank> blanks) {

@@ -2,14 +2,24 @@
 
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 
 namespace cove::live {
 namespace {
+
+// True as soon as it holds.
+bool becomes(const std::function<bool()>& true_now) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+  while (!true_now()) {
+    if (std::chrono::steady_clock::now() > until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
 
 // One that can make no sandbox of these many processes, and of others neither, but counts the two apart.
 class FailingRuntime : public Runtime {
@@ -31,43 +41,54 @@ class FailingRuntime : public Runtime {
 
 TEST(WarmPool, DoesNotTryAgainAndAgainWhatCannotBeMade) {
   Config config;
+  config.pool.size = 8;
   config.pool.languages.clear();
   FailingRuntime runtime;
   RoomGauge room("/tmp");
   Languages languages({}, [](const std::string&) { return std::nullopt; }, {}, "/tmp");
   WarmPool pool(config, runtime, room, languages);
+  const auto begin = std::chrono::steady_clock::now();
   pool.start();
   SandboxSpec spec;
   spec.limits.processes.name(FailingRuntime::kImpossible);
-  auto begin = std::chrono::steady_clock::now();
-  // Every one of these wakes whoever makes sandboxes.
-  for (int i = 0; i < 100; ++i) {
-    EXPECT_FALSE(pool.take(spec, ""));
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
+  // Every one of these wakes those that make sandboxes.
+  EXPECT_TRUE(becomes([&] { return !pool.take(spec, "") && runtime.impossible > 0 && runtime.others > 0; }));
+  for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(pool.take(spec, ""));
+  const auto took = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::steady_clock::now() - begin);
   pool.stop();
-  // Each thread once at most, and after each second less than once.
-  const int most = 8 * (1 + static_cast<int>(seconds.count()));
-  EXPECT_GT(runtime.impossible, 0);
-  EXPECT_LE(runtime.impossible, most);
-  EXPECT_GT(runtime.others, 0);
-  EXPECT_LE(runtime.others, most);
+  // As many at once as there are to be, and again after ten seconds.
+  const int turns = 1 + static_cast<int>(took.count()) / 10;
+  EXPECT_LE(runtime.impossible, 2 * turns);
+  EXPECT_LE(runtime.others, 8 * turns);
 }
 
-// A sandbox in which every program waits, but none goes on as a copy.
+// How many sandboxes there are of a class with a program of that name in them, "-" for any command.
+class Census {
+ public:
+  void count(const std::string& kind, int change) {
+    std::lock_guard lock(mutex_);
+    numbers_[kind] += change;
+  }
+  int of(const SandboxSpec& spec, const std::string& program) {
+    std::lock_guard lock(mutex_);
+    return numbers_[WarmPool::class_of(spec) + program];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, int> numbers_;
+};
+
+// A sandbox in which every program waits.
 class WaitingSandbox : public Sandbox {
  public:
-  explicit WaitingSandbox(std::atomic<int>& copies) : copies_(copies), news_(::eventfd(0, EFD_CLOEXEC)) {}
-
-  Result<Attachment> exec(const ExecSpec& spec) override { return say(ExecWaiting{spec.id}); }
-  Result<UniqueFd> copy_waiting(const std::string&, std::string_view) override {
-    return UniqueFd(::memfd_create("copy", MFD_CLOEXEC));
-  }
-  Result<Attachment> exec_copy(const ExecSpec& spec, const UniqueFd& copy) override {
-    EXPECT_TRUE(copy);
-    ++copies_;
-    return say(ExecEnded{.exec_id = spec.id});
+  WaitingSandbox(const SandboxSpec& spec, Census& census) : kind_(WarmPool::class_of(spec)), census_(census) {}
+  ~WaitingSandbox() override { census_.count(kind_, -1); }
+  Result<Attachment> exec(const ExecSpec& spec) override {
+    kind_ += spec.argv.front();
+    census_.count(kind_, 1);
+    event_ = ExecWaiting{spec.id};
+    return Attachment{};
   }
   int events_fd() const override { return news_.get(); }
   Result<std::optional<Event>> next_event() override { return std::exchange(event_, std::nullopt); }
@@ -94,61 +115,132 @@ class WaitingSandbox : public Sandbox {
 
  private:
   static std::unexpected<Error> nothing() { return fail(Code::Unsupported, "there is nothing here"); }
-  Attachment say(Event event) {
-    event_ = std::move(event);
-    return {};
-  }
 
-  std::atomic<int>& copies_;
-  UniqueFd news_;
+  std::string kind_;
+  Census& census_;
+  UniqueFd news_{::eventfd(0, EFD_CLOEXEC)};
   std::optional<Event> event_;
   EnforcedLimits enforced_;
   std::vector<std::string> warnings_;
 };
 
+// Makes sandboxes until it is told to stop.
 class WaitingRuntime : public FailingRuntime {
  public:
-  Capabilities capabilities() const override { return {.name = "native", .waiting_scripts = true, .copies = true}; }
-  Result<std::unique_ptr<Sandbox>> create(const SandboxSpec&) override {
-    return std::make_unique<WaitingSandbox>(copies);
+  Capabilities capabilities() const override { return {.name = "native", .waiting_scripts = true}; }
+  Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override {
+    if (stopped) return fail(Code::Unavailable, "it was told to stop");
+    return std::make_unique<WaitingSandbox>(spec, census);
   }
 
-  std::atomic<int> copies = 0;
+  std::atomic<bool> stopped = false;
+  Census census;
 };
 
-TEST(WarmPool, StartsWhatCannotGoOnAsACopy) {
-  Config config;
-  config.pool.size = 1;
-  config.pool.languages = {"bash"};
-  config.runtime = "runc";  // so that it keeps none that nobody asks for
-  WaitingRuntime runtime;
-  RoomGauge room("/tmp");
-  auto says = [](const std::string&) -> Result<std::string> { return "0 0 5.2.15\n"; };
-  Languages languages(config.languages, [](const std::string&) { return std::nullopt; }, says, "");
-  WarmPool pool(config, runtime, room, languages);
-  pool.start();
-  SandboxSpec spec;
-  const std::string language = "bash@5.2.15";
-  const std::string class_name = WarmPool::class_of(spec);
-  int interpreters = 0;
-  for (int i = 0; i < 400 && interpreters < 100; ++i) {
-    std::optional<Blank> blank = pool.take(spec, language);
-    pool.count_first_use(class_name, language);
-    if (blank && blank->language == language) {
-      ++interpreters;
-      EXPECT_FALSE(blank->copied);
-      EXPECT_TRUE(blank->script.ends_with(".sh"));
-    }
-    pool.go_on();
-    // Now and then he finds none, and there is a shortage.
-    if (i % 4 != 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+constexpr const char* kBash = "bash@5.2.15";
+
+class WarmPoolRule : public testing::Test {
+ protected:
+  WarmPoolRule() {
+    config_.pool.size = 8;
+    config_.pool.languages = {"bash", "python"};
+    default_.limits = config_.limits;
+    default_.limits.disk.value = kDefaultDisk;
   }
-  pool.stop();
-  EXPECT_EQ(interpreters, 100);
-  // It was tried, by as many as were at work when it was found out; then no more.
-  EXPECT_GT(runtime.copies, 0);
-  EXPECT_LE(runtime.copies, 10);
-  EXPECT_EQ(pool.numbers().copies, 0u);
+  SandboxSpec one_use() const {
+    SandboxSpec spec = default_;
+    spec.one_use = true;
+    spec.limits.disk.value = kDefaultMemoryLayer;
+    return spec;
+  }
+  // Whether the pool comes to hold this many of a class for any command and for bash.
+  bool holds(const SandboxSpec& spec, int commands, int bash) {
+    return becomes(
+        [&] { return runtime_.census.of(spec, "-") == commands && runtime_.census.of(spec, "bash") == bash; });
+  }
+  static SandboxSpec with_memory(uint64_t bytes) {
+    SandboxSpec spec;
+    spec.limits.memory.name(bytes);
+    return spec;
+  }
+  bool has(uint64_t ready) {
+    return becomes([&] { return pool_.numbers().ready == ready; });
+  }
+  Config config_;
+  SandboxSpec default_;
+  WaitingRuntime runtime_;
+  RoomGauge room_{"/tmp"};
+  Languages languages_{config_.languages, [](const std::string&) { return std::nullopt; },
+                       [](const std::string&) -> Result<std::string> { return "0 0 5.2.15\n"; }, ""};
+  WarmPool pool_{config_, runtime_, room_, languages_};
+};
+
+TEST_F(WarmPoolRule, KeepsTheDefaultClassesInEqualPartsForCommandsAndTheFirstLanguage) {
+  pool_.start();
+  EXPECT_TRUE(has(8));
+  EXPECT_TRUE(holds(default_, 2, 2));
+  EXPECT_TRUE(holds(one_use(), 2, 2));
+}
+
+TEST_F(WarmPoolRule, KeepsOneEachOfWhatNobodyUses) {
+  pool_.start();
+  ASSERT_TRUE(has(8));
+  EXPECT_TRUE(pool_.take(one_use(), kBash));
+  EXPECT_TRUE(holds(one_use(), 1, 5));
+  EXPECT_TRUE(holds(default_, 1, 1));
+  EXPECT_TRUE(pool_.take(default_, ""));
+  EXPECT_TRUE(holds(one_use(), 1, 3));
+  EXPECT_TRUE(holds(default_, 3, 1));
+}
+
+TEST_F(WarmPoolRule, KeepsAQuarterOfAnotherKindThatIsAskedFor) {
+  pool_.start();
+  EXPECT_FALSE(pool_.take(with_memory(64 << 20), kBash));
+  EXPECT_TRUE(has(10));
+  EXPECT_TRUE(holds(with_memory(64 << 20), 0, 2));
+  EXPECT_TRUE(holds(default_, 2, 2));
+}
+
+TEST_F(WarmPoolRule, KeepsFourOtherKindsAtMost) {
+  pool_.start();
+  for (uint64_t i = 1; i <= 5; ++i) EXPECT_FALSE(pool_.take(with_memory(i << 26), ""));
+  ASSERT_TRUE(has(16));
+  for (uint64_t i = 1; i <= 4; ++i) EXPECT_TRUE(holds(with_memory(i << 26), 2, 0)) << i;
+  EXPECT_TRUE(holds(with_memory(5 << 26), 0, 0));
+}
+
+TEST_F(WarmPoolRule, TakesTheNextUseToBeLikeTheLast) {
+  pool_.start();
+  ASSERT_TRUE(has(8));
+  EXPECT_EQ(pool_.take(default_, std::nullopt)->language, "");
+  pool_.count_first_use(WarmPool::class_of(default_), kBash);
+  EXPECT_EQ(pool_.take(default_, std::nullopt)->language, kBash);
+  pool_.count_first_use(WarmPool::class_of(default_), "");
+  EXPECT_EQ(pool_.take(default_, std::nullopt)->language, "");
+  // What waits for a language that is not known is what takes any command.
+  pool_.count_first_use(WarmPool::class_of(default_), "perl@5");
+  EXPECT_EQ(pool_.take(default_, std::nullopt)->language, "");
+}
+
+TEST_F(WarmPoolRule, GivesAnyOfTheClassBeforeNone) {
+  pool_.start();
+  ASSERT_TRUE(has(8));
+  runtime_.stopped = true;
+  EXPECT_EQ(pool_.take(default_, kBash)->language, kBash);
+  EXPECT_EQ(pool_.take(default_, kBash)->language, kBash);
+  EXPECT_EQ(pool_.take(default_, kBash)->language, "");
+  while (pool_.take(default_, kBash)) continue;
+  EXPECT_TRUE(holds(one_use(), 1, 1));
+}
+
+TEST_F(WarmPoolRule, KeepsNothingOfAnImageThatIsRemoved) {
+  SandboxSpec spec;
+  spec.image = "some@sha256:abc";
+  pool_.start();
+  EXPECT_FALSE(pool_.take(spec, ""));
+  ASSERT_TRUE(has(10));
+  pool_.forget_image("sha256:abc");
+  EXPECT_EQ(pool_.numbers().ready, 8u);
 }
 
 }  // namespace

@@ -198,6 +198,10 @@ void print_filter(uint32_t arch, Nesting nesting, const char* name) {
 
 // Where a folder of the host's can be written to, no file there may become set-user-id or set-group-id: outside it
 // would run with its owner's rights. The bits come with a mode; openat2 hides its own in memory.
+//
+// For the same reason no extended attribute can be set: file capabilities (security.capability) and access lists
+// (system.posix_acl_*) count outside, too, and the name is in memory where no filter can read it. Programs that copy
+// files take EOPNOTSUPP for a file system without attributes.
 void print_set_id_filter(uint32_t arch, const char* name) {
   Filter filter(arch, SCMP_ACT_ALLOW);
   auto forbid = [&](const char* call, unsigned argument) {
@@ -213,6 +217,17 @@ void print_set_id_filter(uint32_t arch, const char* name) {
                     SCMP_CMP64(flags + 1, SCMP_CMP_MASKED_EQ, bit, bit));
   }
   filter.rule(kEnosys, "openat2");
+  for (const char* call : {"setxattr", "lsetxattr", "fsetxattr", "setxattrat"})
+    filter.rule(SCMP_ACT_ERRNO(EOPNOTSUPP), call);
+  filter.print(name);
+}
+
+// Where no control group holds the limits. Of a file in memory that no process has open (it may be on its way through a
+// socket) nothing in /proc tells: programs make one in /dev/shm instead, which has a size.
+void print_watched_filter(uint32_t arch, const char* name) {
+  Filter filter(arch, SCMP_ACT_ALLOW);
+  filter.rule(kEperm, "sched_setaffinity");
+  for (const char* call : {"memfd_create", "memfd_secret"}) filter.rule(kEnosys, call);
   filter.print(name);
 }
 
@@ -244,6 +259,7 @@ void print_architecture(uint32_t arch, const char* macro) {
   print_filter(arch, Nesting::Forbidden, "kFilter");
   print_filter(arch, Nesting::Allowed, "kNestingFilter");
   print_set_id_filter(arch, "kSetIdFilter");
+  print_watched_filter(arch, "kWatchedFilter");
   print_host_filter(arch, "kHostFilter");
   print_unpack_filter(arch, "kUnpackFilter");
   std::printf("#endif\n");

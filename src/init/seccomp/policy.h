@@ -1,7 +1,8 @@
 #pragma once
 
 // The system calls of a sandbox. Allowed by name; forbidden ones answer EPERM; everything else, and clone3, answers
-// ENOSYS, so that programs fall back to what they did before the call existed.
+// ENOSYS, so that programs fall back to what they did before the call existed. So does the old asynchronous i/o
+// (io_setup): its contexts are counted for the whole machine.
 namespace cove::seccomp {
 
 inline constexpr const char* kAllowed[] = {
@@ -34,6 +35,8 @@ inline constexpr const char* kAllowed[] = {
     "getsid",
     "gettid",
     "getitimer",
+    "ioprio_get",
+    "ioprio_set",
     "kill",
     "map_shadow_stack",
     "membarrier",
@@ -302,15 +305,6 @@ inline constexpr const char* kAllowed[] = {
     "shmctl",
     "shmdt",
     "shmget",
-    // asynchronous i/o of the old kind
-    "io_cancel",
-    "io_destroy",
-    "io_getevents",
-    "io_pgetevents",
-    "io_setup",
-    "io_submit",
-    "ioprio_get",
-    "ioprio_set",
     // fences that programs put up for themselves
     "landlock_add_rule",
     "landlock_create_ruleset",
@@ -502,13 +496,6 @@ inline constexpr const char* kNotOnHost[] = {
     "shmctl",
     "shmdt",
     "shmget",
-    // asynchronous i/o of the old kind
-    "io_cancel",
-    "io_destroy",
-    "io_getevents",
-    "io_pgetevents",
-    "io_setup",
-    "io_submit",
 };
 
 // All that cove-unpack may call once it reads an archive: files below what it has open, and memory.

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "image/catalogue.h"
 #include "init/protocol.h"
+#include "model/figures.h"
 #include "runtime/native/spawn_plan.h"
 
 namespace cove::docker {
@@ -32,7 +33,8 @@ Json bind_mount(const std::string& source, const std::string& target, bool read_
 
 Json mounts_of(const ContainerPlan& plan) {
   Json mounts = {bind_mount(plan.programs + "/cove-init", kInitInside, true), bind_mount(plan.door, kDoorInside, true),
-                 bind_mount(plan.programs + "/cove-sudo", kSudoInside, true)};
+                 bind_mount(plan.programs + "/cove-sudo", kSudoInside, true),
+                 bind_mount(plan.programs + "/python", kFiguresFolder, true)};
   const Workspace& workspace = plan.spec.workspace;
   if (workspace.access != Access::None)
     mounts.push_back(bind_mount(workspace.path, kWorkspacePath, workspace.access == Access::ReadOnly));

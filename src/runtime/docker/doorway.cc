@@ -8,6 +8,7 @@
 
 #include "base/text.h"
 #include "init/protocol.h"
+#include "sys/beneath.h"
 #include "sys/file.h"
 
 namespace cove::docker {
@@ -52,8 +53,8 @@ Result<pid_t> pid_of(int visitor) {
 Result<void> check_workspace(const Workspace& workspace, pid_t process_1) {
   if (workspace.access == Access::None || workspace.mount < 0) return {};
   struct stat wanted = COVE_TRY(sys::fstat(workspace.mount));
-  struct stat shown =
-      COVE_TRY_NOTE("look at the workspace", sys::stat(concat("/proc/", process_1, "/root", kWorkspacePath)));
+  UniqueFd root = COVE_TRY(sys::open(concat("/proc/", process_1, "/root"), O_PATH | O_DIRECTORY));
+  struct stat shown = COVE_TRY_NOTE("look at the workspace", sys::stat_beneath(root.get(), kWorkspacePath + 1));
   if (shown.st_dev == wanted.st_dev && shown.st_ino == wanted.st_ino) return {};
   return fail(Code::Conflict, concat("show the workspace: ", workspace.path, " was replaced meanwhile"));
 }

@@ -11,6 +11,7 @@
 #include "runtime/docker/doorway.h"
 #include "runtime/docker/engine_hand.h"
 #include "runtime/docker/engine_socket.h"
+#include "runtime/native/own_folders.h"
 #include "runtime/native/spawn_protocol.h"
 #include "runtime/native/who.h"
 #include "sys/file.h"
@@ -112,7 +113,7 @@ Result<Rising> EngineWalls::prepare(const SandboxSpec& spec) const {
   rising.spec = spec;
   if (rising.spec.limits.disk.value == 0) rising.spec.limits.disk.value = kDefaultDisk;
   rising.control = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
-  COVE_TRY(sys::make_folders(places_.run_folder, 0700));
+  COVE_TRY(native::make_run_folders(places_));
   rising.door_path = concat(places_.run_folder, "/", spec.id, kDoorEnding);
   ::unlink(rising.door_path.c_str());
   rising.door = COVE_TRY(sys::listen_unix(rising.door_path, 1));
@@ -216,7 +217,17 @@ Result<EngineFacts> EngineWalls::facts_of(const Engine& engine) const {
   return engine.facts();
 }
 
+// The engine can hide nothing in a folder that it shows.
+Result<void> EngineWalls::check_own_folders(const Workspace& workspace) const {
+  if (workspace.access == Access::None) return {};
+  UniqueFd folder = workspace.mount >= 0 ? COVE_TRY(sys::dup(workspace.mount))
+                                         : COVE_TRY(sys::open(workspace.path, O_PATH | O_DIRECTORY));
+  auto own = COVE_TRY(native::OwnFolders::look(COVE_TRY(native::own_folders(places_))));
+  return own.check(folder.get(), {.path = workspace.path, .access = Access::ReadWrite});
+}
+
 Result<Standing> EngineWalls::build_in_engine(const Rising& rising) const {
+  COVE_TRY(check_own_folders(rising.spec.workspace));
   Engine engine(COVE_TRY(find_engine_socket(rising.spec.runtime)));
   ContainerPlan plan{.spec = rising.spec, .state = state_, .programs = places_.programs, .door = rising.door_path};
   plan.engine = COVE_TRY(facts_of(engine));
@@ -267,7 +278,7 @@ Result<native::Raised> EngineWalls::adopt(const SandboxSpec& spec) const {
   native::Raised raised;
   raised.spec = spec;
   std::string attempt = concat("adopt sandbox ", spec.id);
-  raised.control = COVE_TRY_NOTE(attempt, sys::connect_unix(concat(places_.run_folder, "/", spec.id)));
+  raised.control = COVE_TRY_NOTE(attempt, native::connect_to_process_one(concat(places_.run_folder, "/", spec.id)));
   UniqueFd process_1 = COVE_TRY_NOTE(attempt, native::ask_who(raised.control.get()));
   std::unique_ptr<sys::CgroupTree> tree =
       COVE_TRY_NOTE(attempt, sys::CgroupTree::find_around(COVE_TRY(pid_of(process_1.get()))));

@@ -59,6 +59,7 @@ class EngineWalls {
 
  private:
   struct Raising;
+  Result<void> check_own_folders(const Workspace& workspace) const;
   Result<Standing> build_in_engine(const Rising& rising) const;
   Result<EngineFacts> facts_of(const Engine& engine) const;
   Result<std::unique_ptr<native::LocalHand>> hand_of(const SandboxSpec& spec, UniqueFd process_1,

@@ -11,16 +11,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <limits>
 #include <utility>
 
 #include "base/text.h"
 #include "runtime/native/error_report.h"
+#include "runtime/native/group_view.h"
 #include "runtime/native/memory_watch.h"
 #include "runtime/native/process_one.h"
 #include "runtime/native/root_mounts.h"
+#include "runtime/native/user_share.h"
 #include "runtime/oci/builder.h"
 #include "sys/file.h"
 #include "sys/mount.h"
@@ -38,6 +42,7 @@ constexpr std::string_view kEnded = "ended";
 // Rootless: a user namespace in which the builder has the power that mounting needs.
 Result<void> become_namespace_root(const SpawnPlan& plan, int status) {
   if (!plan.ids.rootless) return {};
+  const UserShare share = UserShare::measure();
   Result<void> unshared = sys::unshare(CLONE_NEWUSER);
   if (!unshared)
     return fail(
@@ -54,6 +59,7 @@ Result<void> become_namespace_root(const SpawnPlan& plan, int status) {
   // The caller's further groups would count as his rights over the host's files.
   if (!plan.ids.single_id && ::setgroups(0, nullptr) < 0) return fail_errno("setgroups");
   if (::setresgid(0, 0, 0) < 0 || ::setresuid(0, 0, 0) < 0) return fail_errno("become root of the namespace");
+  COVE_TRY_NOTE("limit what the kernel counts per user", share.apply());
   return {};
 }
 
@@ -65,16 +71,9 @@ Result<void> limit_processes(uint64_t count) {
   return {};
 }
 
-// To the first of the CPUs that may be used.
 Result<void> pin_to_cpus(unsigned count, cpu_set_t& allowed) {
   if (count == 0) return {};
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &allowed)) continue;
-    if (count == 0)
-      CPU_CLR(cpu, &allowed);
-    else
-      --count;
-  }
+  allowed = sys::some_of(allowed, count, static_cast<unsigned>(::getpid()));
   if (::sched_setaffinity(0, sizeof allowed, &allowed) < 0) return fail_errno("sched_setaffinity");
   return {};
 }
@@ -105,17 +104,27 @@ class Watch {
  private:
   void turn() {
     pollfd polled[] = {{process_1_.pidfd.get(), POLLIN, 0}, {orphaned_ ? -1 : status_, POLLIN, 0}};
-    int ready = ::poll(polled, 2, memory_ > 0 ? kWatchMilliseconds : -1);
+    int ready = ::poll(polled, 2, memory_ > 0 ? pause_ : -1);
     if (ready > 0 && polled[1].revents) {
       Result<sys::Message> message = sys::receive_message(status_, 64, MSG_DONTWAIT);
       orphaned_ = !message || message->data.empty();
       if (!orphaned_ || !outlives_caller_) kill();
     }
     ended_ = ready > 0 && polled[0].revents;
-    if (!ended_ && memory_ > 0 && memory_exceeds(memory_, layer_)) {
+    if (!ended_ && memory_ > 0 && exceeds_memory()) {
       static_cast<void>(sys::send_message(status_, kOutOfMemory));
       kill();
     }
+  }
+
+  // The watcher itself takes a twentieth of a CPU at most, however many processes there are to look at.
+  bool exceeds_memory() {
+    using std::chrono::steady_clock;
+    const auto begin = steady_clock::now();
+    const bool exceeds = memory_exceeds(memory_, layer_, process_1_.pidfd.get());
+    const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begin);
+    pause_ = std::max(kWatchMilliseconds, static_cast<int>(20 * took.count()));
+    return exceeds;
   }
 
   void kill() { static_cast<void>(sys::kill_by_pidfd(process_1_.pidfd.get(), SIGKILL)); }
@@ -125,6 +134,7 @@ class Watch {
   LayerKind layer_;
   uint64_t memory_;
   bool outlives_caller_;
+  int pause_ = kWatchMilliseconds;
   bool orphaned_ = false;
   bool ended_ = false;
 };
@@ -135,8 +145,9 @@ class Watch {
   const BuildOrder order{plan, control.get(), status, cpus, Parentage::OfBuilder};
   Result<sys::Child> process_1 = detached ? build_walls(order) : std::unexpected(detached.error());
   control.reset();
+  bool orphaned = false;
   if (!process_1) {
-    static_cast<void>(sys::send_message(status, encode_error(process_1.error())));
+    orphaned = !sys::send_message(status, encode_error(process_1.error()));
   } else {
     bool passed_on = plan.lifetime == Lifetime::Long;
     static_cast<void>(
@@ -144,7 +155,7 @@ class Watch {
     if (passed_on && plan.watched_memory == 0) ::_exit(0);
     if (passed_on) close_all_but(status, process_1->pidfd.get());
   }
-  bool orphaned = process_1 ? Watch(plan, *process_1, status).run() : false;
+  if (process_1) orphaned = Watch(plan, *process_1, status).run();
   if (orphaned) clean_up();
   ::_exit(0);
 }
@@ -188,7 +199,7 @@ Result<sys::Child> build_walls(const BuildOrder& order) {
   COVE_TRY_NOTE("make a mount namespace", sys::unshare(CLONE_NEWNS));
   if (!nested) COVE_TRY(sys::make_mounts_private());
   COVE_TRY(pin_to_cpus(plan.pinned_cpus, cpus));
-  if (plan.oci && !plan.oci->own_kernel) return oci::build(plan, order.control);
+  if (plan.oci && !plan.oci->own_kernel) return oci::build(plan, order.control, order.status);
   COVE_TRY(limit_processes(plan.process_rlimit));
   sys::SocketPair inner;
   if (plan.oci) inner = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
@@ -199,6 +210,8 @@ Result<sys::Child> build_walls(const BuildOrder& order) {
   if (!nested) COVE_TRY_NOTE("open the image", mounts.open_sources());
   COVE_TRY(mounts.stage(process_1.user_namespace.get()));
   COVE_TRY(mounts.assemble());
+  std::vector<GroupView> groups = COVE_TRY(receive_group_views(order.status));
+  if (!plan.oci) COVE_TRY_NOTE("mount /sys", mounts.mount_sys(groups));
   if (plan.oci) COVE_TRY(oci::start_kernel(plan, programs, inner.second.get()));
   COVE_TRY(mounts.show_processes(process_1.pid_namespace.get()));
   COVE_TRY(mounts.enter());
@@ -230,6 +243,9 @@ Result<Builder> start_builder(const SpawnPlan& plan, sys::SocketPair& control, c
 
 Result<BuilderWord> read_word(Builder& builder) {
   Result<sys::Message> word = sys::receive_message(builder.status.get(), wire::kMaxMessage);
+  // It ended without reading what it was sent: the kernel reports that once, before the builder's own last word.
+  if (!word && word.error().errnum() == ECONNRESET)
+    word = sys::receive_message(builder.status.get(), wire::kMaxMessage);
   if (!word || word->data.empty()) return BuilderWord::Gone;
   if (!word->fds.empty()) builder.process_1 = std::move(word->fds[0]);
   if (word->data == kBuilt) return BuilderWord::Built;
@@ -238,10 +254,15 @@ Result<BuilderWord> read_word(Builder& builder) {
   return fail(decode_error(word->data));
 }
 
+bool has_word(const Builder& builder) {
+  pollfd polled = {builder.status.get(), POLLIN, 0};
+  return ::poll(&polled, 1, 0) > 0;
+}
+
 void kill_sandbox(const Builder& builder) { static_cast<void>(sys::send_message(builder.status.get(), kKill)); }
 
 void abandon(Builder& builder) {
-  if (builder.stays) kill_sandbox(builder);
+  kill_sandbox(builder);  // or it would wait for the control group
   // A builder that leaves does not look after what it has built.
   while (builder.status && !builder.process_1) {
     Result<BuilderWord> word = read_word(builder);

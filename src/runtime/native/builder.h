@@ -57,6 +57,8 @@ enum class BuilderWord {
 };
 // Waits for the next word, or for why the walls do not stand.
 Result<BuilderWord> read_word(Builder& builder);
+// Whether reading it will not wait.
+bool has_word(const Builder& builder);
 // Asks a staying builder to kill process 1, and with it the sandbox.
 void kill_sandbox(const Builder& builder);
 // Ends what is being built, and waits until that is over.

@@ -9,13 +9,6 @@ namespace cove::native {
 
 enum class ControlGroups { Missing, Usable };
 
-// What copies programs knows one kind of processor.
-#if defined(__x86_64__)
-inline constexpr bool kCopies = true;
-#else
-inline constexpr bool kCopies = false;
-#endif
-
 // What sandboxes can do whose process 1 is cove-init, by the runtime that made their walls.
 inline Capabilities runtime_capabilities(const std::string& runtime, ControlGroups groups) {
   const bool held = groups == ControlGroups::Usable;
@@ -30,7 +23,6 @@ inline Capabilities runtime_capabilities(const std::string& runtime, ControlGrou
           .pty = true,
           .review_layer = !engine,
           .waiting_scripts = runtime == "native",
-          .copies = runtime == "native" && kCopies,
           .compile_step = true,
           .own_images = engine};
 }

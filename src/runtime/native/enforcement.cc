@@ -65,7 +65,7 @@ class Planner {
   void plan_warning() {
     if (fallen_back_.empty()) return;
     holding_.warnings.push_back(concat("default limits are held without control groups (", join(fallen_back_, ", "),
-                                       "), because this user may make none; `cove doctor` tells how to change that"));
+                                       "), because this user may create none; `cove doctor` says how to change that"));
   }
 
   Result<void> plan_cpus() {
@@ -110,7 +110,7 @@ class Planner {
   }
 
   void plan_disk() {
-    const char* by = means_.layer == LayerKind::Memory ? "tmpfs" : means_.quota ? "quota" : "watcher";
+    const char* by = means_.layer == LayerKind::Memory ? "tmpfs" : means_.quota ? "quota" : "nothing";
     hold("disk", format_bytes(limits_.disk.value), by);
   }
 
@@ -133,6 +133,10 @@ class Planner {
 };
 
 }  // namespace
+
+unsigned visible_cpus(const Limits& limits) {
+  return limits.cpus.named ? static_cast<unsigned>(std::ceil(limits.cpus.value)) : 0;
+}
 
 void change_rlimits(Holding& holding, const Limits& limits) {
   auto drop = [&](uint64_t resource) {

@@ -36,6 +36,10 @@ struct Holding {
 // Named limits are held by the kernel or refused; defaults fall back, with a warning, unless strict.
 Result<Holding> plan_enforcement(const Limits& limits, const Means& means, Strictness strictness);
 
+// On how many CPUs the programs run; 0: on all. Only where the limit is named: the default of one CPU's time may be
+// spent on any, so that neighbours do not wait for each other.
+unsigned visible_cpus(const Limits& limits);
+
 // Of the limits that are held by rlimits, those that are named: for every exec from now on.
 void change_rlimits(Holding& holding, const Limits& limits);
 

@@ -1,9 +1,7 @@
 #include "runtime/native/host_runs.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -14,19 +12,18 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "runtime/native/own_folders.h"
 #include "runtime/native/same_folder.h"
-#include "sys/cgroup_mounts.h"
 #include "sys/file.h"
 
 namespace cove::native {
 namespace {
 
 constexpr size_t kMostRuns = 64;
-constexpr size_t kFds = 4;
+constexpr size_t kFds = 3;
 constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
 constexpr int kNotRun = 125;
-constexpr uid_t kNobody = static_cast<uid_t>(-1);
 // Where cove-host finds things.
 constexpr int kWorkspaceFd = 3;
 constexpr const char* kOtherFolder = " is another folder than the one that was recorded";
@@ -64,13 +61,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
 
 void become(const Person& person, pid_t parent, int errors) {
   ::setsid();
-  if (::geteuid() == 0) {
-    std::vector<gid_t> groups = groups_of(person.uid, person.gid);
-    bool done = ::setgroups(groups.size(), groups.data()) == 0 &&
-                ::setresgid(person.gid, person.gid, person.gid) == 0 &&
-                ::setresuid(person.uid, person.uid, person.uid) == 0;
-    if (!done) give_up(errors, "take the caller's identity", kNotRun);
-  }
+  if (!take_identity(person)) give_up(errors, "take the caller's identity", kNotRun);
   // It ends with cove-spawn, and so with coved. After the change of identity, which would undo it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kNotRun);
@@ -89,12 +80,22 @@ void arrange(std::vector<int> wanted, int errors) {
   ::syscall(SYS_close_range, static_cast<unsigned>(wanted.size()), ~0u, 0);
 }
 
-[[noreturn]] void run_fenced(const HostRunOrder& order, int program, int output, int errors, int verdict) {
+// Why a command must not run on the host; empty where it may.
+std::string why_not(const HostRunOrder& order, int workspace, const Result<OwnFolders>& own) {
+  if (!is_same_folder(workspace, order.device, order.inode)) return concat(order.workspace, kOtherFolder);
+  // What it holds cannot be hidden from a command on the host, as it is in a sandbox.
+  const Workspace shown{.path = order.workspace, .access = Access::ReadWrite};
+  Result<void> checked = own ? own->check(workspace, shown) : std::unexpected(own.error());
+  return checked ? "" : checked.error().message();
+}
+
+[[noreturn]] void run_fenced(const HostRunOrder& order, const Result<OwnFolders>& own, int program, int output,
+                             int errors, int verdict) {
   int workspace = ::open(order.workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   int null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (workspace < 0 || null < 0) give_up(errors, concat("open ", order.workspace), kNotRun);
-  if (!is_same_folder(workspace, order.device, order.inode)) {
-    ::dprintf(verdict, "no %s%s", order.workspace.c_str(), kOtherFolder);
+  if (std::string why = why_not(order, workspace, own); !why.empty()) {
+    ::dprintf(verdict, "no %s", why.c_str());
     ::_exit(kNotRun);
   }
   std::vector<std::string> words = {"cove-host", "--judge", "--report", std::to_string(kVerdictFd)};
@@ -164,31 +165,6 @@ void bound_record() {
 
 }  // namespace
 
-// What the user is a member of, by /etc/group.
-std::vector<gid_t> groups_of(uid_t uid, gid_t gid) {
-  std::vector<gid_t> groups = {gid};
-  std::string name = account_of(uid).name;
-  for (const std::string& line : split(sys::read_file("/etc/group").value_or(""), '\n')) {
-    std::vector<std::string> fields = split(line, ':');
-    if (name.empty() || fields.size() < 4 || !sys::has_word(fields[3], name, ',')) continue;
-    if (Result<int64_t> number = parse_integer(fields[2], 0, UINT32_MAX - 1))
-      groups.push_back(static_cast<gid_t>(*number));
-  }
-  return groups;
-}
-
-Result<Person> peer_of(int connection) {
-  int domain = 0;
-  socklen_t size = sizeof domain;
-  if (::getsockopt(connection, SOL_SOCKET, SO_DOMAIN, &domain, &size) < 0) return fail_errno("ask who the caller is");
-  if (domain != AF_UNIX) return fail(Code::Denied, "the caller is not at a Unix socket");
-  struct ucred caller = {};
-  size = sizeof caller;
-  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &caller, &size) < 0) return fail_errno("ask who the caller is");
-  if (caller.uid == kNobody) return fail(Code::Denied, "nobody knows who the caller is");
-  return Person{caller.uid, caller.gid};
-}
-
 Result<void> HostRuns::check_room(const std::string& id) const {
   if (std::ranges::any_of(runs_, [&](const Run& run) { return run.id == id; }))
     return fail(Code::Exists, concat("there is a run ", id, " already"));
@@ -210,24 +186,24 @@ Result<void> HostRuns::record(uint64_t token, const std::string& id, const Perso
   return {};
 }
 
-Result<void> HostRuns::start(uint64_t token, const std::string& id, const HostRunOrder& order,
+Result<void> HostRuns::start(uint64_t token, const std::string& id, const HostRunOrder& order, const Person& person,
                              std::vector<UniqueFd> fds) {
   if (fds.size() != kFds) return fail(Code::Invalid, "the request lacks a descriptor");
   if (order.fence == HostFence::None && !rules_.allow_off)
     return fail(Error(Code::Denied, "mode 'off' is not allowed on this server")
                     .hint("use mode 'all', or have the administrator set modes.allow_off"));
   COVE_TRY(check_room(id));
-  Person person = COVE_TRY(peer_of(fds[0].get()));
   if (::geteuid() != 0 && person.uid != ::geteuid()) return fail(Code::Denied, "this server is another user's");
   UniqueFd program;
   if (order.fence == HostFence::Reading) program = COVE_TRY(sys::open(rules_.programs + "/cove-host", O_RDONLY));
   const pid_t parent = ::getpid();
   sys::Child child = COVE_TRY(sys::clone3(0));
   if (child.pid == 0) {
-    int output = fds[1].get(), errors = fds[2].get();
+    int output = fds[0].get(), errors = fds[1].get(), third = fds[2].get();
+    Result<OwnFolders> own = OwnFolders::look(rules_.own_folders);  // the caller may not see them
     become(person, parent, errors);
-    if (order.fence == HostFence::Reading) run_fenced(order, program.get(), output, errors, fds[3].get());
-    run_plain(order, person, fds[3].get(), output, errors);
+    if (order.fence == HostFence::Reading) run_fenced(order, own, program.get(), output, errors, third);
+    run_plain(order, person, third, output, errors);
   }
   runs_.push_back({id, token, std::move(child)});
   return {};

@@ -9,20 +9,13 @@
 #include <vector>
 
 #include "runtime/host_runner.h"
+#include "runtime/native/callers.h"
 #include "sys/process.h"
 
 namespace cove::native {
 
-// Who is at the other end of a Unix socket, and what he is a member of.
-struct Person {
-  uid_t uid = 0;
-  gid_t gid = 0;
-};
-Result<Person> peer_of(int connection);
-std::vector<gid_t> groups_of(uid_t uid, gid_t gid);
-
 // Commands that cove-spawn runs on the host, for callers of this machine. Each has the rights of whoever is at the
-// other end of the connection that came with the request, as the kernel says, and no others.
+// other end of the connection that came with the request (see Callers), and no others.
 //
 // With a fence the command is cove-host's to judge and to keep in; without one it runs only where the administrator
 // allows that. So whoever has taken over coved gets nothing here that its caller could not have had, but for that one
@@ -31,13 +24,15 @@ class HostRuns {
  public:
   struct Rules {
     bool allow_off = false;
-    std::string programs;  // the folder of cove-host
+    std::string programs;                  // the folder of cove-host
+    std::vector<std::string> own_folders;  // Cove's, which no command may read
   };
   HostRuns() = default;
   explicit HostRuns(Rules rules) : rules_(std::move(rules)) {}
 
-  // fds: the connection, output, errors, and the verdict or the input. Denied, Invalid, Exhausted.
-  Result<void> start(uint64_t token, const std::string& id, const HostRunOrder& order, std::vector<UniqueFd> fds);
+  // As this person. fds: output, errors, and the verdict or the input. Denied, Invalid, Exhausted.
+  Result<void> start(uint64_t token, const std::string& id, const HostRunOrder& order, const Person& person,
+                     std::vector<UniqueFd> fds);
   // cove-record on a folder, as this person. fds: output, errors.
   Result<void> record(uint64_t token, const std::string& id, const Person& person, int folder,
                       std::vector<UniqueFd> fds);

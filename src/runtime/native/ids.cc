@@ -17,6 +17,7 @@
 #include "base/text.h"
 #include "runtime/native/error_report.h"
 #include "sys/file.h"
+#include "sys/own_folder.h"
 
 namespace cove::native {
 namespace {
@@ -82,6 +83,10 @@ uint32_t IdPlan::builder_id(uint32_t inside) const {
   return users.front().outside;
 }
 
+Result<sys::Child> IdPlan::clone_with_user_namespace(uint64_t flags) const {
+  return rootless ? sys::clone3(CLONE_NEWUSER | flags) : sys::clone3_as(builder_id(0), CLONE_NEWUSER | flags);
+}
+
 bool can_map_layers(const std::string& folder) {
   struct statfs info;
   // A folder that is yet to be made lies where its parents do.
@@ -106,7 +111,7 @@ IdPlan plan_shared_ids() {
 }
 
 Result<IdPlan> plan_root_ids(const std::string& run_folder) {
-  COVE_TRY(sys::make_folders(run_folder, 0700));
+  COVE_TRY(sys::make_run_folder(run_folder));
   IdPlan plan;
   plan.lock = COVE_TRY(sys::open(run_folder + "/ids", O_RDWR | O_CREAT | O_NOFOLLOW, 0600));
   uint32_t start = 0;
@@ -185,8 +190,10 @@ WorkspaceIds plan_workspace_ids(uint32_t owner, uint32_t group, uint32_t shown, 
   return ids;
 }
 
-Result<UniqueFd> make_id_mapping(const sys::IdMap& users, const sys::IdMap& groups) {
-  sys::Child holder = COVE_TRY(sys::clone3(CLONE_NEWUSER));
+namespace {
+
+// The user namespace of a child that was made for it; the child ends.
+Result<UniqueFd> take_user_namespace(sys::Child holder, const sys::IdMap& users, const sys::IdMap& groups) {
   if (holder.pid == 0) {
     ::pause();
     ::_exit(0);
@@ -197,6 +204,16 @@ Result<UniqueFd> make_id_mapping(const sys::IdMap& users, const sys::IdMap& grou
   static_cast<void>(sys::kill_by_pidfd(holder.pidfd.get(), SIGKILL));
   COVE_TRY(sys::wait_for(holder.pid));
   return made;
+}
+
+}  // namespace
+
+Result<UniqueFd> make_id_mapping(const sys::IdMap& users, const sys::IdMap& groups) {
+  return take_user_namespace(COVE_TRY(sys::clone3(CLONE_NEWUSER)), users, groups);
+}
+
+Result<UniqueFd> make_user_namespace(const IdPlan& ids) {
+  return take_user_namespace(COVE_TRY(ids.clone_with_user_namespace(0)), ids.users, ids.groups);
 }
 
 Result<void> map_with_helpers(pid_t builder, const IdPlan& ids) {

@@ -29,6 +29,10 @@ struct IdPlan {
 
   // The id that the builder sees for an id inside.
   uint32_t builder_id(uint32_t inside) const;
+  // clone3 with a new user namespace. What the kernel counts per user (inotify, pending signals, timers, message
+  // queues, namespaces) it counts for who made the namespace, too: as root that is the sandbox's own root, so that no
+  // sandbox uses up what the machine's root has.
+  Result<sys::Child> clone_with_user_namespace(uint64_t flags) const;
 };
 
 // Whether overlayfs takes layers with mapped ids (Linux 5.19), and `folder`, which holds some, is on a file system that
@@ -60,6 +64,9 @@ WorkspaceIds plan_workspace_ids(uint32_t owner, uint32_t group, uint32_t shown, 
 
 // A user namespace with these maps, in this process's ids: for mounts with mapped ids. Nobody lives in it.
 Result<UniqueFd> make_id_mapping(const sys::IdMap& users, const sys::IdMap& groups);
+
+// As root: the user namespace of a sandbox that an OCI runtime is to make.
+Result<UniqueFd> make_user_namespace(const IdPlan& ids);
 
 // Runs newuidmap and newgidmap for the builder's new namespace.
 Result<void> map_with_helpers(pid_t builder, const IdPlan& ids);

@@ -1,7 +1,6 @@
 #include "runtime/native/image_shelf.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -12,11 +11,13 @@
 
 #include "base/crash_point.h"
 #include "base/id.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "image/image_top.h"
 #include "image/reference.h"
 #include "image/skeleton.h"
 #include "runtime/native/unpacking.h"
+#include "sys/beneath.h"
 #include "sys/file.h"
 #include "sys/own_folder.h"
 
@@ -25,14 +26,15 @@ namespace {
 
 constexpr std::string_view kHalfMade = "tmp-";
 constexpr size_t kLongestInfo = 64 << 10;
+// Its number counts up whenever what build_image_top makes changes: images that are there get another one.
+constexpr std::string_view kTop = "/top-3";
 
 // What overlayfs reads, and what only whoever has privilege may set.
 Result<void> mark_opaque(const std::string& layer, const std::vector<std::string>& folders) {
   if (folders.empty()) return {};
   UniqueFd root = COVE_TRY(sys::open(layer, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
   for (const std::string& path : folders) {
-    constexpr uint64_t kPlainly = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV;
-    UniqueFd folder = COVE_TRY(sys::openat2(root.get(), path.empty() ? "." : path, O_RDONLY | O_DIRECTORY, kPlainly));
+    UniqueFd folder = COVE_TRY(sys::open_folder_beneath(root.get(), path.empty() ? "." : path, O_RDONLY));
     if (::fsetxattr(folder.get(), "trusted.overlay.opaque", "y", 1, 0) < 0)
       return fail_errno(concat("mark ", path, " as opaque"));
   }
@@ -59,6 +61,13 @@ Result<void> remove_as_owner(const std::string& path, const IdPlan& ids) {
 
 std::unexpected<Error> no_layer(const std::string& key) {
   return fail(Error(Code::NotFound, concat("layer ", key, " is not there")).hint("pull the image again"));
+}
+
+// Of the layers of an image's root, the topmost first.
+Result<std::vector<std::string>> keys_of(const std::string& root) {
+  std::vector<std::string> keys = split(COVE_TRY(sys::read_file(root + "/layers", kLongestInfo)), '\n');
+  std::erase_if(keys, [](const std::string& key) { return !is_hex_key(key); });
+  return keys;
 }
 
 }  // namespace
@@ -140,25 +149,13 @@ Result<unpack::Report> ImageShelf::examine(const std::string& key, const IdPlan&
 
 Result<void> ImageShelf::assemble(const std::string& digest, const std::vector<std::string>& keys,
                                   const IdPlan& ids) const {
-  if (sys::exists(root_path(digest) + "/layers")) return {};
-  std::vector<std::string> folders;
-  for (const std::string& key : keys) {
+  if (sys::exists(root_path(digest) + "/layers")) return renew_top(digest, ids);
+  for (const std::string& key : keys)
     if (!COVE_TRY(find_layer(key))) return no_layer(key);
-    folders.push_back(layer_path(key) + "/fs");
-  }
   std::string half_made = concat(folder_, "/", kHalfMade, make_id());
   UniqueFd own = COVE_TRY(make_own(half_made));
-  for (const char* part : {"/top", "/dev"}) COVE_TRY(sys::mkdir(half_made + part, 0755));
-  TopOrder top;
-  top.sudo = COVE_TRY_NOTE("read the sudo client", sys::read_file(programs_ + "/cove-sudo"));
-  top.owner_id = [&](uint32_t inside) { return ids.rootless || ids.shared ? ids.builder_id(inside) : inside; };
-  // By descriptor: where it is mounted, paths of the host may be covered.
-  UniqueFd folder = COVE_TRY(sys::open(half_made + "/top", O_RDONLY | O_DIRECTORY));
-  top.folder = sys::fd_path(folder.get());
-  Result<void> made = with_layers_mounted(folders, ids, [&](int root) {
-    top.image = root;
-    return build_image_top(top);
-  });
+  COVE_TRY(sys::mkdir(half_made + "/dev", 0755));
+  Result<void> made = make_top(concat(half_made, kTop), keys, ids);
   if (made) made = build_devices(half_made + "/dev");
   if (made) made = sys::write_file(half_made + "/layers", join(keys, "\n"), 0600);
   crash_point("image.assemble");
@@ -166,6 +163,36 @@ Result<void> ImageShelf::assemble(const std::string& digest, const std::vector<s
   if (made) return {};
   static_cast<void>(remove_as_owner(half_made, ids));
   return sys::exists(root_path(digest) + "/layers") ? Result<void>() : made;
+}
+
+// In an empty folder that is made for it.
+Result<void> ImageShelf::make_top(const std::string& path, const std::vector<std::string>& keys,
+                                  const IdPlan& ids) const {
+  COVE_TRY(sys::mkdir(path, 0755));
+  TopOrder top;
+  top.sudo = COVE_TRY_NOTE("read the sudo client", sys::read_file(programs_ + "/cove-sudo"));
+  top.owner_id = [&](uint32_t inside) { return ids.rootless || ids.shared ? ids.builder_id(inside) : inside; };
+  // By descriptor: where it is mounted, paths of the host may be covered.
+  UniqueFd folder = COVE_TRY(sys::open(path, O_RDONLY | O_DIRECTORY));
+  top.folder = sys::fd_path(folder.get());
+  std::vector<std::string> layers;
+  for (const std::string& key : keys) layers.push_back(layer_path(key) + "/fs");
+  return with_layers_mounted(layers, ids, [&](int root) {
+    top.image = root;
+    return build_image_top(top);
+  });
+}
+
+// The one that it has stays: sandboxes may have it mounted.
+Result<void> ImageShelf::renew_top(const std::string& digest, const IdPlan& ids) const {
+  std::string path = root_path(digest);
+  if (sys::exists(concat(path, kTop))) return {};
+  std::string half_made = concat(folder_, "/", kHalfMade, make_id());
+  UniqueFd own = COVE_TRY(make_own(half_made));
+  Result<void> made = make_top(concat(half_made, kTop), COVE_TRY(keys_of(path)), ids);
+  if (made) made = sys::rename(concat(half_made, kTop), concat(path, kTop));
+  static_cast<void>(remove_as_owner(half_made, ids));
+  return sys::exists(concat(path, kTop)) ? Result<void>() : made;
 }
 
 Result<ImageRoot> ImageShelf::find(const std::string& digest, UniqueFd& hold) const {
@@ -182,9 +209,11 @@ Result<ImageRoot> ImageShelf::find(const std::string& digest, UniqueFd& hold) co
   image.dev = path + "/dev";
   image.dev_nodes = dev_nodes(image.dev);
   ImageMount mount;
-  mount.lowers.push_back(path + "/top");
-  for (const std::string& key : split(COVE_TRY(sys::read_file(path + "/layers", kLongestInfo)), '\n'))
-    if (is_hex_key(key)) mount.lowers.push_back(layer_path(key) + "/fs");
+  mount.lowers.push_back(concat(path, kTop));
+  if (!sys::exists(mount.lowers[0]))
+    return fail(Error(Code::Conflict, concat("the image sha256:", digest, " was stored by another version of Cove"))
+                    .hint("start the server, which renews it"));
+  for (const std::string& key : COVE_TRY(keys_of(path))) mount.lowers.push_back(layer_path(key) + "/fs");
   image.mounts.push_back(std::move(mount));
   hold = std::move(*folder);
   return image;
@@ -213,8 +242,9 @@ Result<void> ImageShelf::sweep(const std::set<std::string>& roots, const std::se
     }
     if (in_use && !roots.contains(digest))
       swept = fail(Code::Conflict, concat("somebody is using the image sha256:", digest));
-    for (const std::string& key : split(sys::read_file(root_path(digest) + "/layers", kLongestInfo).value_or(""), '\n'))
-      needed.insert(key);
+    for (const std::string& key : keys_of(root_path(digest)).value_or(std::vector<std::string>())) needed.insert(key);
+    if (Result<void> renewed = renew_top(digest, ids); !renewed)
+      log::warning("an image cannot be used", {{"image", digest}, {"why", renewed.error().message()}});
   }
   for (const std::string& key : COVE_TRY(sys::list_folder(folder_ + "/layers")))
     if (!needed.contains(key)) COVE_TRY(remove_aside(layer_path(key), ids));

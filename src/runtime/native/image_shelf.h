@@ -18,7 +18,7 @@ namespace cove::native {
 //
 //   layers/KEY/fs      a layer, as overlayfs mounts it
 //   layers/KEY/info    what cove-unpack said of it
-//   roots/DIGEST/…     of each image: `layers` (keys, the topmost first), `top` (what lies over them) and `dev`
+//   roots/DIGEST/…     of each image: `layers` (keys, the topmost first), `top-N` (what lies over them) and `dev`
 //   tmp-…              what is being made, or removed; nobody's after a crash
 //
 // Whatever has its name is whole. Keys and digests are 64 hexadecimal digits. docs/formats/images.md has more.
@@ -40,13 +40,16 @@ class ImageShelf {
   Result<ImageRoot> find(const std::string& digest, UniqueFd& hold) const;
 
   // Removes all roots and layers that are not named, and what was left half-made. Conflict where somebody holds one of
-  // them, Exists where somebody is at work on a new one; all the others are gone then.
+  // them, Exists where somebody is at work on a new one; all the others are gone then. Roots made by an older version
+  // of Cove get a new top.
   Result<void> sweep(const std::set<std::string>& roots, const std::set<std::string>& layers, const IdPlan& ids) const;
 
  private:
   ImageShelf(std::string folder, std::string programs) : folder_(std::move(folder)), programs_(std::move(programs)) {}
   std::string layer_path(const std::string& key) const;
   std::string root_path(const std::string& digest) const;
+  Result<void> make_top(const std::string& path, const std::vector<std::string>& keys, const IdPlan& ids) const;
+  Result<void> renew_top(const std::string& digest, const IdPlan& ids) const;
   Result<void> publish(const std::string& half_made, const std::string& key, const unpack::Report& report) const;
   Result<void> remove_aside(const std::string& path, const IdPlan& ids) const;
 

@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <cstdio>
 #include <utility>
 
 #include "base/crash_point.h"
 #include "base/id.h"
 #include "base/text.h"
 #include "image/catalogue.h"
+#include "runtime/native/enforcement.h"
 #include "runtime/native/ids.h"
 #include "runtime/native/who.h"
 #include "sys/file.h"
@@ -19,6 +19,8 @@
 
 namespace cove::native {
 namespace {
+
+std::string make_group_name() { return concat("e-", make_id()); }
 
 std::unexpected<Error> no_groups(const char* what) {
   return fail(Error(Code::Unsupported, concat(what, " needs control groups, and this user may make none"))
@@ -31,11 +33,6 @@ LocalHand::~LocalHand() {
   if (!ended_ && parts_.spec.lifetime == Lifetime::OneRun) static_cast<void>(destroy(Files::Remove));
 }
 
-void LocalHand::take_first_group(std::unique_ptr<sys::Cgroup> group) {
-  spare_.group = std::move(group);
-  groups_made_ = 1;
-}
-
 Result<void> LocalHand::ready() {
   if (built_ || !parts_.builder) return {};
   BuilderWord word = COVE_TRY(read_word(*parts_.builder));
@@ -43,6 +40,7 @@ Result<void> LocalHand::ready() {
   built_ = true;
   if (parts_.spec.lifetime == Lifetime::OneRun) return {};
   parts_.process_1 = std::move(parts_.builder->process_1);
+  if (killed_when_built_) static_cast<void>(sys::kill_by_pidfd(parts_.process_1.get(), SIGKILL));
   // From here on its mounts tell that it is in use, whoever dies.
   if (is_host_image(parts_.spec.image)) parts_.image_hold.reset();
   // A builder that watches memory stays.
@@ -73,19 +71,11 @@ Result<std::unique_ptr<sys::Cgroup>> LocalHand::copy_of(const sys::Cgroup& group
   return sys::cgroup_from_parts(name, parts.version, parts.kinds, std::move(folders));
 }
 
-// Programs can see it: it must not tell of a sandbox that had the group before.
-std::string LocalHand::next_group_name() {
-  if (!is_first_) return concat("e-", make_id());
-  char number[24];
-  std::snprintf(number, sizeof number, "e-%020llu", static_cast<unsigned long long>(++groups_made_));
-  return number;
-}
-
 Result<ExecGroup> LocalHand::take_exec_group() {
   if (!has_groups()) return no_groups("an exec's group");
   if (parts_.spec.single_exec)
     return ExecGroup{{}, COVE_TRY(copy_of(*parts_.group, {})), COVE_TRY(parts_.group->open_join_fds())};
-  if (!spare_.group) spare_.group = COVE_TRY(parts_.group->create_child(next_group_name()));
+  if (!spare_.group) spare_.group = COVE_TRY(parts_.group->create_child(make_group_name()));
   if (spare_.join_fds.empty()) spare_.join_fds = COVE_TRY(spare_.group->open_join_fds());
   std::string name = spare_.group->name();
   ExecGroup taken{name, COVE_TRY(copy_of(*spare_.group, name)), std::exchange(spare_.join_fds, {})};
@@ -100,7 +90,7 @@ void LocalHand::make_spare() {
   ::sched_yield();
   remove_retired();
   if (spare_.group) return;
-  Result<std::unique_ptr<sys::Cgroup>> group = parts_.group->create_child(next_group_name());
+  Result<std::unique_ptr<sys::Cgroup>> group = parts_.group->create_child(make_group_name());
   if (!group) return;
   Result<std::vector<UniqueFd>> join_fds = (*group)->open_join_fds();
   if (join_fds) spare_ = {std::move(*group), std::move(*join_fds)};
@@ -131,16 +121,14 @@ void LocalHand::remove_retired() {
   std::erase_if(retired_, [](const auto& group) { return group->remove().has_value(); });
 }
 
-Result<void> LocalHand::freeze() {
-  as_made_ = false;
-  return parts_.group ? parts_.group->freeze() : no_groups("pausing");
-}
+Result<void> LocalHand::freeze() { return parts_.group ? parts_.group->freeze() : no_groups("pausing"); }
 Result<void> LocalHand::thaw() { return parts_.group ? parts_.group->thaw() : no_groups("resuming"); }
 
 Result<void> LocalHand::set_limits(const Limits& limits) {
   if (!parts_.group) return no_groups("changing limits");
-  as_made_ = false;
   if (limits.cpus.named) COVE_TRY(parts_.group->set_cpus(limits.cpus.value));
+  if (limits.cpus.named && parts_.group->has(sys::Controller::Cpuset))
+    COVE_TRY(parts_.group->set_cpu_count(visible_cpus(limits)));
   if (limits.memory.named) COVE_TRY(parts_.group->set_memory(limits.memory.value));
   if (limits.processes.named) COVE_TRY(parts_.group->set_pids(limits.processes.value));
   return {};
@@ -159,13 +147,18 @@ Result<uint64_t> LocalHand::layer_usage() {
 // A builder that died may have let process 1 go before it could tell of it.
 void LocalHand::find_process_1() {
   if (parts_.process_1 || parts_.socket_path.empty()) return;
-  Result<UniqueFd> control = sys::connect_unix(parts_.socket_path);
+  Result<UniqueFd> control = connect_to_process_one(parts_.socket_path);
   if (control) parts_.process_1 = ask_who(control->get()).value_or(UniqueFd());
 }
 
 void LocalHand::kill() {
   if (parts_.spec.lifetime == Lifetime::OneRun) {
     if (parts_.builder) kill_sandbox(*parts_.builder);
+    return;
+  }
+  // Its builder may wait for a file system that does not answer.
+  if (parts_.builder && !built_ && !has_word(*parts_.builder)) {
+    killed_when_built_ = true;
     return;
   }
   if (!ready() || !parts_.process_1) find_process_1();
@@ -184,18 +177,6 @@ void LocalHand::retire_all() {
   spare_ = {};
   for (auto& [name, group] : exec_groups_) retired_.push_back(std::move(group));
   exec_groups_.clear();
-}
-
-// For the next sandbox, where there was but one group.
-bool LocalHand::shelve_groups() {
-  if (!parts_.shelf || !shelves_groups_ || !as_made_ || !parts_.group || retired_.size() != 1) return false;
-  if (groups_made_ != 1) return false;
-  GroupShelf::Pair pair{std::move(parts_.group), std::move(retired_[0])};
-  const bool kept = parts_.shelf->put(parts_.spec.limits, pair);
-  parts_.group = std::move(pair.group);
-  retired_[0] = std::move(pair.exec);
-  if (kept) retired_.clear();
-  return kept;
 }
 
 Result<void> LocalHand::remove_groups() {
@@ -223,9 +204,8 @@ bool LocalHand::can_end_in_steps(Files files) const {
          (files == Files::Keep || layer_kind() != LayerKind::Folder);
 }
 
-void LocalHand::begin_end(Groups groups) {
+void LocalHand::begin_end() {
   ended_ = true;
-  shelves_groups_ = groups == Groups::Free;
   kill();
 }
 
@@ -233,10 +213,8 @@ Result<void> LocalHand::finish_end(Files files) {
   crash_point("spawn.destroy.group");
   if (parts_.after_end) parts_.after_end();
   retire_all();
-  if (!shelve_groups()) {
-    remove_retired();
-    if (parts_.group) COVE_TRY_NOTE("remove the control group", parts_.group->remove());
-  }
+  remove_retired();
+  if (parts_.group) COVE_TRY_NOTE("remove the control group", parts_.group->remove());
   parts_.group.reset();
   if (!parts_.socket_path.empty()) ::unlink(parts_.socket_path.c_str());
   parts_.id_lock.reset();
@@ -246,6 +224,7 @@ Result<void> LocalHand::finish_end(Files files) {
 
 Result<void> LocalHand::destroy(Files files) {
   ended_ = true;
+  if (parts_.spec.lifetime == Lifetime::Long) static_cast<void>(ready());
   kill();
   // A subvolume can go while it is in use, and does so here: if this process is killed now, the builder goes on.
   Result<void> unlayered;

@@ -8,7 +8,6 @@
 
 #include "layer/layer.h"
 #include "runtime/native/builder.h"
-#include "runtime/native/group_shelf.h"
 #include "runtime/native/hand.h"
 
 namespace cove::native {
@@ -21,7 +20,6 @@ class LocalHand : public Hand {
     std::unique_ptr<Layer> layer;        // null where none was found
     std::unique_ptr<sys::Cgroup> group;  // null where the machine has none for us
     bool exec_groups = true;             // execs can have groups in it
-    GroupShelf* shelf = nullptr;         // takes them at the end
     std::optional<Builder> builder;      // none after adoption, or once a long-lived sandbox stands
     UniqueFd process_1;                  // Lifetime::Long: its pidfd, once the walls stand
     std::string socket_path;             // Lifetime::Long: where process 1 takes servers
@@ -30,9 +28,7 @@ class LocalHand : public Hand {
     std::function<void()> idle_work;  // done while the sandbox comes down
     std::function<void()> after_end;  // when nothing of it runs any more
   };
-  explicit LocalHand(Parts parts) : parts_(std::move(parts)), is_first_(parts_.builder.has_value()) {}
-  // The group of the first exec is there already.
-  void take_first_group(std::unique_ptr<sys::Cgroup> group);
+  explicit LocalHand(Parts parts) : parts_(std::move(parts)) {}
   ~LocalHand() override;
 
   Result<void> ready() override;
@@ -56,9 +52,7 @@ class LocalHand : public Hand {
   bool can_end_in_steps(Files files) const;
   // Whether changing or ending it means waiting for another program.
   virtual bool waits_for_others() const { return false; }
-  // `Groups::Free`: nobody will read their counters any more.
-  enum class Groups { Watched, Free };
-  void begin_end(Groups groups);
+  void begin_end();
   int end_fd() const { return parts_.process_1.get(); }
   Result<void> finish_end(Files files);
   // Whether anything but process 1 runs in it; where that cannot be known, yes.
@@ -78,10 +72,8 @@ class LocalHand : public Hand {
 
  private:
   Result<std::unique_ptr<sys::Cgroup>> copy_of(const sys::Cgroup& group, const std::string& name) const;
-  std::string next_group_name();
   Result<void> remove_groups();
   void retire_all();
-  bool shelve_groups();
   Result<void> remove_layer();
   Result<void> wait_for_process_1() const;
   void find_process_1();
@@ -93,12 +85,9 @@ class LocalHand : public Hand {
   } spare_;
   std::map<std::string, std::unique_ptr<sys::Cgroup>> exec_groups_;
   std::vector<std::unique_ptr<sys::Cgroup>> retired_;  // of execs that have ended
-  bool as_made_ = true;                                // nobody has changed the groups' limits, or frozen them
-  bool shelves_groups_ = false;
-  bool is_first_;  // no process before this one has made groups for its execs
-  uint64_t groups_made_ = 0;
   bool reaps_ = true;
   bool built_ = false;
+  bool killed_when_built_ = false;
   bool ended_ = false;
 };
 

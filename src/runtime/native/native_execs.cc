@@ -11,7 +11,6 @@
 
 #include "base/id.h"
 #include "base/text.h"
-#include "init/copy_format.h"
 #include "runtime/native/exec_failure.h"
 #include "runtime/native/figures.h"
 #include "runtime/native/native_sandbox.h"
@@ -37,9 +36,11 @@ using wire::Reader;
 using wire::Type;
 using wire::Writer;
 
+// Whether there is so little left that writes fail: a quota refuses before its last block.
+bool is_full(uint64_t used, uint64_t limit) { return limit > 0 && used >= limit - limit / 32; }
+
 // Of a file in memory that nobody can change any more.
 constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-constexpr int kCopyPatience = 3000;  // milliseconds: longer than process 1 lets anybody copy
 constexpr int kLargePipe = 1 << 20;  // as large as the kernel lets anybody make one
 
 uint64_t attached_flags(const std::string& body) {
@@ -73,39 +74,6 @@ Result<UniqueFd> make_whole_input(std::string_view data, uint64_t& flags) {
   if (::fcntl(file.get(), F_ADD_SEALS, kSeals) < 0 || ::lseek(file.get(), 0, SEEK_SET) < 0)
     return fail_errno("prepare the input of an exec");
   return file;
-}
-
-// Other sandboxes become it.
-bool is_sealed_copy(int fd) {
-  constexpr off_t kLargest = 40 << 20;
-  struct stat info;
-  return ::fcntl(fd, F_GET_SEALS) == kSeals && ::fstat(fd, &info) == 0 && info.st_size <= kLargest;
-}
-
-const char* why_not_copied(init::copy::Refusal refusal) {
-  using init::copy::Refusal;
-  switch (refusal) {
-    case Refusal::NotWaiting:
-      return "it does not wait for its script";
-    case Refusal::Threads:
-      return "it has several threads";
-    case Refusal::Descriptors:
-      return "it has opened other files than its script";
-    case Refusal::Memory:
-      return "its memory is of a kind, or a size, that is not copied";
-    case Refusal::Signals:
-      return "it has a stack of its own for signals, or signals that wait";
-    case Refusal::Unmarked:
-      return "it does not say that it may be";
-    case Refusal::Hashes:
-      return "its hashes cannot be given another seed";
-    case Refusal::SingleId:
-      return "there is one user id only";
-    case Refusal::Architecture:
-      return "that is done on x86-64 only";
-    default:
-      return "a system call failed";
-  }
 }
 
 void wait_for_close(int channel) {
@@ -158,8 +126,7 @@ Result<void> NativeSandbox::send_exec(const RunningExec& exec, std::vector<int> 
   return send(Writer(Type::Exec).number(flags | wire::kExecInMemfd), fds);
 }
 
-// `copy`: of the program, or -1.
-Result<Attachment> NativeSandbox::start(const ExecSpec& spec, int copy) {
+Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
   if (execs_.contains(spec.id)) return fail(Code::Exists, concat("exec ", spec.id, " exists already"));
   RunningExec exec{spec, {}, nullptr};
   exec.spec.whole_input.reset();
@@ -168,10 +135,6 @@ Result<Attachment> NativeSandbox::start(const ExecSpec& spec, int copy) {
   Attachment ours;
   sys::Pipe in, out, err;
   uint64_t flags = spec.pty ? wire::kExecPty : uint64_t{0};
-  if (copy >= 0) {
-    flags |= wire::kExecCopy;
-    fds.push_back(copy);
-  }
   if (!spec.pty) {
     if (spec.whole_input)
       in.read = COVE_TRY(make_whole_input(*spec.whole_input, flags));
@@ -236,21 +199,6 @@ Result<void> NativeSandbox::give_script(const std::string& exec_id, std::string_
   return send(Writer(Type::Code).text(exec_id).text(text));
 }
 
-Result<UniqueFd> NativeSandbox::copy_waiting(const std::string& exec_id, std::string_view mark) {
-  COVE_TRY(send(Writer(Type::Copy).text(exec_id).text(mark)));
-  Reply reply = COVE_TRY(wait_for_reply(Type::Copied, exec_id, kCopyPatience));
-  if (!pending_.empty()) return fail(Code::Unavailable, "the program ended while it was copied");
-  Reader in(reply.body);
-  in.text();
-  const auto refusal = static_cast<init::copy::Refusal>(in.number());
-  const bool made = refusal == init::copy::Refusal::None;
-  if (!in.done() || made != (reply.fds.size() == 1) || (made && !is_sealed_copy(reply.fds[0].get())))
-    return fail(Code::Internal, "process 1 sent nonsense");
-  if (refusal != init::copy::Refusal::None)
-    return fail(Code::Unsupported, concat("the program cannot be copied: ", why_not_copied(refusal)));
-  return std::move(reply.fds[0]);
-}
-
 Result<void> NativeSandbox::give_command(const ExecSpec& spec) {
   auto found = execs_.find(spec.id);
   if (found == execs_.end()) return fail(Code::NotFound, concat("no exec ", spec.id, " is waiting"));
@@ -273,6 +221,8 @@ void NativeSandbox::forget(const std::string& exec_id) {
 
 // Inside, only a layer in memory shows as a file system of its own.
 uint64_t NativeSandbox::layer_usage(uint64_t measured_inside) const {
+  auto disk = enforced().find("disk");
+  if (disk != enforced().end() && disk->second.enforced_by == "tmpfs") return measured_inside;
   return parts_.hand->layer_usage().value_or(measured_inside);
 }
 
@@ -287,10 +237,12 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   uint64_t disk_read = in.number();
   uint64_t disk_written = in.number();
   end.oom_kills = in.number();
+  end.figures_left_out = in.number();
   if (!in.rest().empty() && in.number() == 1) end.phase = Phase::Compile;
   auto found = execs_.find(end.exec_id);
   if (!in.done() || found == execs_.end()) return std::optional<Event>();
   end.figures = read_figures(figures);
+  end.figures_left_out += figures.size() - end.figures.size();
   if (found->second.group) {
     if (found->second.killed) static_cast<void>(parts_.hand->kill_exec_group(found->second.group_name));
     sys::CgroupUsage counted = COVE_TRY(found->second.group->usage());
@@ -318,6 +270,9 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   // A group counts what all of its processes moved, if it counts at all.
   end.usage.io_read_bytes = std::max(end.usage.io_read_bytes, disk_read);
   end.usage.io_write_bytes = std::max(end.usage.io_write_bytes, disk_written);
+  io_read_bytes_ += end.usage.io_read_bytes;
+  io_write_bytes_ += end.usage.io_write_bytes;
+  end.full_disk = is_full(layer_bytes_, parts_.spec.limits.disk.value) ? parts_.spec.limits.disk.value : 0;
   // Later, where somebody comes back to it: whoever waits for the end is told first.
   if (parts_.spec.lifetime == Lifetime::Long)
     ended_groups_[end.exec_id] = {found->second.group_name, std::move(found->second.group)};
@@ -379,7 +334,10 @@ Result<void> NativeSandbox::update_limits(const Limits& limits) {
 
 Result<Stats> NativeSandbox::stats() {
   sys::CgroupUsage counted = COVE_TRY(parts_.hand->usage());
-  return Stats{usage_of(counted), counted.memory_bytes, counted.pids, parts_.hand->layer_usage().value_or(0)};
+  // On cgroup v1 only those with a limit of their own have a group that counts their traffic.
+  counted.io_read_bytes = std::max(counted.io_read_bytes, io_read_bytes_);
+  counted.io_write_bytes = std::max(counted.io_write_bytes, io_write_bytes_);
+  return Stats{usage_of(counted), counted.memory_bytes, counted.pids, layer_usage(layer_bytes_)};
 }
 
 }  // namespace cove::native

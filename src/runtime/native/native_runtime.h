@@ -15,8 +15,10 @@ struct Places {
   std::string run_folder;   // the sockets of long-lived sandboxes; gone after a reboot
 };
 // Beside this program; /run/cove as root, else $XDG_RUNTIME_DIR/cove; sockets beside the state where $COVE_STATE names
-// another than the usual one.
+// another than the usual one. Denied where another user has made or can change a folder of these.
 Result<Places> find_places();
+// Makes the folders of locks and sockets where they are missing; Denied as above.
+Result<void> make_run_folders(const Places& places);
 
 // Sandboxes made of the kernel's namespaces, control groups, overlayfs, seccomp and Landlock. Made and used by one
 // thread of a process that has no other threads, because it forks.

@@ -64,12 +64,10 @@ Result<void> NativeSandbox::send(const Writer& message, const std::vector<int>& 
 }
 
 // Waits for an answer to a request, putting aside the events that come before it. A Failed for `key` is an answer too.
-Result<NativeSandbox::Reply> NativeSandbox::wait_for_reply(Type type, const std::string& key, int patience) {
+Result<NativeSandbox::Reply> NativeSandbox::wait_for_reply(Type type, const std::string& key) {
   while (true) {
     pollfd polled = {parts_.control.get(), POLLIN, 0};
-    const int ready = ::poll(&polled, 1, patience);
-    if (ready < 0 && errno != EINTR) return fail_errno("poll");
-    if (ready == 0) return fail(Code::Unavailable, "the sandbox's process 1 does not answer");
+    if (::poll(&polled, 1, -1) < 0 && errno != EINTR) return fail_errno("poll");
     std::optional<Reply> reply = COVE_TRY(read_reply());
     if (!reply) continue;
     Reader in(reply->body);

@@ -28,9 +28,7 @@ class NativeSandbox : public Sandbox {
   const EnforcedLimits& enforced() const override { return parts_.holding.limits; }
   const std::vector<std::string>& warnings() const override { return parts_.holding.warnings; }
   Result<void> ready() override { return parts_.hand->ready(); }
-  Result<Attachment> exec(const ExecSpec& spec) override { return start(spec, -1); }
-  Result<UniqueFd> copy_waiting(const std::string& exec_id, std::string_view mark) override;
-  Result<Attachment> exec_copy(const ExecSpec& spec, const UniqueFd& copy) override { return start(spec, copy.get()); }
+  Result<Attachment> exec(const ExecSpec& spec) override;
   Result<Attachment> attach(const std::string& exec_id) override;
   Result<void> close_input(const std::string& exec_id) override;
   Result<void> give_script(const std::string& exec_id, std::string_view text) override;
@@ -73,12 +71,10 @@ class NativeSandbox : public Sandbox {
   explicit NativeSandbox(Parts parts) : parts_(std::move(parts)) {}
   Result<void> watch_channel();
   Result<void> send(const wire::Writer& message, const std::vector<int>& fds = {});
-  Result<Attachment> start(const ExecSpec& spec, int copy);
   Result<void> send_exec(const RunningExec& exec, std::vector<int> fds, uint64_t flags);
   wire::ExecRequest request_of(const ExecSpec& spec) const;
   Result<std::vector<UniqueFd>> join_fds(RunningExec& exec);
-  // `patience`: in milliseconds; -1: as long as it takes.
-  Result<Reply> wait_for_reply(wire::Type type, const std::string& key, int patience = -1);
+  Result<Reply> wait_for_reply(wire::Type type, const std::string& key);
   Result<std::optional<Reply>> read_reply();
   Result<std::optional<Event>> event_of(Reply reply);
   Result<std::optional<Event>> exec_ended(wire::Reader& in, const std::vector<UniqueFd>& figures);
@@ -99,9 +95,11 @@ class NativeSandbox : public Sandbox {
   std::vector<std::string> adopted_;
   std::deque<Event> pending_;
   uint64_t next_token_ = 1;
-  bool used_ = false;         // an exec was started in it
-  bool left_behind_ = false;  // some exec left processes behind when it ended
-  uint64_t layer_bytes_ = 0;  // when the last exec ended
+  bool used_ = false;           // an exec was started in it
+  bool left_behind_ = false;    // some exec left processes behind when it ended
+  uint64_t layer_bytes_ = 0;    // when the last exec ended
+  uint64_t io_read_bytes_ = 0;  // of all execs that have ended
+  uint64_t io_write_bytes_ = 0;
   bool ended_ = false;
 };
 

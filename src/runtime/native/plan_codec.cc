@@ -48,7 +48,8 @@ ImageRoot decode_image(Reader& in) {
 EncodedPlan encode_plan(const SpawnPlan& plan, int control, int status) {
   Writer out;
   EncodedPlan encoded{{}, {control, status}};
-  for (int fd : {plan.layer.mount, plan.workspace.mount, plan.listener, plan.ids.lock.get(), plan.image_hold.get()}) {
+  for (int fd : {plan.layer.mount, plan.workspace.mount, plan.workspace.repository, plan.listener, plan.ids.lock.get(),
+                 plan.image_hold.get()}) {
     out.number(fd >= 0 ? 1 : 0);
     if (fd >= 0) encoded.fds.push_back(fd);
   }
@@ -60,7 +61,9 @@ EncodedPlan encode_plan(const SpawnPlan& plan, int control, int status) {
   encode(out, plan.ids.users);
   encode(out, plan.ids.groups);
   out.text(plan.workspace.path).number(static_cast<uint64_t>(plan.workspace.access)).number(plan.workspace_owner);
-  out.number(plan.shm_bytes).number(plan.nesting ? 1 : 0).number(plan.ends_with_exec ? 1 : 0);
+  out.text(plan.workspace.worktree);
+  out.texts(plan.own_folders);
+  out.number(plan.shm_bytes).number(plan.memory).number(plan.nesting ? 1 : 0).number(plan.ends_with_exec ? 1 : 0);
   encoded.data = out.data();
   return encoded;
 }
@@ -72,7 +75,8 @@ Result<PlanMessage> decode_plan(std::string_view data, std::vector<UniqueFd> fds
   auto next = [&, number = size_t{0}]() mutable { return number < fds.size() ? std::move(fds[number++]) : UniqueFd(); };
   message.control = next();
   message.status = next();
-  for (UniqueFd* fd : {&message.layer, &message.workspace, &message.listener, &plan.ids.lock, &plan.image_hold})
+  for (UniqueFd* fd :
+       {&message.layer, &message.workspace, &message.repository, &message.listener, &plan.ids.lock, &plan.image_hold})
     if (in.number() != 0) *fd = next();
   plan.listener = message.listener.get();
   plan.id = in.text();
@@ -91,8 +95,12 @@ Result<PlanMessage> decode_plan(std::string_view data, std::vector<UniqueFd> fds
   plan.workspace.path = in.text();
   plan.workspace.access = static_cast<Access>(in.number());
   plan.workspace.mount = message.workspace.get();
+  plan.workspace.repository = message.repository.get();
   plan.workspace_owner = static_cast<uint32_t>(in.number());
+  plan.workspace.worktree = in.text();
+  plan.own_folders = in.texts();
   plan.shm_bytes = in.number();
+  plan.memory = in.number();
   plan.nesting = in.number() != 0;
   plan.ends_with_exec = in.number() != 0;
   plan.lifetime = Lifetime::Long;

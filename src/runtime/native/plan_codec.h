@@ -26,6 +26,7 @@ struct PlanMessage {
   // What the plan has as plain numbers.
   UniqueFd layer;
   UniqueFd workspace;
+  UniqueFd repository;
   UniqueFd listener;
 };
 Result<PlanMessage> decode_plan(std::string_view data, std::vector<UniqueFd> fds);

@@ -26,7 +26,9 @@ SpawnPlan make_plan() {
   plan.workspace.path = "/work";
   plan.workspace.access = Access::Review;
   plan.workspace_owner = 17;
+  plan.own_folders = {"/var/lib/cove", "/run/cove"};
   plan.shm_bytes = 64;
+  plan.memory = 128;
   plan.nesting = true;
   plan.ends_with_exec = true;
   plan.lifetime = Lifetime::Long;
@@ -72,7 +74,9 @@ TEST(PlanCodec, KeepsEveryValue) {
   EXPECT_EQ(got.workspace.path, "/work");
   EXPECT_EQ(got.workspace.access, Access::Review);
   EXPECT_EQ(got.workspace_owner, 17u);
+  EXPECT_EQ(got.own_folders, plan.own_folders);
   EXPECT_EQ(got.shm_bytes, 64u);
+  EXPECT_EQ(got.memory, 128u);
   EXPECT_TRUE(got.nesting);
   EXPECT_TRUE(got.ends_with_exec);
   EXPECT_EQ(got.lifetime, Lifetime::Long);

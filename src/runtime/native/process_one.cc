@@ -135,6 +135,7 @@ std::string init_mode(const SpawnPlan& plan) {
   if (plan.ends_with_exec) mode += wire::kModeOneExec;
   if (plan.ids.single_id) mode += wire::kModeSingleId;
   if (plan.workspace.access == Access::ReadWrite) mode += wire::kModeNoSetId;
+  if (plan.watched_memory > 0 || plan.pinned_cpus > 0) mode += wire::kModeWatched;
   // Landlock forbids mounting altogether, which nested sandboxes need.
   if (plan.oci && plan.oci->own_kernel) mode += wire::kModeOuter;
   mode += plan.nesting ? wire::kModeNesting : wire::kModeLandlock;
@@ -154,7 +155,7 @@ Result<ProcessOne> start_process_one(const SpawnPlan& plan, const Birth& birth) 
   sys::Pipe go = COVE_TRY(sys::pipe());
   sys::Pipe mapped = COVE_TRY(sys::pipe());
   const uint64_t parent = birth.parentage == Parentage::OfParent ? CLONE_PARENT : 0;
-  sys::Child child = COVE_TRY(sys::clone3(CLONE_NEWUSER | CLONE_NEWPID | parent));
+  sys::Child child = COVE_TRY(plan.ids.clone_with_user_namespace(CLONE_NEWPID | parent));
   if (child.pid == 0) {
     mapped.write.reset();
     go.write.reset();

@@ -191,7 +191,7 @@ void RemoteHand::kill() { spawn_->tell(Type::Kill, about()); }
 // cove-spawn does not hold it any more from then on.
 Result<void> RemoteHand::destroy(Files files) {
   holds_ = false;
-  COVE_TRY(spawn_->ask(Type::Destroy, about().number(files == Files::Remove ? 1 : 0).number(0)));
+  COVE_TRY(spawn_->ask(Type::Destroy, about().number(files == Files::Remove ? 1 : 0)));
   return {};
 }
 
@@ -199,7 +199,7 @@ Result<void> RemoteHand::destroy(Files files) {
 Result<void> RemoteHand::let_go(Files files) {
   if (!spawn_->begin_ending()) return destroy(files);
   holds_ = false;
-  spawn_->ask(Type::Destroy, about().number(files == Files::Remove ? 1 : 0).number(1),
+  spawn_->ask(Type::Destroy, about().number(files == Files::Remove ? 1 : 0),
               [spawn = spawn_.get()](const Result<SpawnClient::Answer>&) { spawn->end_ending(); });
   return {};
 }

@@ -9,11 +9,13 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 
 #include "base/text.h"
+#include "runtime/native/linked_worktree.h"
 #include "runtime/native/overlay.h"
 #include "runtime/native/proc_masks.h"
+#include "runtime/native/same_folder.h"
+#include "sys/beneath.h"
 #include "sys/file.h"
 #include "sys/mount.h"
 #include "sys/process.h"
@@ -25,10 +27,15 @@ using sys::MountOptions;
 using sys::Subtree;
 
 constexpr const char* kReviewName = "workspace";
+constexpr const char* kPointerName = "git-pointer";
+constexpr const char* kEmptyFolder = "dev/mqueue";  // in the image, read-only
 constexpr uint64_t kSafe = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+// Devices can be written to all the same.
+constexpr uint64_t kDevice = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 // Nobody's id: files of the host that this one may not read are closed to root inside, too.
 constexpr uint32_t kStranger = kIdsPerSandbox - 1;
 constexpr uint32_t kTtyGroup = 5;
+constexpr unsigned kTerminals = 64;  // all sandboxes together share what the kernel has
 
 std::string part_name(const ImageMount& mount) {
   std::string name = mount.target.empty() ? "root" : mount.target;
@@ -103,7 +110,13 @@ Result<void> RootMounts::open_binds() {
 }
 
 Result<void> RootMounts::attach_binds() {
-  for (const auto& [tree, target] : binds_) COVE_TRY(sys::attach_mount(tree.get(), root_.get(), target));
+  for (const auto& [tree, target] : binds_) {
+    Result<void> attached = attach(tree.get(), target);
+    // The sandbox has removed the place, or put something else there, before it was stopped.
+    const int errnum = attached ? 0 : attached.error().errnum();
+    if (errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP) continue;
+    COVE_TRY(attached);
+  }
   return {};
 }
 
@@ -112,21 +125,40 @@ Result<void> RootMounts::open_devices() {
   if (plan_.image.dev_nodes == DevNodes::Real) return {};
   for (const char* name : kDevices)
     devices_.push_back(COVE_TRY(sys::open_tree_clone(AT_FDCWD, concat("/dev/", name), Subtree::One)));
+  for (const UniqueFd& device : devices_) COVE_TRY(sys::mount_setattr(device.get(), kDevice, Subtree::One));
   return {};
 }
 
 Result<void> RootMounts::open_workspace() {
   if (plan_.workspace.access == Access::None) return {};
-  if (plan_.workspace.mount >= 0) {
-    workspace_ = COVE_TRY(sys::dup(plan_.workspace.mount));
-    return {};
+  OwnFolders own = COVE_TRY_NOTE("look for Cove's own folders", OwnFolders::look(plan_.own_folders));
+  workspace_ = plan_.workspace.mount >= 0 ? COVE_TRY(sys::dup(plan_.workspace.mount)) : COVE_TRY(copy_workspace(own));
+  if (plan_.workspace.access == Access::ReadOnly) hidden_ = COVE_TRY(own.find_in(workspace_.get()));
+  if (plan_.workspace.repository >= 0) {
+    repository_ = COVE_TRY(sys::dup(plan_.workspace.repository));
+    worktree_ = plan_.workspace.worktree;
   }
-  // What is mounted below the folder stays out; an ordinary user cannot take it apart and gets all of it.
-  Result<UniqueFd> tree = sys::open_tree_clone(AT_FDCWD, plan_.workspace.path, Subtree::One);
-  if (!tree && plan_.ids.rootless) tree = sys::open_tree_clone(AT_FDCWD, plan_.workspace.path, Subtree::Recursive);
-  if (!tree) return fail(std::move(tree.error()).note(concat("open workspace ", plan_.workspace.path)));
-  workspace_ = std::move(*tree);
+  if (repository_ && !COVE_TRY(own.find_in(repository_.get())).empty()) repository_.reset();
   return {};
+}
+
+// What is mounted below the folder stays out; an ordinary user cannot take it apart and gets all of it.
+Result<UniqueFd> RootMounts::copy_tree(int folder) {
+  Result<UniqueFd> tree = sys::open_tree_clone(folder, "", Subtree::One);
+  if (!tree && plan_.ids.rootless) tree = sys::open_tree_clone(folder, "", Subtree::Recursive);
+  return tree;
+}
+
+Result<UniqueFd> RootMounts::copy_workspace(const OwnFolders& own) {
+  UniqueFd folder = COVE_TRY_NOTE("open workspace", sys::open(plan_.workspace.path, O_PATH | O_DIRECTORY));
+  COVE_TRY(own.check(folder.get(), plan_.workspace));
+  if (!is_same_folder(folder.get(), plan_.workspace.device, plan_.workspace.inode))
+    return fail(Code::Unavailable, concat(plan_.workspace.path, " was replaced by another folder"));
+  if (std::optional<LinkedWorktree> linked = find_linked_worktree(folder.get())) {
+    repository_ = COVE_TRY_NOTE("open the repository of the workspace", copy_tree(linked->repository.get()));
+    worktree_ = linked->name;
+  }
+  return COVE_TRY_NOTE(concat("open workspace ", plan_.workspace.path), copy_tree(folder.get()));
 }
 
 Result<void> RootMounts::stage(int user_namespace) {
@@ -143,13 +175,15 @@ Result<void> RootMounts::stage(int user_namespace) {
                           {"gid", std::to_string(owner)}};
   stage_ = COVE_TRY(sys::make_mount("tmpfs", options, kSafe));
   COVE_TRY(sys::attach_mount(stage_.get(), AT_FDCWD, kStage));
+  COVE_TRY(write_meminfo());
   COVE_TRY(file_rights_of(0));
   Result<void> made = stage_layer(user_namespace);
   COVE_TRY(own_file_rights());
   if (!made) return made;
   COVE_TRY_NOTE("stage the image", stage_lowers(user_namespace));
   if (!workspace_) return {};
-  COVE_TRY_NOTE("map the workspace's owner", map_workspace());
+  COVE_TRY_NOTE("map the workspace's owner", map_owner(workspace_.get()));
+  COVE_TRY(stage_repository());
   uint64_t attributes = kSafe | (plan_.workspace.access == Access::ReadWrite ? 0 : MOUNT_ATTR_RDONLY);
   COVE_TRY(sys::mount_setattr(workspace_.get(), attributes, Subtree::Recursive));
   return plan_.workspace.access == Access::Review ? stage_review() : Result<void>();
@@ -171,28 +205,38 @@ Result<void> RootMounts::stage_layer(int user_namespace) {
     COVE_TRY(sys::attach_mount(layer_.get(), AT_FDCWD, layer_path_));
     // As root the mount is mapped; rootless the folder itself becomes that of the sandbox's root.
     uint32_t owner = plan_.ids.builder_id(0);
-    if (plan_.ids.rootless && ::chown(layer_path_.c_str(), owner, owner) < 0) return fail_errno("chown the layer");
+    if (plan_.ids.rootless && ::fchownat(layer_.get(), "", owner, owner, AT_EMPTY_PATH) < 0)
+      return fail_errno("chown the layer");
     COVE_TRY(file_rights_of(0));
   }
+  bool new_root = false;
   for (const Part& part : parts_) {
-    for (const char* kind : {"upper", "work"}) {
-      std::string folder = concat(layer_path_, "/", part_name(*part.image), ".", kind);
-      Result<void> made = sys::mkdir(folder, 0755);
-      if (!made && made.error().code() != Code::Exists) return fail(std::move(made.error()).note("make the layer"));
-      if (!made) COVE_TRY(forget_volatile(folder));
-    }
+    const bool made = COVE_TRY_NOTE("make the layer", make_overlay_folders(part_name(*part.image)));
+    if (part.image->target.empty()) new_root = made;
   }
   COVE_TRY(make_review_layer());
-  return write_hosts();
+  return new_root ? write_hosts() : Result<void>();
+}
+
+// What is written through an overlay, and its work folder; true where that is new. What an older one holds is the
+// sandbox's: names, links and types of files in it are whatever a program inside has made of them.
+Result<bool> RootMounts::make_overlay_folders(const std::string& name) {
+  Result<void> work = sys::mkdirat(layer_folder(), name + ".work", 0755);
+  if (!work && work.error().code() != Code::Exists) return std::unexpected(work.error());
+  if (!work) COVE_TRY(forget_volatile(name + ".work"));
+  Result<void> upper = sys::mkdirat(layer_folder(), name + ".upper", 0755);
+  if (!upper && upper.error().code() != Code::Exists) return std::unexpected(upper.error());
+  return upper.has_value();
 }
 
 // An overlay that does not write out what it is told to leaves a mark, and is not mounted again while that is there.
 // The layer's own file system is whole at all times: a power cut takes it back by some seconds, and not to pieces.
 Result<void> RootMounts::forget_volatile(const std::string& work) {
   COVE_TRY(raise_capabilities());  // the folders of overlayfs are closed to everybody
-  for (const char* name : {"/work/incompat/volatile/dirty", "/work/incompat/volatile", "/work/incompat"})
-    if (std::remove(concat(work, name).c_str()) < 0 && errno != ENOENT)
-      return fail_errno(concat("remove ", work, name));
+  for (const char* name : {"/work/incompat/volatile/dirty", "/work/incompat/volatile", "/work/incompat"}) {
+    Result<void> removed = sys::remove_beneath(layer_folder(), work + name);
+    if (!removed && removed.error().code() != Code::NotFound) return removed;
+  }
   COVE_TRY(own_file_rights());
   return file_rights_of(0);
 }
@@ -200,35 +244,32 @@ Result<void> RootMounts::forget_volatile(const std::string& work) {
 // What is written to a reviewed folder: it begins as the folder itself is.
 Result<void> RootMounts::make_review_layer() {
   if (plan_.workspace.access != Access::Review) return {};
-  struct stat info = COVE_TRY(sys::stat(sys::fd_path(workspace_.get())));
-  std::string upper = concat(layer_path_, "/", kReviewName, ".upper");
-  std::string work = concat(layer_path_, "/", kReviewName, ".work");
-  Result<void> made = sys::mkdir(work, 0755);
-  if (!made && made.error().code() == Code::Exists) COVE_TRY(forget_volatile(work));
-  if (made || made.error().code() == Code::Exists) made = sys::mkdir(upper, 0755);
-  if (!made && made.error().code() == Code::Exists) return {};
-  if (!made) return fail(std::move(made.error()).note("make the layer of the workspace"));
+  struct stat info = COVE_TRY(sys::fstat(workspace_.get()));
+  if (!COVE_TRY_NOTE("make the layer of the workspace", make_overlay_folders(kReviewName))) return {};
   uint32_t owner = plan_.ids.builder_id(plan_.workspace_owner);
   COVE_TRY(own_file_rights());
-  bool given = plan_.ids.single_id || ::lchown(upper.c_str(), owner, owner) == 0;
-  if (!given || ::chmod(upper.c_str(), info.st_mode & 0777) < 0) return fail_errno("give the layer of the workspace");
+  UniqueFd upper =
+      COVE_TRY(sys::open_folder_beneath(layer_folder(), concat(std::string_view(kReviewName), ".upper"), O_RDONLY));
+  bool given = plan_.ids.single_id || ::fchown(upper.get(), owner, owner) == 0;
+  if (!given || ::fchmod(upper.get(), info.st_mode & 0777) < 0) return fail_errno("give the layer of the workspace");
   return file_rights_of(0);
 }
 
-// A name that the caller chose resolves inside; the default is in the image.
+// In a new layer: a name that the caller chose resolves inside; the default is in the image. From then on the file is
+// the sandbox's.
 Result<void> RootMounts::write_hosts() {
   if (plan_.hostname == kDefaultHostname) return {};
-  std::string folder = concat(layer_path_, "/", part_name(*parts_.front().image), ".upper/etc");
-  Result<void> made = sys::mkdir(folder, 0755);
-  if (!made && made.error().code() != Code::Exists) return made;
-  return sys::write_file(folder + "/hosts", concat("127.0.0.1\tlocalhost\n127.0.1.1\t", plan_.hostname,
-                                                   "\n::1\tlocalhost ip6-localhost ip6-loopback\n"));
+  const std::string folder = part_name(*parts_.front().image) + ".upper/etc";
+  COVE_TRY(sys::make_folder_beneath(layer_folder(), folder, 0755));
+  return sys::make_file_beneath(
+      layer_folder(), folder + "/hosts",
+      concat("127.0.0.1\tlocalhost\n127.0.1.1\t", plan_.hostname, "\n::1\tlocalhost ip6-localhost ip6-loopback\n"),
+      0644);
 }
 
 Result<void> RootMounts::stage_lowers(int user_namespace) {
   int map = maps_ids() ? user_namespace : -1;
-  COVE_TRY(
-      sys::mount_setattr(dev_.get(), MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, Subtree::One, map));
+  COVE_TRY(sys::mount_setattr(dev_.get(), kDevice, Subtree::One, map));
   int number = 0;
   for (size_t i = 0; i < parts_.size(); ++i) {
     const bool shielded = shields(parts_[i]);
@@ -292,7 +333,7 @@ Result<void> RootMounts::mount_part(const Part& part) {
   std::string name = part_name(*part.image);
   UniqueFd mount = COVE_TRY_NOTE(concat("mount ", name), mount_overlay(lower_paths(part), name));
   COVE_TRY(check_writable(mount.get(), name));
-  if (!part.image->target.empty()) return sys::attach_mount(mount.get(), root_.get(), part.image->target);
+  if (!part.image->target.empty()) return attach(mount.get(), part.image->target);
   COVE_TRY(sys::mkdir(kStagedRoot, 0755));
   COVE_TRY(sys::attach_mount(mount.get(), AT_FDCWD, kStagedRoot));
   root_ = std::move(mount);
@@ -308,28 +349,28 @@ Result<void> RootMounts::assemble() {
 
 Result<void> RootMounts::show_processes(int pid_namespace) {
   COVE_TRY_NOTE("mount /proc", mount_proc(pid_namespace));
+  COVE_TRY_NOTE("keep a whole /proc", keep_whole_proc());
   COVE_TRY_NOTE("mask /proc", mask_proc());
-  return {};
+  return cover_meminfo();
 }
 
 Result<void> RootMounts::mount_dev() {
-  COVE_TRY(sys::attach_mount(dev_.get(), root_.get(), "dev"));
-  for (size_t i = 0; i < devices_.size(); ++i)
-    COVE_TRY(sys::attach_mount(devices_[i].get(), root_.get(), concat("dev/", kDevices[i])));
-  MountOptions pts_options = {{"ptmxmode", "0666"}, {"mode", "0620"}};
+  COVE_TRY(attach(dev_.get(), "dev"));
+  for (size_t i = 0; i < devices_.size(); ++i) COVE_TRY(attach(devices_[i].get(), concat("dev/", kDevices[i])));
+  MountOptions pts_options = {{"ptmxmode", "0666"}, {"mode", "0620"}, {"max", std::to_string(kTerminals)}};
   if (!plan_.ids.single_id) pts_options.emplace_back("gid", std::to_string(plan_.ids.builder_id(kTtyGroup)));
   UniqueFd pts = COVE_TRY(sys::make_mount("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));
-  COVE_TRY(sys::attach_mount(pts.get(), root_.get(), "dev/pts"));
+  COVE_TRY(attach(pts.get(), "dev/pts"));
   MountOptions shm_options = {{"size", std::to_string(plan_.shm_bytes)}, {"nr_inodes", "65536"}, {"mode", "1777"}};
   UniqueFd shm = COVE_TRY(sys::make_mount("tmpfs", shm_options, kSafe | MOUNT_ATTR_NOEXEC));
-  return sys::attach_mount(shm.get(), root_.get(), "dev/shm");
+  return attach(shm.get(), "dev/shm");
 }
 
 Result<void> RootMounts::mount_proc(int pid_namespace) {
   constexpr uint64_t kAttributes = kSafe | MOUNT_ATTR_NOEXEC;
   // From Linux 6.17 on it takes the namespace whose processes it is to show.
   Result<UniqueFd> proc = sys::make_mount("proc", {{"pidns", sys::fd_path(pid_namespace)}}, kAttributes);
-  if (proc) return sys::attach_mount(proc->get(), root_.get(), "proc");
+  if (proc) return attach(proc->get(), "proc");
   return mount_proc_from_inside(pid_namespace);
 }
 
@@ -343,7 +384,7 @@ Result<void> RootMounts::mount_proc_from_inside(int pid_namespace) {
   if (pid == 0) {
     outcome = [&]() -> Result<void> {
       UniqueFd proc = COVE_TRY(sys::make_mount("proc", {}, kSafe | MOUNT_ATTR_NOEXEC));
-      return sys::attach_mount(proc.get(), root_.get(), "proc");
+      return attach(proc.get(), "proc");
     }();
     ::_exit(0);
   }
@@ -351,13 +392,26 @@ Result<void> RootMounts::mount_proc_from_inside(int pid_namespace) {
   return outcome;
 }
 
+// At a path in the sandbox's root, where a program inside may have put a link before the sandbox was stopped.
+Result<void> RootMounts::attach(int mount, const std::string& path) {
+  UniqueFd place = COVE_TRY(sys::find_beneath(root_.get(), path));
+  return sys::attach_mount(mount, place.get(), "");
+}
+
+Result<UniqueFd> RootMounts::copy_of(const std::string& path) {
+  UniqueFd place = COVE_TRY(sys::find_beneath(root_.get(), path));
+  return sys::open_tree_clone(place.get(), "", Subtree::One);
+}
+
 // Covers a path with a copy of a mount; a path that this kernel does not have needs no cover. It is looked for first: a
 // copy that is made and let go again costs an RCU period.
 Result<void> RootMounts::cover(const std::string& source, const std::string& path, uint64_t attributes) {
-  if (::faccessat(root_.get(), path.c_str(), F_OK, 0) < 0 && errno == ENOENT) return {};
-  UniqueFd tree = COVE_TRY(sys::open_tree_clone(root_.get(), source, Subtree::One));
+  Result<UniqueFd> place = sys::find_beneath(root_.get(), path);
+  if (!place && place.error().code() == Code::NotFound) return {};
+  if (!place) return std::unexpected(place.error());
+  UniqueFd tree = COVE_TRY(copy_of(source));
   if (attributes != 0) COVE_TRY(sys::mount_setattr(tree.get(), attributes, Subtree::One));
-  return sys::attach_mount(tree.get(), root_.get(), path);
+  return sys::attach_mount(tree.get(), place->get(), "");
 }
 
 Result<void> RootMounts::mask_proc() {
@@ -366,19 +420,19 @@ Result<void> RootMounts::mask_proc() {
     COVE_TRY(cover(path, path, MOUNT_ATTR_RDONLY | kSafe | MOUNT_ATTR_NOEXEC));
   }
   for (const char* name : kMaskedProcFiles) COVE_TRY(cover("dev/null", concat("proc/", name), 0));
-  for (const char* name : kMaskedProcFolders) COVE_TRY(cover("dev/mqueue", concat("proc/", name), 0));
+  for (const char* name : kMaskedProcFolders) COVE_TRY(cover(kEmptyFolder, concat("proc/", name), 0));
   return {};
 }
 
 // As root the folder's owner is shown as the sandbox's user, so that what is written belongs to the owner, and nobody
 // else's files can be touched; root inside has an id of its own there. Rootless the caller is that user anyway.
-Result<void> RootMounts::map_workspace() {
+Result<void> RootMounts::map_owner(int mount) {
   if (plan_.ids.rootless) return {};
-  struct stat info = COVE_TRY(sys::stat(sys::fd_path(workspace_.get())));
+  struct stat info = COVE_TRY(sys::fstat(mount));
   WorkspaceIds ids = plan_workspace_ids(info.st_uid, info.st_gid, plan_.ids.builder_id(plan_.workspace_owner),
                                         plan_.ids.builder_id(0));
   UniqueFd map = COVE_TRY(make_id_mapping(ids.users, ids.groups));
-  Result<void> mapped = sys::mount_setattr(workspace_.get(), 0, Subtree::One, map.get());
+  Result<void> mapped = sys::mount_setattr(mount, 0, Subtree::One, map.get());
   if (mapped || mapped.error().errnum() != EINVAL) return mapped;
   return fail(Error(Code::Unsupported, concat(plan_.workspace.path,
                                               " cannot be a workspace: its file system cannot be "
@@ -388,12 +442,54 @@ Result<void> RootMounts::map_workspace() {
 
 Result<void> RootMounts::attach_workspace() {
   if (!workspace_) return {};
-  if (plan_.workspace.access != Access::Review)
-    return sys::attach_mount(workspace_.get(), root_.get(), kWorkspacePath + 1);
+  if (plan_.workspace.access != Access::Review) {
+    COVE_TRY(attach(workspace_.get(), kWorkspacePath + 1));
+    COVE_TRY(hide_own_folders());
+    return show_repository();
+  }
   UniqueFd mount =
       COVE_TRY_NOTE("put a layer over the workspace", mount_overlay({concat(kStage, "/", kReviewName)}, kReviewName));
   COVE_TRY(check_writable(mount.get(), kReviewName));
-  return sys::attach_mount(mount.get(), root_.get(), kWorkspacePath + 1);
+  COVE_TRY(attach(mount.get(), kWorkspacePath + 1));
+  return show_repository();
+}
+
+// Of a linked git worktree: read-only, because what is in it, like hooks, is run outside. In the place of the file that
+// leads to it outside is one that leads to it here.
+Result<void> RootMounts::stage_repository() {
+  if (!repository_) return {};
+  COVE_TRY_NOTE("map the repository's owner", map_owner(repository_.get()));
+  COVE_TRY(sys::mount_setattr(repository_.get(), kSafe | MOUNT_ATTR_RDONLY, Subtree::Recursive));
+  COVE_TRY(sys::make_file_beneath(stage_.get(), kPointerName,
+                                  concat("gitdir: ", std::string_view(kRepositoryPath), "/worktrees/", worktree_, "\n"),
+                                  0644));
+  UniqueFd pointer = COVE_TRY(sys::open_file_beneath(stage_.get(), kPointerName, O_RDONLY));
+  uint32_t owner = plan_.ids.builder_id(plan_.workspace_owner);
+  if (!plan_.ids.single_id && ::fchown(pointer.get(), owner, owner) < 0)
+    return fail_errno("give .git of the workspace");
+  return {};
+}
+
+Result<void> RootMounts::show_repository() {
+  if (!repository_) return {};
+  Result<void> shown = attach(repository_.get(), kRepositoryPath + 1);
+  if (!shown) return fail(std::move(shown.error()).note("show the repository of the workspace"));
+  UniqueFd pointer = COVE_TRY(sys::find_beneath(stage_.get(), kPointerName));
+  UniqueFd tree = COVE_TRY(sys::open_tree_clone(pointer.get(), "", Subtree::One));
+  COVE_TRY(sys::mount_setattr(tree.get(), kSafe | MOUNT_ATTR_RDONLY, Subtree::One));
+  return attach(tree.get(), concat(std::string_view(kWorkspacePath + 1), "/.git"));
+}
+
+// Covers them with an empty folder. Those on a file system below the workspace that is not shown have no place in it.
+Result<void> RootMounts::hide_own_folders() {
+  for (const std::string& path : hidden_) {
+    Result<UniqueFd> place = sys::open_folder_beneath(workspace_.get(), path);
+    if (!place && place.error().code() == Code::NotFound) continue;
+    if (!place) return fail(std::move(place.error()).note("hide Cove's own folders in the workspace"));
+    UniqueFd empty = COVE_TRY(copy_of(kEmptyFolder));
+    COVE_TRY_NOTE("hide Cove's own folders in the workspace", sys::attach_mount(empty.get(), place->get(), ""));
+  }
+  return {};
 }
 
 Result<void> RootMounts::enter() { return sys::pivot_root(root_.get()); }

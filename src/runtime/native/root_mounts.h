@@ -5,6 +5,8 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "runtime/native/group_view.h"
+#include "runtime/native/own_folders.h"
 #include "runtime/native/spawn_plan.h"
 
 namespace cove::native {
@@ -15,6 +17,7 @@ namespace cove::native {
 //   mounts.open_sources()          copies of everything that comes from the host, before anything is covered
 //   mounts.stage(user_namespace)   the writable layer and the mapped copies, at a private place
 //   mounts.assemble()              /, /usr, /opt, /dev, the workspace, at kStagedRoot
+//   mounts.mount_sys(groups)       /sys, with the sandbox's own control groups
 //   mounts.show_processes(pid_namespace)   /proc, and what covers parts of it
 //   mounts.enter()                 pivot_root; nothing of the host is left
 //
@@ -23,6 +26,7 @@ namespace cove::native {
 // Where it is staged; only the builder's own mount namespace sees it.
 inline constexpr const char* kStage = "/tmp";
 inline constexpr const char* kStagedRoot = "/tmp/root";
+inline constexpr const char* kMeminfo = "/tmp/meminfo";  // where there is a limit of memory: it, as /proc/meminfo
 
 class RootMounts {
  public:
@@ -31,6 +35,7 @@ class RootMounts {
   Result<void> open_sources();
   Result<void> stage(int user_namespace);
   Result<void> assemble();
+  Result<void> mount_sys(const std::vector<GroupView>& groups);
   Result<void> show_processes(int pid_namespace);
   Result<void> enter();
 
@@ -48,7 +53,12 @@ class RootMounts {
   Result<void> attach_binds();
   Result<void> open_devices();
   Result<void> open_workspace();
-  Result<void> map_workspace();
+  Result<UniqueFd> copy_workspace(const OwnFolders& own);
+  Result<UniqueFd> copy_tree(int folder);
+  Result<void> map_owner(int mount);
+  Result<void> stage_repository();
+  Result<void> show_repository();
+  Result<bool> make_overlay_folders(const std::string& name);
   Result<void> make_review_layer();
   Result<void> forget_volatile(const std::string& work);
   Result<void> stage_review();
@@ -62,13 +72,20 @@ class RootMounts {
   Result<void> mount_proc(int pid_namespace);
   Result<void> mount_proc_from_inside(int pid_namespace);
   Result<void> mask_proc();
+  Result<void> write_meminfo();
+  Result<void> cover_meminfo();
+  Result<void> keep_whole_proc();
+  Result<void> attach(int mount, const std::string& path);
+  Result<UniqueFd> copy_of(const std::string& path);
   Result<void> cover(const std::string& source, const std::string& path, uint64_t attributes);
   Result<void> attach_workspace();
+  Result<void> hide_own_folders();
   Result<void> file_rights_of(uint32_t inside);
   Result<void> own_file_rights();
   bool shields(const Part& part) const;
   bool maps_ids() const;
   Result<void> write_hosts();
+  int layer_folder() const { return layer_ ? layer_.get() : stage_.get(); }
 
   const SpawnPlan& plan_;
   std::vector<Part> parts_;
@@ -77,9 +94,13 @@ class RootMounts {
   std::vector<UniqueFd> devices_;  // placeholders' sources, in the order of kDevices
   UniqueFd layer_;                 // where the layer is a folder or a subvolume
   UniqueFd workspace_;
+  UniqueFd repository_;  // of a workspace that is a linked git worktree
+  std::string worktree_;
+  std::vector<std::string> hidden_;  // paths below the workspace that are to be covered
   UniqueFd stage_;
   std::string layer_path_;
   UniqueFd root_;
+  UniqueFd sys_;
 };
 
 }  // namespace cove::native

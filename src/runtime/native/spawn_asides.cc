@@ -3,7 +3,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 
 #include "base/text.h"
@@ -23,56 +22,63 @@ constexpr size_t kLongestAnswer = spawn::kMaxMessage - 64;
 
 }  // namespace
 
-Result<void> SpawnServer::do_aside(uint64_t token, const std::function<Result<Writer>()>& work,
-                                   std::function<Result<void>(Reader&)> finish) {
+Result<void> SpawnServer::do_aside(uint64_t token, const AsideWork& work, AsideFinish finish) {
   if (asides_.size() >= kMostAsides) return fail(Code::Exhausted, "too much is going on at the same time");
-  sys::Pipe answer = COVE_TRY(sys::pipe());
+  sys::SocketPair answer = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
   sys::Child child = COVE_TRY(sys::clone3(0));
   if (child.pid == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     channel_.reset();
-    answer.read.reset();
-    Result<Writer> done = work();
-    std::string text = done ? concat("+", done->data()) : concat("-", encode_error(done.error()));
-    static_cast<void>(sys::write_all(answer.write.get(), text));
+    answer.first.reset();
+    Result<AsideAnswer> done = work();
+    std::vector<int> fds;
+    if (done)
+      for (const UniqueFd& fd : done->fds) fds.push_back(fd.get());
+    const std::string text = done ? concat("+", done->rest.data()) : concat("-", encode_error(done.error()));
+    static_cast<void>(sys::send_message(answer.second.get(), text, fds));
     ::_exit(0);
   }
-  COVE_TRY(sys::set_nonblocking(answer.read.get()));
-  asides_.push_back({token, std::move(child), std::move(answer.read), std::move(finish)});
+  asides_.push_back({token, std::move(child), std::move(answer.first), std::move(finish)});
   return {};
 }
 
-// True where all of it is there.
-bool SpawnServer::take_answer(Aside& aside) {
-  char piece[16 * 1024];
-  ssize_t size = ::read(aside.answer.get(), piece, sizeof piece);
-  if (size < 0) return errno != EAGAIN && errno != EINTR;
-  aside.text.append(piece, static_cast<size_t>(size));
-  return size == 0 || aside.text.size() > kLongestAnswer;
-}
-
 void SpawnServer::look_at_asides(const std::vector<pollfd>& polled, size_t first) {
+  const auto now = std::chrono::steady_clock::now();
   for (size_t i = polled.size(); i > first; --i) {
-    Aside& aside = asides_[i - 1 - first];
-    if (polled[i - 1].revents == 0 || !take_answer(aside)) continue;
-    take_whole_answer(aside);
-    asides_.erase(asides_.begin() + static_cast<std::ptrdiff_t>(i - 1 - first));
+    const size_t index = i - 1 - first;
+    const bool answered = polled[i - 1].revents != 0;
+    if (!answered && now < asides_[index].until) continue;
+    // What follows may begin another.
+    Aside aside = std::move(asides_[index]);
+    asides_.erase(asides_.begin() + static_cast<std::ptrdiff_t>(index));
+    if (answered)
+      take_answer(aside,
+                  sys::receive_message(aside.answer.get(), kLongestAnswer, MSG_DONTWAIT).value_or(sys::Message()));
+    else
+      give_up(aside);
   }
 }
 
-void SpawnServer::take_whole_answer(const Aside& aside) {
-  std::string_view text = aside.text;
-  const bool whole = text.size() <= kLongestAnswer;
-  if (whole && text.starts_with('+')) {
+void SpawnServer::take_answer(Aside& aside, sys::Message message) {
+  std::string_view text = message.data;
+  if (text.starts_with('+')) {
     Reader in(text.substr(1));
     if (!aside.finish) return send(spawn::message(Type::Done, aside.token), {}, in.rest());
-    Result<void> finished = aside.finish(in);
+    Result<void> finished = aside.finish(in, std::move(message.fds));
     if (!finished) send(spawn::message(Type::Failed, aside.token).text(encode_error(finished.error())));
   } else {
-    Error error = whole && text.starts_with('-') ? decode_error(text.substr(1))
-                                                 : Error(Code::Unavailable, "whoever was to do it died on the way");
+    Error error = text.starts_with('-') ? decode_error(text.substr(1))
+                                        : Error(Code::Unavailable, "the process that was to do it died");
     send(spawn::message(Type::Failed, aside.token).text(encode_error(error)));
   }
+}
+
+// The child may be stuck in the kernel: nobody waits for its end.
+void SpawnServer::give_up(const Aside& aside) {
+  static_cast<void>(sys::kill_by_pidfd(aside.child.pidfd.get(), SIGKILL));
+  Error error =
+      Error(Code::Unavailable, concat(aside.what, ": timed out")).hint("the file system of the folder does not answer");
+  send(spawn::message(Type::Failed, aside.token).text(encode_error(error)));
 }
 
 }  // namespace cove::native

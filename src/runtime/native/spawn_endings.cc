@@ -29,7 +29,6 @@ constexpr size_t kMostEndings = 64;
 Result<void> SpawnServer::destroy(uint64_t token, Reader& in) {
   std::string id = in.text();
   Files files = in.number() != 0 ? Files::Remove : Files::Keep;
-  auto groups = in.number() != 0 ? LocalHand::Groups::Free : LocalHand::Groups::Watched;
   auto found = hands_.find(id);
   if (!in.done() || found == hands_.end()) return fail(Code::NotFound, concat("cove-spawn holds no sandbox ", id));
   Ending ending{id, files, token, std::move(found->second), std::chrono::steady_clock::now() + kEndPatience};
@@ -38,7 +37,7 @@ Result<void> SpawnServer::destroy(uint64_t token, Reader& in) {
     COVE_TRY(end_aside(ending));
   } else {
     const bool in_use = ending.hand->in_use();
-    ending.hand->begin_end(groups);
+    ending.hand->begin_end();
     if (files == Files::Remove && !in_use && endings_.size() < kMostEndings) {
       static_cast<void>(done(token));
       ending.token = 0;

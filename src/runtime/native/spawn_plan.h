@@ -38,8 +38,10 @@ struct SpawnPlan {
   LayerMount layer;
   IdPlan ids;
   Workspace workspace;
-  uint32_t workspace_owner = kUserId;  // the id inside that owns the workspace's files
+  std::vector<std::string> own_folders;  // what a workspace must not show
+  uint32_t workspace_owner = kUserId;    // the id inside that owns the workspace's files
   uint64_t shm_bytes = 0;
+  uint64_t memory = 0;          // the limit, for /proc/meminfo; 0: none
   uint64_t process_rlimit = 0;  // where no control group counts processes: RLIMIT_NPROC of the sandbox, 0 for none
   uint64_t watched_memory = 0;  // where no control group holds memory: bytes at which the builder ends the sandbox
   unsigned pinned_cpus = 0;     // where no control group holds CPU: how many CPUs the sandbox may run on, 0 for all

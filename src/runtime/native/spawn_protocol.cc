@@ -68,7 +68,7 @@ void encode(Writer& out, const SandboxSpec& spec) {
   out.number(spec.strictness == Strictness::Strict ? 1 : 0);
   out.text(spec.workspace.path).number(static_cast<uint64_t>(spec.workspace.access));
   out.number(spec.workspace.device).number(spec.workspace.inode);
-  out.number(spec.nesting ? 1 : 0).number(spec.restarted ? 1 : 0);
+  out.number(spec.nesting ? 1 : 0).number(spec.restarted ? 1 : 0).number(spec.one_use ? 1 : 0);
 }
 
 Result<SandboxSpec> decode_spec(Reader& in) {
@@ -86,6 +86,7 @@ Result<SandboxSpec> decode_spec(Reader& in) {
   spec.workspace.inode = in.number();
   spec.nesting = in.number() != 0;
   spec.restarted = in.number() != 0;
+  spec.one_use = in.number() != 0;
   spec.lifetime = Lifetime::Long;
   if (!in.done() || access > static_cast<uint64_t>(Access::Review)) return nonsense("it is malformed");
   spec.workspace.access = static_cast<Access>(access);

@@ -42,7 +42,7 @@ enum class Type : uint32_t {
   Usage = 12,        // id → numbers of CgroupUsage
   LayerUsage = 13,   // id → number
   Kill = 14,         // id; not answered
-  Destroy = 15,      // id, Files, whether nobody reads its groups' counters any more
+  Destroy = 15,      // id, Files
   Release = 16,      // id: the handle is let go, the sandbox goes on; not answered
   RunOnHost = 17,    // id, HostRunOrder; fds: the caller's own connection, output, errors, and the verdict or the input
                      // → how it ended

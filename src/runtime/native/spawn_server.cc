@@ -17,7 +17,6 @@
 #include "runtime/native/error_report.h"
 #include "sys/cgroup_mounts.h"
 #include "sys/file.h"
-#include "sys/huge_text.h"
 #include "sys/mount.h"
 #include "sys/own_folder.h"
 
@@ -50,24 +49,25 @@ void encode_group(Writer& rest, std::vector<int>& fds, const ExecGroup& group) {
 
 }  // namespace
 
-SpawnServer::SpawnServer(UniqueFd channel, Walls walls, std::vector<std::string> workspace_roots, HostRuns::Rules host)
+SpawnServer::SpawnServer(UniqueFd channel, Walls walls, std::vector<std::string> workspace_roots, HostRuns::Rules host,
+                         Callers callers)
     : channel_(std::move(channel)),
       walls_(std::move(walls)),
       engine_walls_(walls_.places(), sys::find_folder(sys::kStateFolder).value_or(walls_.places().cache)),
       workspace_roots_(std::move(workspace_roots)),
-      host_runs_(std::move(host)) {}
+      host_runs_(std::move(host)),
+      callers_(std::move(callers)) {}
 
 Result<int> SpawnServer::run(pid_t server) {
   server_ = server;
   raise_descriptor_limit();
   // Process 1 of a sandbox whose builder has gone becomes this process's child, and is reaped here.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
-  sys::move_text_to_huge_pages();
   walls_.begin_to_serve();
   ::signal(SIGPIPE, SIG_IGN);
   // What is coming down is brought down before this ends.
   while (!closed_ || !endings_.empty()) {
-    const bool idle = hands_.empty() && endings_.empty() && asides_.empty() && !walls_.keeps_groups();
+    const bool idle = hands_.empty() && endings_.empty() && asides_.empty();
     if (idle) walls_.rest();
     serve(idle ? -1 : kTendMilliseconds);
     reap();
@@ -203,29 +203,36 @@ Result<LocalHand*> SpawnServer::hand_of(Reader& in) {
 
 Result<void> SpawnServer::create(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
   SandboxSpec spec = COVE_TRY(spawn::decode_spec(in));
+  if (spec.workspace.access == Access::None) return create_with(token, std::move(spec), {});
+  auto go_on = [this, token, spec](ShownFolder shown) { return create_with(token, spec, std::move(shown)); };
+  return with_workspace({token, spec.workspace, fds.empty() ? -1 : fds[0].get(), "show the workspace"}, go_on);
+}
+
+Result<void> SpawnServer::create_with(uint64_t token, SandboxSpec spec, ShownFolder shown) {
   if (hands_.contains(spec.id)) return fail(Code::Exists, concat("sandbox ", spec.id, " exists already"));
-  UniqueFd folder =
-      COVE_TRY_NOTE("show the workspace", open_workspace(spec.workspace, fds.empty() ? -1 : fds[0].get()));
-  if (is_engine_runtime(spec.runtime)) {
-    spec.workspace.mount = folder.get();
-    return create_in_engine(token, std::move(spec));
-  }
-  UniqueFd mount;
+  if (is_engine_runtime(spec.runtime)) return create_in_engine(token, std::move(spec), std::move(shown.folder));
+  UniqueFd mount, repository;
   // The folder itself, whatever its path leads to by now. Only root can make a mount of it here.
-  if (folder && ::geteuid() == 0) mount = COVE_TRY(sys::open_tree_clone(folder.get(), "", sys::Subtree::One));
+  const bool root = ::geteuid() == 0;
+  if (root && shown.folder) mount = COVE_TRY(sys::open_tree_clone(shown.folder.get(), "", sys::Subtree::One));
+  if (root && shown.repository)
+    repository = COVE_TRY(sys::open_tree_clone(shown.repository.get(), "", sys::Subtree::One));
   spec.workspace.mount = mount.get();
+  spec.workspace.repository = repository.get();
+  spec.workspace.worktree = shown.worktree;
   return raised(token, COVE_TRY(walls_.raise(spec)));
 }
 
 // The engine takes its time: a child waits for it. The two ends of what the sandbox will be held by stay here.
-Result<void> SpawnServer::create_in_engine(uint64_t token, SandboxSpec spec) {
+Result<void> SpawnServer::create_in_engine(uint64_t token, SandboxSpec spec, UniqueFd folder) {
+  spec.workspace.mount = folder.get();
   auto rising = std::make_shared<docker::Rising>(COVE_TRY(engine_walls_.prepare(spec)));
   auto build = [&]() -> Result<Writer> {
     Writer rest;
     docker::encode(rest, COVE_TRY(engine_walls_.build(*rising)));
     return rest;
   };
-  return do_aside(token, build, [this, token, rising](Reader& in) -> Result<void> {
+  return do_aside(token, build, [this, token, rising](Reader& in, const std::vector<UniqueFd>&) -> Result<void> {
     return raised(token, COVE_TRY(engine_walls_.finish(std::move(*rising), docker::decode_standing(in))));
   });
 }
@@ -329,7 +336,10 @@ Result<void> SpawnServer::run_on_host(uint64_t token, Reader& in, std::vector<Un
   std::string id = in.text();
   if (!spawn::is_sandbox_id(id)) return fail(Code::Invalid, "the id of the run makes no sense");
   HostRunOrder order = COVE_TRY(spawn::decode_host_order(in));
-  return host_runs_.start(token, id, order, std::move(fds));
+  if (fds.empty()) return fail(Code::Invalid, "the request lacks a descriptor");
+  Person person = COVE_TRY(callers_.identify(fds[0].get()));
+  fds.erase(fds.begin());
+  return host_runs_.start(token, id, order, person, std::move(fds));
 }
 
 void SpawnServer::take_word(const std::string& id) {

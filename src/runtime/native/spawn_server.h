@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "runtime/docker/engine_walls.h"
+#include "runtime/native/callers.h"
 #include "runtime/native/host_runs.h"
 #include "runtime/native/spawn_protocol.h"
 #include "runtime/native/walls.h"
@@ -24,7 +25,9 @@ namespace cove::native {
 class SpawnServer {
  public:
   // `workspace_roots`: the folders of the host below which callers who are not on this machine may have folders shown.
-  SpawnServer(UniqueFd channel, Walls walls, std::vector<std::string> workspace_roots, HostRuns::Rules host = {});
+  // `callers`: of the sockets at which the other side takes connections.
+  SpawnServer(UniqueFd channel, Walls walls, std::vector<std::string> workspace_roots, HostRuns::Rules host = {},
+              Callers callers = {});
   // Until the other side, the child `server`, has closed; returns its exit code. The sandboxes go on.
   Result<int> run(pid_t server);
 
@@ -45,20 +48,49 @@ class SpawnServer {
     int fd() const { return child ? answer.get() : hand->end_fd(); }
   };
 
-  // What takes long and is done by a child, which writes the answer into a pipe.
+  // What takes long and is done by a child, which sends its answer in one message.
+  struct AsideAnswer {
+    AsideAnswer(wire::Writer text, std::vector<UniqueFd> descriptors = {})
+        : rest(std::move(text)), fds(std::move(descriptors)) {}
+    wire::Writer rest;
+    std::vector<UniqueFd> fds;
+  };
+  using AsideWork = std::function<Result<AsideAnswer>()>;
+  using AsideFinish = std::function<Result<void>(wire::Reader&, std::vector<UniqueFd>)>;
   struct Aside {
     uint64_t token;
     sys::Child child;
     UniqueFd answer;
-    std::function<Result<void>(wire::Reader&)> finish = {};  // with what it answered, in place of passing that on
-    std::string text = {};
+    AsideFinish finish = {};  // with what it answered, in place of passing that on
+    // Where it may take only so long:
+    std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
+    std::string what = {};
+    std::optional<uid_t> opens_for = {};  // whose workspace it opens
   };
+
+  // A workspace that was opened with the rights of whoever asked for it.
+  struct ShownFolder {
+    UniqueFd folder;
+    UniqueFd repository;  // of a linked git worktree
+    std::string worktree;
+    uint64_t device = 0;
+    uint64_t inode = 0;
+    Person reader;  // with whose rights it may be read: the caller's, or its owner's where that is root
+  };
+  struct Opening {
+    uint64_t token;
+    const Workspace& workspace;
+    int connection;  // of the caller; -1 where he is not on this machine
+    const char* attempt;
+  };
+  using OpenedWorkspace = std::function<Result<void>(ShownFolder)>;
 
   void serve(int patience);
   void take_messages();
   Result<void> answer(spawn::Type type, uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
   Result<void> create(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
-  Result<void> create_in_engine(uint64_t token, SandboxSpec spec);
+  Result<void> create_with(uint64_t token, SandboxSpec spec, ShownFolder shown);
+  Result<void> create_in_engine(uint64_t token, SandboxSpec spec, UniqueFd folder);
   Result<void> adopt(uint64_t token, wire::Reader& in);
   Result<void> engine_image(uint64_t token, wire::Reader& in);
   Result<void> examine_runtime(uint64_t token, wire::Reader& in);
@@ -76,15 +108,15 @@ class SpawnServer {
   Result<void> examine_layer(uint64_t token, wire::Reader& in);
   Result<void> assemble_image(uint64_t token, wire::Reader& in);
   Result<void> sweep_images(uint64_t token, wire::Reader& in);
-  Result<void> do_aside(uint64_t token, const std::function<Result<wire::Writer>()>& work,
-                        std::function<Result<void>(wire::Reader&)> finish = {});
-  void take_whole_answer(const Aside& aside);
+  Result<void> do_aside(uint64_t token, const AsideWork& work, AsideFinish finish = {});
+  void take_answer(Aside& aside, sys::Message message);
+  void give_up(const Aside& aside);
   void look_at_asides(const std::vector<pollfd>& polled, size_t first);
-  bool take_answer(Aside& aside);
   Result<LocalHand*> hand_of(wire::Reader& in);
   Result<void> raised(uint64_t token, Raised raised);
-  // `connection`: of the caller; -1 where he is not on this machine.
-  Result<UniqueFd> open_workspace(const Workspace& workspace, int connection) const;
+  Result<UniqueFd> open_workspace(const Workspace& workspace, const std::optional<Person>& caller) const;
+  // Opens it, within a time, and goes on with it; a failure is answered.
+  Result<void> with_workspace(const Opening& opening, OpenedWorkspace go_on);
   Result<void> record_base(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
   Result<void> pin_workspace(uint64_t token, wire::Reader& in, const std::vector<UniqueFd>& fds);
   void take_word(const std::string& id);
@@ -102,6 +134,7 @@ class SpawnServer {
   docker::EngineWalls engine_walls_;
   std::vector<std::string> workspace_roots_;
   HostRuns host_runs_;
+  Callers callers_;
   std::map<std::string, std::unique_ptr<LocalHand>> hands_;
   std::vector<Ending> endings_;
   std::vector<Aside> asides_;

@@ -18,6 +18,8 @@
 #include "image/reference.h"
 #include "model/runtime_kind.h"
 #include "runtime/native/capabilities.h"
+#include "runtime/native/group_view.h"
+#include "runtime/native/own_folders.h"
 #include "runtime/native/user_scope.h"
 #include "runtime/native/who.h"
 #include "runtime/oci/groups.h"
@@ -66,12 +68,17 @@ uint32_t main_id(const SandboxSpec& spec) {
 Result<void> set_limits(sys::Cgroup& group, const Limits& limits) {
   using sys::Controller;
   if (limits.cpus.value > 0 && group.has(Controller::Cpu)) COVE_TRY(group.set_cpus(limits.cpus.value));
+  if (group.has(Controller::Cpuset)) COVE_TRY(group.set_cpu_count(visible_cpus(limits)));
   if (limits.memory.value > 0 && group.has(Controller::Memory)) COVE_TRY(group.set_memory(limits.memory.value));
   if (limits.processes.value > 0 && group.has(Controller::Pids)) COVE_TRY(group.set_pids(limits.processes.value));
   if (limits.io_read.value == 0 && limits.io_write.value == 0) return {};
   std::string disk = disk_of("/usr");
   if (disk.empty()) return fail(Code::Unsupported, "limit i/o: the image is not on a disk of this machine");
   return group.set_io(disk, limits.io_read.value, limits.io_write.value);
+}
+
+std::vector<GroupView> views_of(const sys::Cgroup* group) {
+  return group ? open_group_views(*group) : std::vector<GroupView>();
 }
 
 // The kernel that a runtime brings along has threads and memory of its own; within it, its process 1 holds these two.
@@ -87,19 +94,15 @@ Result<std::string> digest_of(const std::string& reference) {
   std::string digest = pinned_digest(reference);
   if (!digest.empty()) return digest_hex(digest);
   std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
-  Catalogue catalogue = COVE_TRY(read_catalogue(concat(state, "/server/", kServerImages)));
+  // It is coved's, which may have been taken over.
+  UniqueFd folder = COVE_TRY(sys::open(state, O_PATH | O_DIRECTORY));
+  Catalogue catalogue = COVE_TRY(read_catalogue(folder.get(), concat("server/", kServerImages)));
   return digest_hex(COVE_TRY(cove::find_image(catalogue, reference, "")).image->digest);
 }
 
 bool is_oci(const SandboxSpec& spec) {
   const RuntimeKind* kind = find_runtime_kind(spec.runtime);
   return kind && kind->family == RuntimeFamily::Oci;
-}
-
-// Whether its groups are like those of any other sandbox with these limits.
-bool can_shelve_groups(const SandboxSpec& spec) {
-  return spec.lifetime == Lifetime::Long && !spec.single_exec && !is_oci(spec) && spec.limits.io_read.value == 0 &&
-         spec.limits.io_write.value == 0;
 }
 
 // Landlock stands behind the other fences; a kernel without it is told, or refused.
@@ -170,7 +173,8 @@ Result<Layers*> Walls::layers() {
 
 Result<LayerChoice> Walls::choose_layer_for(const SandboxSpec& spec) {
   const Limits& limits = spec.limits;
-  LayerWish wish = {spec.lifetime, limits.disk, limits.inodes, limits.memory.value, spec.strictness};
+  const Lifetime lifetime = spec.one_use ? Lifetime::OneRun : spec.lifetime;
+  LayerWish wish = {lifetime, limits.disk, limits.inodes, limits.memory.value, spec.strictness};
   if (!needs_facts(wish)) return choose_layer(wish, {});
   // A pool that is open was possible, and is.
   if (layers_ && layers_->pool_open())
@@ -302,7 +306,9 @@ Result<SpawnPlan> Walls::plan(const SandboxSpec& spec, const Holding& holding) {
   plan.image = COVE_TRY(find_image(spec.image, plan.ids, plan.image_hold));
   plan.workspace = spec.workspace;
   plan.workspace_owner = main_id(spec);
+  if (spec.workspace.access != Access::None) plan.own_folders = COVE_TRY(own_folders(places_));
   plan.shm_bytes = spec.limits.memory.value ? std::max(kDefaultShm, spec.limits.memory.value / 2) : kDefaultShm;
+  plan.memory = spec.limits.memory.value;
   plan.process_rlimit = holding.process_rlimit;
   plan.watched_memory = holding.watched_memory;
   plan.pinned_cpus = holding.pinned_cpus;
@@ -321,6 +327,8 @@ Result<std::unique_ptr<sys::Cgroup>> Walls::make_group(const SandboxSpec& spec) 
   // On v1 each one is a folder of its own, made, joined and removed.
   if (throttled || (*groups_)->version() == 2) wanted.push_back(Controller::Io);
   if (!spec.single_exec) wanted.push_back(Controller::Freezer);
+  // On v1, Java looks at none of its limits unless it sees all of cpu, cpuacct, cpuset and memory.
+  if (spec.limits.cpus.named || (*groups_)->version() == 1) wanted.push_back(Controller::Cpuset);
   std::unique_ptr<sys::Cgroup> group = COVE_TRY((*groups_)->create(group_name(spec), wanted));
   Result<void> limited =
       set_limits(*group, has_own_kernel(spec.runtime) ? limits_with_kernel(spec.limits) : spec.limits);
@@ -378,7 +386,7 @@ Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan
   LocalHand::Parts parts;
   UniqueFd listener;
   if (spec.lifetime == Lifetime::Long) {
-    COVE_TRY(sys::make_folders(places_.run_folder, 0700));
+    COVE_TRY(make_run_folders(places_));
     parts.socket_path = socket_path(spec.id);
     ::unlink(parts.socket_path.c_str());
     listener = COVE_TRY(sys::listen_unix(parts.socket_path, 4));
@@ -398,16 +406,10 @@ Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan
   parts.builder = COVE_TRY(by_crew ? crew_->build(plan, control) : start_builder(plan, control, clean_up));
   crash_point("spawn.create.builder");
   // The groups are made while the walls rise, unless somebody has to be in them from the beginning.
-  std::optional<GroupShelf::Pair> kept;
-  if (group_shelf_ && can_shelve_groups(spec)) {
-    parts.shelf = group_shelf_.get();
-    kept = group_shelf_->take(spec.limits, group_name(spec));
-  }
-  if (kept)
-    group = std::move(kept->group);
-  else if (!own_kernel)
-    group = make_group(spec);
+  if (!own_kernel) group = make_group(spec);
   crash_point("spawn.create.group");
+  // A builder that is gone has said why.
+  if (group) static_cast<void>(send_group_views(parts.builder->status.get(), views_of(group->get())));
   if (!group) {
     control.first.reset();
     abandon(*parts.builder);
@@ -435,7 +437,6 @@ Result<Raised> Walls::raise_on(SandboxSpec spec, Holding holding, SpawnPlan plan
   parts.spec = spec;
   Raised raised{std::move(spec), std::move(holding), nullptr, std::move(control.first)};
   raised.hand = std::make_unique<LocalHand>(std::move(parts));
-  if (kept) raised.hand->take_first_group(std::move(kept->exec));
   return raised;
 }
 
@@ -449,8 +450,9 @@ Result<Raised> Walls::adopt(const SandboxSpec& spec) {
 Result<Raised> Walls::adopt_standing(const SandboxSpec& spec) {
   Raised raised;
   raised.spec = spec;
-  raised.control = COVE_TRY_NOTE(concat("adopt sandbox ", spec.id), sys::connect_unix(socket_path(spec.id)));
+  raised.control = COVE_TRY_NOTE(concat("adopt sandbox ", spec.id), connect_to_process_one(socket_path(spec.id)));
   LocalHand::Parts parts = COVE_TRY(find_parts(spec.id));
+  if (!parts.layer && spec.one_use) parts.layer = COVE_TRY(make_layer({}, {}, spec.id, spec.lifetime));  // in memory
   if (!parts.layer) return fail(Code::NotFound, concat("the writable layer of sandbox ", spec.id, " is gone"));
   parts.process_1 = COVE_TRY_NOTE(concat("adopt sandbox ", spec.id), ask_who(raised.control.get()));
   parts.exec_groups = !has_own_kernel(spec.runtime);
@@ -513,8 +515,13 @@ Result<void> Walls::sweep(const std::vector<std::string>& known) {
 
 void Walls::tend() {
   rest();
-  if (group_shelf_) group_shelf_->tend();
   if (layers_) static_cast<void>(layers_->tend());
+}
+
+Result<void> make_run_folders(const Places& places) {
+  COVE_TRY(sys::make_run_folder(places.lock_folder));
+  COVE_TRY(sys::make_folders(places.run_folder, 0700));
+  return sys::check_run_folder(places.run_folder);
 }
 
 Result<Places> find_places() {
@@ -522,11 +529,8 @@ Result<Places> find_places() {
   std::string program = COVE_TRY(sys::readlink("/proc/self/exe"));
   places.programs = program.substr(0, program.rfind('/'));
   places.cache = COVE_TRY(cache_folder());
-  places.lock_folder = "/run/cove";
-  if (::geteuid() != 0) {
-    const char* runtime_folder = ::getenv("XDG_RUNTIME_DIR");
-    places.lock_folder = runtime_folder ? concat(runtime_folder, "/cove") : concat("/tmp/cove-", ::geteuid());
-  }
+  places.lock_folder = sys::run_folder();
+  COVE_TRY(sys::check_run_folder(places.lock_folder));
   const char* other_state = ::getenv(sys::kStateFolder.variable);
   places.run_folder = other_state ? concat(other_state, "/run") : concat(places.lock_folder, "/sandboxes");
   return places;

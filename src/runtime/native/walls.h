@@ -11,7 +11,6 @@
 #include "layer/make.h"
 #include "runtime/native/builder_crew.h"
 #include "runtime/native/enforcement.h"
-#include "runtime/native/group_shelf.h"
 #include "runtime/native/image_shelf.h"
 #include "runtime/native/local_hand.h"
 #include "runtime/native/native_runtime.h"
@@ -48,21 +47,13 @@ class Walls {
   Result<void> assemble_image(const std::string& digest, const std::vector<std::string>& keys) const;
   Result<void> sweep_images(const std::set<std::string>& roots, const std::set<std::string>& layers) const;
 
-  // From now on builders and control groups stay, for the next sandboxes. For a process that waits for all its
-  // children.
-  void begin_to_serve() {
-    crew_.emplace();
-    if (groups_ && (*groups_)->version() == 1) group_shelf_ = std::make_unique<GroupShelf>();
-  }
-  void stop_serving() {
-    crew_.reset();
-    if (group_shelf_) group_shelf_->clear();
-  }
+  // From now on builders stay, for the next sandboxes. For a process that waits for all its children.
+  void begin_to_serve() { crew_.emplace(); }
+  void stop_serving() { crew_.reset(); }
   void rest() {
     if (crew_) crew_->tend();
     host_image_.reset();  // an image that is held is not removed
   }
-  bool keeps_groups() const { return group_shelf_ && !group_shelf_->empty(); }
 
   const Places& places() const { return places_; }
   // To be called a few times a second while long-lived sandboxes run.
@@ -107,7 +98,6 @@ class Walls {
   };
   std::optional<HostImage> host_image_;  // only where many sandboxes are made
   std::optional<BuilderCrew> crew_;
-  std::unique_ptr<GroupShelf> group_shelf_;
 };
 
 }  // namespace cove::native

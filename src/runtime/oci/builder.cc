@@ -45,17 +45,22 @@ Result<void> look_from_inside(pid_t pid) {
 
 }  // namespace
 
-Result<sys::Child> build(const native::SpawnPlan& plan, int control) {
+Result<sys::Child> build(const native::SpawnPlan& plan, int control, int status) {
   // The runtime leaves when process 1 runs: that is this process's child then.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   UniqueFd program = COVE_TRY(native::open_init(plan.init_program));
   UniqueFd map;
-  if (!plan.ids.rootless) map = COVE_TRY(native::make_id_mapping(plan.ids.users, plan.ids.groups));
+  if (!plan.ids.rootless) map = COVE_TRY(native::make_user_namespace(plan.ids));
   native::RootMounts mounts(plan);
   COVE_TRY_NOTE("open the image", mounts.open_sources());
   COVE_TRY(mounts.stage(map.get()));
   COVE_TRY(mounts.assemble());
-  COVE_TRY_NOTE("write the bundle", write_bundle(bundle_config(plan)));
+  std::vector<native::GroupView> groups = COVE_TRY(native::receive_group_views(status));
+  // On v1 a runtime takes any hierarchy that it finds in the list of mounts for its own.
+  std::erase_if(groups, [](const native::GroupView& group) { return !group.name.empty(); });
+  COVE_TRY_NOTE("mount /sys", mounts.mount_sys(groups));
+  COVE_TRY_NOTE("write the bundle",
+                write_bundle(bundle_config(plan, map ? concat("/proc/", ::getpid(), "/fd/", map.get()) : "")));
   if (!plan.ids.rootless) COVE_TRY(show_one_hierarchy());
   // The walls stand before process 1 is executed.
   sys::Pipe go = COVE_TRY(sys::pipe());

@@ -8,10 +8,11 @@ namespace cove::oci {
 
 // Builds a sandbox's walls with an OCI runtime: stages the root file system in this process's own mount namespace,
 // writes a bundle beside it, has the runtime start cove-init in it, and returns that process 1. `control` becomes its
-// channel. The bundle and the runtime's own records are seen in this mount namespace only, and go with it.
+// channel; the sandbox's control groups come over `status`. The bundle and the runtime's own records are seen in this
+// mount namespace only, and go with it.
 //
 // Called by a builder (native/builder.h), which is in a mount namespace of its own.
-Result<sys::Child> build(const native::SpawnPlan& plan, int control);
+Result<sys::Child> build(const native::SpawnPlan& plan, int control, int status);
 
 // Cove's own files that go into a runtime with a kernel of its own, on mounts that cannot be written to; `init` is the
 // path of cove-init, beside which they lie. Before anything is staged: it may cover them.

@@ -80,10 +80,15 @@ Json process(const native::SpawnPlan& plan) {
 
 // The staged root has all the rest, /dev with its devices among it: named here so that the runtime makes none itself,
 // and with what is mounted in it, which crun leaves out.
-Json mounts() {
+Json mounts(const native::SpawnPlan& plan) {
   Json list = Json::array(
       {{{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}, {"options", {"nosuid", "noexec", "nodev"}}}});
-  for (const char* path : {"/dev", "/dev/pts", "/dev/shm"})
+  if (plan.memory > 0)
+    list.push_back({{"destination", "/proc/meminfo"},
+                    {"type", "bind"},
+                    {"source", native::kMeminfo},
+                    {"options", {"bind", "ro", "nosuid", "noexec", "nodev"}}});
+  for (const char* path : {"/dev", "/dev/pts", "/dev/shm", "/sys"})
     list.push_back({{"destination", path},
                     {"type", "bind"},
                     {"source", concat(std::string_view(native::kStagedRoot), std::string_view(path))},
@@ -107,12 +112,15 @@ Json device_rules() {
   return rules;
 }
 
-Json linux_part(const native::SpawnPlan& plan) {
+Json linux_part(const native::SpawnPlan& plan, const std::string& user_namespace) {
   Json masked = Json::array(), read_only = Json::array(), namespaces = Json::array();
   for (const char* name : native::kMaskedProcFiles) masked.push_back(concat("/proc/", std::string_view(name)));
   for (const char* name : native::kMaskedProcFolders) masked.push_back(concat("/proc/", std::string_view(name)));
   for (const char* name : native::kReadOnlyProc) read_only.push_back(concat("/proc/", std::string_view(name)));
-  for (const char* name : kNamespaces) namespaces.push_back({{"type", name}});
+  for (const char* name : kNamespaces) {
+    namespaces.push_back({{"type", name}});
+    if (!user_namespace.empty() && std::string_view(name) == "user") namespaces.back()["path"] = user_namespace;
+  }
   Json part = {{"namespaces", std::move(namespaces)},
                {"uidMappings", mapping(plan.ids.users)},
                {"gidMappings", mapping(plan.ids.groups)},
@@ -143,10 +151,15 @@ std::string kernel_config(const native::SpawnPlan& plan) {
                    std::to_string(plan.oci->processes), std::to_string(plan.oci->memory)};
   Json namespaces = Json::array();
   for (const char* name : {"pid", "network", "ipc", "uts", "mount", "user"}) namespaces.push_back({{"type", name}});
-  // /tmp is named because gVisor would put a file system of its own over an empty one.
+  // /tmp is named because gVisor would put a file system of its own over an empty one; /dev/shm because its own is
+  // root's alone.
   Json mounts = {{{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}},
+                 {{"destination", "/dev/shm"},
+                  {"type", "tmpfs"},
+                  {"source", "tmpfs"},
+                  {"options", {"nosuid", "nodev", "noexec", "mode=1777", concat("size=", plan.shm_bytes)}}},
                  bind_mount(kInitSource, kInitFolder, "ro"),
-                 bind_mount(concat(std::string_view(native::kStagedRoot), "/tmp"), "/tmp", "rw")};
+                 bind_mount(kTmpSource, "/tmp", "rw")};
   Json config = {{"ociVersion", "1.0.2"},
                  {"root", {{"path", native::kStagedRoot}, {"readonly", false}}},
                  {"hostname", plan.hostname},
@@ -159,10 +172,10 @@ std::string kernel_config(const native::SpawnPlan& plan) {
   return config.dump(1);
 }
 
-std::string bundle_config(const native::SpawnPlan& plan) {
+std::string bundle_config(const native::SpawnPlan& plan, const std::string& user_namespace) {
   Json config = {{"ociVersion", "1.0.2"},     {"root", {{"path", native::kStagedRoot}, {"readonly", false}}},
                  {"hostname", plan.hostname}, {"process", process(plan)},
-                 {"mounts", mounts()},        {"linux", linux_part(plan)}};
+                 {"mounts", mounts(plan)},    {"linux", linux_part(plan, user_namespace)}};
   return config.dump(1);
 }
 

@@ -24,7 +24,7 @@ native::SpawnPlan plan_for(const std::string& runtime) {
 }
 
 TEST(Bundle, HasEveryNamespaceAndNoneOfAnotherProcess) {
-  json config = json::parse(bundle_config(plan_for("runc")));
+  json config = json::parse(bundle_config(plan_for("runc"), ""));
   std::vector<std::string> types;
   for (const json& entry : config["linux"]["namespaces"]) {
     types.push_back(entry["type"]);
@@ -35,7 +35,7 @@ TEST(Bundle, HasEveryNamespaceAndNoneOfAnotherProcess) {
 }
 
 TEST(Bundle, StartsProcess1WithMorePowerThanItsPrograms) {
-  json process = json::parse(bundle_config(plan_for("runc")))["process"];
+  json process = json::parse(bundle_config(plan_for("runc"), ""))["process"];
   EXPECT_EQ(process["args"][0], "/proc/self/fd/7");
   EXPECT_TRUE(process["noNewPrivileges"]);
   EXPECT_THAT(process["capabilities"]["permitted"], Contains("CAP_SYS_NICE"));
@@ -43,7 +43,7 @@ TEST(Bundle, StartsProcess1WithMorePowerThanItsPrograms) {
 }
 
 TEST(Bundle, MountsNothingOfTheHost) {
-  const json config = json::parse(bundle_config(plan_for("runc")));
+  const json config = json::parse(bundle_config(plan_for("runc"), ""));
   for (const json& mount : config["mounts"]) {
     std::string source = mount["source"];
     EXPECT_TRUE(source == "proc" || source.starts_with("/tmp/root/")) << mount;
@@ -51,7 +51,7 @@ TEST(Bundle, MountsNothingOfTheHost) {
 }
 
 TEST(Bundle, AllowsTheDevicesThatThereAre) {
-  json rules = json::parse(bundle_config(plan_for("runc")))["linux"]["resources"]["devices"];
+  json rules = json::parse(bundle_config(plan_for("runc"), ""))["linux"]["resources"]["devices"];
   EXPECT_EQ(rules[0], json::parse(R"({"allow":false,"access":"rwm"})"));
   for (size_t i = 1; i < rules.size(); ++i) EXPECT_EQ(rules[i]["access"], "rw") << rules[i];
 }

@@ -14,6 +14,7 @@
 #include "runtime/oci/builder.h"
 #include "runtime/oci/bundle.h"
 #include "runtime/oci/invocation.h"
+#include "sys/beneath.h"
 #include "sys/file.h"
 #include "sys/mount.h"
 
@@ -59,6 +60,17 @@ Result<void> show_programs(const std::vector<UniqueFd>& programs) {
   return {};
 }
 
+// The runtime would follow a link that a program inside has put there before the sandbox was stopped, and not in the
+// sandbox's root: so it gets a mount of the folder itself. Where there is no folder any more, an empty one.
+Result<void> show_tmp() {
+  COVE_TRY(sys::mkdir(kTmpSource, 0755));
+  UniqueFd root = COVE_TRY(sys::open(native::kStagedRoot, O_PATH | O_DIRECTORY));
+  Result<UniqueFd> tmp = sys::open_folder_beneath(root.get(), "tmp");
+  if (!tmp) return {};
+  UniqueFd tree = COVE_TRY(sys::open_tree_clone(tmp->get(), "", sys::Subtree::One));
+  return sys::attach_mount(tree.get(), AT_FDCWD, kTmpSource);
+}
+
 }  // namespace
 
 Result<std::vector<UniqueFd>> open_programs(const std::string& init) {
@@ -76,6 +88,7 @@ Result<std::vector<UniqueFd>> open_programs(const std::string& init) {
 Result<void> start_kernel(const native::SpawnPlan& plan, const std::vector<UniqueFd>& programs, int channel) {
   COVE_TRY_NOTE("write the bundle", write_bundle(kernel_config(plan)));
   COVE_TRY_NOTE("show cove-init to the kernel", show_programs(programs));
+  COVE_TRY_NOTE("show /tmp to the kernel", show_tmp());
   Invocation call{plan.oci->runtime, command_line(plan)};
   call.input = channel;
   for (const UniqueFd& fd : plan.oci->join_fds) call.join_fds.push_back(fd.get());

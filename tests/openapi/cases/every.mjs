@@ -79,6 +79,16 @@ test('what a query must have is asked for', async (t) => {
       await api.refused(operation.id, 400, 'invalid', { path, ...sample(operation), query: {} });
 });
 
+test('a parameter that is not documented is refused', async (t) => {
+  const path = await things(t);
+  for (const operation of operations.values()) {
+    if (operation.websocket || !operation.responses['400']) continue;
+    if (operation.scope === 'socket' && !api.target.socketPath) continue;
+    const { query, ...request } = sample(operation);
+    await api.refused(operation.id, 400, 'invalid', { path, ...request, query: { ...query, quux: '1' } });
+  }
+});
+
 test('a project that does not exist is not found', on_socket, async (t) => {
   const path = await things(t);
   const lost = api.with({ 'cove-project': nothing });

@@ -20,6 +20,15 @@ test('a sandbox of nothing but defaults runs', async (t) => {
   assert.equal(again.json.id, json.id);
 });
 
+test('a sandbox that is held goes with its holder', async () => {
+  const held = await api.stream('createSandbox', { json: {} });
+  const { value: made } = await held.next();
+  assert.equal(made.event, 'sandbox');
+  await api.refused('stopSandbox', 409, 'conflict', { ...of(made.data), json: {} });
+  held.close();
+  for (let status = 200; status !== 404;) ({ status } = await api.call('getSandbox', of(made.data)));
+});
+
 test('a sandbox has what was asked for', async (t) => {
   const name = unique('all');
   const made = await make_sandbox(t, {

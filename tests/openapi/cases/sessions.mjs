@@ -24,6 +24,22 @@ test('a session has a sandbox of its own, and ends with it', async () => {
   await api.call('execute', { json: { session: session.id, argv: ['true'] }, expect: 409 });
 });
 
+test('one call is streamed, from its start to its result', async () => {
+  const stream = await api.stream('execute', {
+    json: { shell: 'read line; echo "$line"; printf "\\000"; exit 3', stdin: { open: true }, user: 'root', name: unique('one'),
+      labels: { team: 'web' }, outputs: [] } });
+  const { value: start } = await stream.next();
+  assert.equal(start.event, 'start');
+  const exec = { path: { id: start.data.sandbox_id, exec: start.data.exec_id } };
+  await api.call('writeStdin', { ...exec, query: { close: true }, body: 'typed\n', headers: { 'content-type': 'application/octet-stream' }, expect: 204 });
+  const events = [];
+  for await (const event of stream) events.push(event);
+  assert.equal(Buffer.concat(events.filter(({ event }) => event === 'stdout').map(({ data }) =>
+    Buffer.from(data.text ?? data.base64, data.text === undefined ? 'base64' : 'utf8'))).toString(), 'typed\n\0');
+  assert.equal(events.at(-1).data.result.exit_code, 3);
+  await api.call('getSandbox', { path: { id: start.data.sandbox_id }, expect: 404 });
+});
+
 test('one call runs it all', async () => {
   const { json: result } = await api.call('execute', {
     json: { language: 'python', code: 'open("out", "w").write(open("in").read())', files: [{ path: 'in', text: 'x' }] }, expect: 200 });

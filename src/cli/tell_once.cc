@@ -1,0 +1,38 @@
+#include "cli/tell_once.h"
+
+#include "base/text.h"
+#include "cli/terminal.h"
+#include "client/address.h"
+#include "sys/file.h"
+#include "sys/own_folder.h"
+
+namespace cove::cli {
+namespace {
+
+constexpr size_t kMostTold = 64 * 1024;
+
+// Beside the server's socket, in a folder that a restart of the machine empties.
+Result<UniqueFd> open_told() {
+  std::string folder = client::own_socket();
+  folder.resize(folder.rfind('/'));
+  COVE_TRY(sys::make_run_folder(folder));
+  return sys::open(folder + "/warned", O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+}
+
+// Whether it was new; what cannot be remembered always is.
+bool remember(const std::string& line) {
+  Result<UniqueFd> file = open_told();
+  if (!file) return true;
+  std::string told = sys::read_all(file->get(), kMostTold).value_or("");
+  if (concat("\n", told).find(concat("\n", line, "\n")) != std::string::npos) return false;
+  if (told.size() < kMostTold) static_cast<void>(sys::write_all(file->get(), line + "\n"));
+  return true;
+}
+
+}  // namespace
+
+void tell_once(const std::string& message) {
+  if (remember(message)) tell(message + " (shown once)");
+}
+
+}  // namespace cove::cli

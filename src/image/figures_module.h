@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "context_kernels.h"
+#include "model/figures.h"
+
+namespace cove {
+
+// Relative to the root of an image.
+inline std::string figures_folder() { return std::string(kFiguresFolder).substr(1); }
+
+// What every image has in that folder, for whatever Python it has (see model/figures.h).
+struct FiguresFile {
+  std::string path;
+  std::string_view text;
+};
+inline std::vector<FiguresFile> figures_files() {
+  return {{figures_folder() + "/cove_figures.py", kFiguresProgram},
+          {figures_folder() + "/sitecustomize.py", kSitecustomizeProgram}};
+}
+
+}  // namespace cove
