@@ -2,6 +2,8 @@
 
 #include <sys/wait.h>
 
+#include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstring>
 
@@ -10,6 +12,9 @@
 
 namespace cove {
 namespace {
+
+constexpr std::string_view kFullDisk = "the disk is full: writing to it fails";
+constexpr std::string_view kLargeFile = "a file became too large";
 
 void explain(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& limits) {
   bool killed = result.signal == SIGKILL || result.exit_code == 128 + SIGKILL;
@@ -53,6 +58,11 @@ Denial left_out_figures(uint64_t count) {
                  format_bytes(kMostOfFigures), " in all are returned; stderr tells of those that cannot be drawn")};
 }
 
+// A full disk is no news to a program that neither wrote to it nor failed.
+bool met_full_disk(const ExecResult& result, const ExecEnded& end) {
+  return end.full_disk > 0 && (end.usage.disk_written_bytes > 0 || result.exit_code != 0);
+}
+
 }  // namespace
 
 void judge(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& limits) {
@@ -67,9 +77,27 @@ void judge(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& 
     result.denials.push_back({concat(end.refused_forks, " times a process or thread could not be started"),
                               concat("the limit is ", limits.processes.value)});
   if (end.figures_left_out > 0) result.denials.push_back(left_out_figures(end.figures_left_out));
-  if (end.full_disk > 0) result.denials.push_back({"the disk is full: writing to it fails", limit_is(end.full_disk)});
-  if (result.signal == SIGXFSZ) result.denials.push_back({"a file became too large", limit_is(limits.file_size.value)});
+  if (met_full_disk(result, end)) result.denials.push_back({std::string(kFullDisk), limit_is(end.full_disk)});
+  if (result.signal == SIGXFSZ)
+    result.denials.push_back({std::string(kLargeFile), limit_is(limits.file_size.value)});
   explain(result, end, cause, limits);
+}
+
+void note_reported_limits(ExecResult& result, const Limits& limits) {
+  constexpr size_t kLooked = 64 << 10;
+  std::string said = result.err.data.substr(result.err.data.size() - std::min(result.err.data.size(), kLooked));
+  std::ranges::transform(said, said.begin(), [](unsigned char c) { return std::tolower(c); });
+  auto note = [&](std::initializer_list<std::string_view> words, std::string_view what, const std::string& why) {
+    const bool reported = std::ranges::any_of(words, [&](auto each) { return said.find(each) != said.npos; });
+    const bool known = std::ranges::any_of(result.denials, [&](const Denial& each) { return each.what == what; });
+    if (reported && !known) result.denials.push_back({std::string(what), why});
+  };
+  note({"too many open files"}, "a file could not be opened: too many open files",
+       concat("the limit is ", limits.open_files.value, " for each process"));
+  if (limits.file_size.value > 0)
+    note({"file too large", "file size limit exceeded"}, kLargeFile, limit_is(limits.file_size.value));
+  if (limits.disk.value > 0)
+    note({"no space left on device", "disk quota exceeded"}, kFullDisk, limit_is(limits.disk.value));
 }
 
 void judge(ExecResult& result, const ExecFailed& failure) {

@@ -455,8 +455,10 @@ def keys_of_json_keep_their_order(house, painter):
 
 def what_is_printed_between_executions_comes_with_the_next(house, painter):
     context = house.sandbox().context()
-    context.run("import threading\nthreading.Timer(0.2, print, ['between']).start()")
-    time.sleep(0.8)
+    context.run("import threading\n"
+                "def later():\n    print('between', flush=True)\n    open('printed', 'w').close()\n"
+                "threading.Timer(0.2, later).start()")
+    house.sandbox().shell("until [ -e printed ]; do sleep 0.01; done")
     result = context.run("print('next')", limits={"output": 10})
     expect(result["stdout"]["text"] == "between\nnext\n" and result["status"] == "success", result)
     expect(context.run("print('alone')")["stdout"]["text"] == "alone\n")

@@ -308,6 +308,7 @@ void LiveExec::conclude(ExecResult result) {
   if (captured) {
     result.out = std::move(captured->out);
     result.err = std::move(captured->err);
+    note_reported_limits(result, parts_.limits);
   }
   record_end(status_name(result.status), to_json(result, JsonLayout::Line), result);
   finished(result.duration_ms / 1000);

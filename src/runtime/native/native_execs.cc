@@ -272,7 +272,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   end.usage.io_write_bytes = std::max(end.usage.io_write_bytes, disk_written);
   io_read_bytes_ += end.usage.io_read_bytes;
   io_write_bytes_ += end.usage.io_write_bytes;
-  end.full_disk = is_full(layer_bytes_, parts_.spec.limits.disk.value) ? parts_.spec.limits.disk.value : 0;
+  end.full_disk = full_disk();
   // Later, where somebody comes back to it: whoever waits for the end is told first.
   if (parts_.spec.lifetime == Lifetime::Long)
     ended_groups_[end.exec_id] = {found->second.group_name, std::move(found->second.group)};
@@ -280,6 +280,14 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
     parts_.hand->retire_exec_group(found->second.group_name);
   execs_.erase(found);
   return Event(std::move(end));
+}
+
+// The disk limit, where it is enforced and hardly anything is left of it.
+uint64_t NativeSandbox::full_disk() const {
+  auto held = parts_.holding.limits.find("disk");
+  if (held == parts_.holding.limits.end() || held->second.enforced_by == "nothing") return 0;
+  const uint64_t limit = parts_.spec.limits.disk.value;
+  return is_full(layer_bytes_, limit) ? limit : 0;
 }
 
 Result<std::optional<Event>> NativeSandbox::exec_failed(Reader& in) {

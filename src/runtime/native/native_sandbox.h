@@ -79,6 +79,7 @@ class NativeSandbox : public Sandbox {
   Result<std::optional<Event>> event_of(Reply reply);
   Result<std::optional<Event>> exec_ended(wire::Reader& in, const std::vector<UniqueFd>& figures);
   Result<std::optional<Event>> exec_failed(wire::Reader& in);
+  uint64_t full_disk() const;
   Result<std::optional<Event>> sandbox_ended();
   void take_over_exec(wire::Reader& in);
   uint64_t layer_usage(uint64_t measured_inside) const;

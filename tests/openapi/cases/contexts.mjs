@@ -42,9 +42,10 @@ test('code that takes too long is interrupted, and the context stays', async (t)
 
 test('a context is interrupted by request', async (t) => {
   const context = await make_context(t);
-  const running = run(context, 'import time\ntime.sleep(60)');
-  while (!(await api.call('getContext', { ...of(context), expect: 200 })).json.busy) await new Promise((go) => setTimeout(go, 20));
-  await new Promise((go) => setTimeout(go, 300));
+  const running = run(context, 'import time\nopen("/tmp/begun", "w").close()\ntime.sleep(60)');
+  await api.call('createExec', {
+    path: { id: context.sandbox_id }, query: { wait: true }, json: { shell: 'until [ -e /tmp/begun ]; do sleep 0.01; done' }, expect: 200 });
+  assert.equal((await api.call('getContext', { ...of(context), expect: 200 })).json.busy, true);
   await api.call('interruptContext', { ...of(context), expect: 204 });
   const result = await running;
   assert.deepEqual([result.status, result.error.name], ['error', 'KeyboardInterrupt']);
