@@ -320,6 +320,13 @@ TEST_P(GitWorktree, HasItsRepository) {
   EXPECT_EQ(in_tree("rw", "echo two > file && git status --short").out, " M file\n");
 }
 
+// As git writes them with worktree.useRelativePaths.
+TEST_P(GitWorktree, MayNameItsRepositoryByARelativePath) {
+  write(here_ + "/tree/.git", "gitdir: ../repo/.git/worktrees/tree\n");
+  write(here_ + "/repo/.git/worktrees/tree/gitdir", "../../../../tree/.git\n");
+  EXPECT_EQ(in_tree("rw", "git log --format=%s").out, "first\n");
+}
+
 TEST_P(GitWorktree, CannotChangeItsRepository) {
   Outcome outcome = in_tree("rw",
                             "cd /.cove/git && for f in hooks/new config HEAD refs/heads/new; do echo x >> $f; done; "

@@ -23,7 +23,10 @@ bool is_same(int one, int other) {
   return a && b && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-Result<UniqueFd> open_folder(const std::string& path) { return sys::open(path, O_PATH | O_DIRECTORY); }
+// Git writes absolute paths, or some relative to the folder whose file names them (worktree.useRelativePaths).
+Result<UniqueFd> open_named(int folder, const std::string& path) {
+  return sys::openat(folder, path, O_PATH | O_DIRECTORY);
+}
 
 // "NAME" of a folder that is …/worktrees/NAME.
 std::string name_in_worktrees(int administration) {
@@ -60,12 +63,12 @@ bool is_repository(int folder) {
 std::optional<LinkedWorktree> find_linked_worktree(int folder) {
   constexpr std::string_view kPointer = "gitdir: ", kEnd = "/.git";
   std::string pointer = read_line(folder, ".git");
-  if (!pointer.starts_with(kPointer) || !pointer.substr(kPointer.size()).starts_with('/')) return std::nullopt;
-  Result<UniqueFd> administration = open_folder(pointer.substr(kPointer.size()));
+  if (!pointer.starts_with(kPointer)) return std::nullopt;
+  Result<UniqueFd> administration = open_named(folder, pointer.substr(kPointer.size()));
   if (!administration || may_lie_in(administration->get(), folder)) return std::nullopt;
   std::string back = read_line(administration->get(), "gitdir");
-  if (!back.starts_with('/') || !back.ends_with(kEnd)) return std::nullopt;
-  Result<UniqueFd> named = open_folder(back.substr(0, back.size() - kEnd.size()));
+  if (!back.ends_with(kEnd)) return std::nullopt;
+  Result<UniqueFd> named = open_named(administration->get(), back.substr(0, back.size() - kEnd.size()));
   if (!named || !is_same(named->get(), folder)) return std::nullopt;
   if (read_line(administration->get(), "commondir") != "../..") return std::nullopt;
   Result<UniqueFd> repository = sys::openat(administration->get(), "../..", O_PATH | O_DIRECTORY);
