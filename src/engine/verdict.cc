@@ -78,8 +78,7 @@ void judge(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& 
                               concat("the limit is ", limits.processes.value)});
   if (end.figures_left_out > 0) result.denials.push_back(left_out_figures(end.figures_left_out));
   if (met_full_disk(result, end)) result.denials.push_back({std::string(kFullDisk), limit_is(end.full_disk)});
-  if (result.signal == SIGXFSZ)
-    result.denials.push_back({std::string(kLargeFile), limit_is(limits.file_size.value)});
+  if (result.signal == SIGXFSZ) result.denials.push_back({std::string(kLargeFile), limit_is(limits.file_size.value)});
   explain(result, end, cause, limits);
 }
 

@@ -185,8 +185,8 @@ TEST_P(Limits, AFileThatIsTooLargeIsTold) {
 }
 
 TEST_P(Limits, TooManyOpenFilesAreTold) {
-  nlohmann::json result = result_of(
-      cove({"run", "--ulimit", "nofile=64", "--json", "--", "python3", "-c", "a = [open('/dev/null') for i in range(99)]"}));
+  nlohmann::json result = result_of(cove(
+      {"run", "--ulimit", "nofile=64", "--json", "--", "python3", "-c", "a = [open('/dev/null') for i in range(99)]"}));
   ASSERT_EQ(result["denials"].size(), 1u) << result;
   EXPECT_EQ(result["denials"][0]["why"], "the limit is 64 for each process");
 }
