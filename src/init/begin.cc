@@ -37,7 +37,8 @@ Mode parse_mode(const char* letters) {
   mode.outer = std::strchr(letters, wire::kModeOuter) != nullptr;
   if (std::strchr(letters, wire::kModeNesting)) mode.filters.nesting = Nesting::Allowed;
   if (std::strchr(letters, wire::kModeNoSetId)) mode.filters.set_id = SetId::Forbidden;
-  if (std::strchr(letters, wire::kModeWatched)) mode.filters.limits = LimitsHeld::ByWatcher;
+  if (std::strchr(letters, wire::kModePinned)) mode.filters.cpus = CpusHeld::ByAffinity;
+  if (std::strchr(letters, wire::kModeWatched)) mode.filters.memory = MemoryHeld::ByWatcher;
   return mode;
 }
 

@@ -86,7 +86,8 @@ int apply_seccomp(Nesting nesting) {
 int put_up_filters(const Filters& filters) {
   if (no_new_privileges() < 0) return -1;
   if (filters.set_id == SetId::Forbidden && load(seccomp::kSetIdFilter) < 0) return -1;
-  if (filters.limits == LimitsHeld::ByWatcher && load(seccomp::kWatchedFilter) < 0) return -1;
+  if (filters.cpus == CpusHeld::ByAffinity && load(seccomp::kPinnedFilter) < 0) return -1;
+  if (filters.memory == MemoryHeld::ByWatcher && load(seccomp::kWatchedFilter) < 0) return -1;
   return apply_seccomp(filters.nesting);
 }
 

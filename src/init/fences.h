@@ -17,16 +17,18 @@ enum class Nesting { Forbidden, Allowed };
 int apply_seccomp(Nesting nesting);
 // Whether files may be made set-user-id and set-group-id: not where a folder of the host's can be written to.
 enum class SetId { Allowed, Forbidden };
-// What holds the limits of memory and CPU: control groups, or a watcher and the CPU affinity. A program must not undo
-// the latter, nor have memory that the watcher does not see.
-enum class LimitsHeld { ByGroups, ByWatcher };
+// What holds the limit of CPUs: a control group, or the CPU affinity, which a program must not undo.
+enum class CpusHeld { ByGroup, ByAffinity };
+// What holds the limit of memory: a control group, or a watcher. A program must not have memory that it does not see.
+enum class MemoryHeld { ByGroup, ByWatcher };
 // Whether the programs run on the host's kernel or on one of their own, gVisor's: there each puts up the filters
 // itself.
 enum class Kernel { Host, Own };
 struct Filters {
   Nesting nesting = Nesting::Forbidden;
   SetId set_id = SetId::Allowed;
-  LimitsHeld limits = LimitsHeld::ByGroups;
+  CpusHeld cpus = CpusHeld::ByGroup;
+  MemoryHeld memory = MemoryHeld::ByGroup;
   Kernel kernel = Kernel::Host;
 };
 // No new privileges, and the filters. Process 1 does it once, for itself and for all that it starts; only where it has

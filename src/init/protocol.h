@@ -239,7 +239,8 @@ inline constexpr char kModeOneExec = 'x';   // ends with its first program
 inline constexpr char kModeNesting = 'n';   // namespaces may be made inside
 inline constexpr char kModeSingleId = 's';  // only one user id is mapped: root is played in a namespace of its own
 inline constexpr char kModeLandlock = 'l';
-inline constexpr char kModeWatched = 'm';  // no control groups hold memory and CPU
+inline constexpr char kModePinned = 'p';   // the CPU affinity holds the limit of CPUs
+inline constexpr char kModeWatched = 'm';  // a watcher holds the limit of memory
 inline constexpr char kModeNoSetId = 'w';  // a folder of the host's can be written to: no set-id files
 
 // The programs run in another kernel (gVisor), and this process 1, which stays on the host's, has them started by the

@@ -3,8 +3,10 @@
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
@@ -38,6 +40,7 @@ constexpr uint64_t kUnshareNamespaces = kCloneNamespaces | 0x80;
 constexpr uint32_t kTioclinux = 0x541c;
 constexpr uint32_t kTiocsti = 0x5412;
 constexpr int kNetlinkRoute = 0;
+constexpr int kL2tp = 115;
 constexpr int kTmpfileBit = O_TMPFILE & ~O_DIRECTORY;
 
 void check(int status, const std::string& what) {
@@ -222,12 +225,25 @@ void print_set_id_filter(uint32_t arch, const char* name) {
   filter.print(name);
 }
 
-// Where no control group holds the limits. Of a file in memory that no process has open (it may be on its way through a
-// socket) nothing in /proc tells: programs make one in /dev/shm instead, which has a size.
-void print_watched_filter(uint32_t arch, const char* name) {
+// Where the CPU affinity holds the limit of CPUs.
+void print_pinned_filter(uint32_t arch, const char* name) {
   Filter filter(arch, SCMP_ACT_ALLOW);
   filter.rule(kEperm, "sched_setaffinity");
-  for (const char* call : {"memfd_create", "memfd_secret"}) filter.rule(kEnosys, call);
+  filter.print(name);
+}
+
+// Where memory is only watched. What /proc does not show to the watcher is forbidden: files in memory (one may be on
+// its way through a socket; programs make one in /dev/shm instead, which has a size), pages that are only in a pipe,
+// and buffers of sockets that no table lists. Of shared memory without a file it shows only that there is some: see
+// memory_watch.h.
+void print_watched_filter(uint32_t arch, const char* name) {
+  Filter filter(arch, SCMP_ACT_ALLOW);
+  for (const char* call : {"memfd_create", "memfd_secret", "vmsplice"}) filter.rule(kEnosys, call);
+  filter.rule(SCMP_ACT_ERRNO(ENOMEM), "mmap", SCMP_A1(SCMP_CMP_GT, kMostSharedMapping),
+              SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_TYPE | MAP_ANONYMOUS, MAP_SHARED | MAP_ANONYMOUS));
+  for (int protocol : {int{IPPROTO_UDPLITE}, int{IPPROTO_SCTP}, int{IPPROTO_DCCP}, kL2tp})
+    filter.rule(SCMP_ACT_ERRNO(EPROTONOSUPPORT), "socket",
+                SCMP_A2(SCMP_CMP_MASKED_EQ, kLow32, static_cast<uint64_t>(protocol)));
   filter.print(name);
 }
 
@@ -259,6 +275,7 @@ void print_architecture(uint32_t arch, const char* macro) {
   print_filter(arch, Nesting::Forbidden, "kFilter");
   print_filter(arch, Nesting::Allowed, "kNestingFilter");
   print_set_id_filter(arch, "kSetIdFilter");
+  print_pinned_filter(arch, "kPinnedFilter");
   print_watched_filter(arch, "kWatchedFilter");
   print_host_filter(arch, "kHostFilter");
   print_unpack_filter(arch, "kUnpackFilter");

@@ -5,6 +5,9 @@
 // (io_setup): its contexts are counted for the whole machine.
 namespace cove::seccomp {
 
+// Where memory is only watched: the most that can be mapped to be shared without a file, in one call.
+inline constexpr unsigned long kMostSharedMapping = 16ul << 20;
+
 inline constexpr const char* kAllowed[] = {
     // processes and threads
     "alarm",

@@ -117,13 +117,13 @@ class Watch {
     }
   }
 
-  // The watcher itself takes a twentieth of a CPU at most, however many processes there are to look at.
+  // The watcher itself takes a twentieth of a CPU, unless a look is so long that memory could run away meanwhile.
   bool exceeds_memory() {
     using std::chrono::steady_clock;
     const auto begin = steady_clock::now();
     const bool exceeds = memory_exceeds(memory_, layer_, process_1_.pidfd.get());
     const auto took = std::chrono::duration_cast<std::chrono::milliseconds>(steady_clock::now() - begin);
-    pause_ = std::max(kWatchMilliseconds, static_cast<int>(20 * took.count()));
+    pause_ = std::clamp(static_cast<int>(20 * took.count()), kWatchMilliseconds, kLongestWatchMilliseconds);
     return exceeds;
   }
 

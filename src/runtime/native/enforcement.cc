@@ -81,7 +81,8 @@ class Planner {
     uint64_t bytes = limits_.memory.value;
     if (bytes == 0) return {};
     if (means_.memory) return hold("memory", format_bytes(bytes), "cgroup"), Result<void>();
-    COVE_TRY(fall_back("memory", format_bytes(bytes), limits_.memory.named, "watcher"));
+    // With nesting the watcher still stops accidents, and nobody who means to get around it.
+    COVE_TRY(fall_back("memory", format_bytes(bytes), limits_.memory.named, means_.nesting ? "nothing" : "watcher"));
     holding_.watched_memory = bytes;
     holding_.rlimits.push_back({RLIMIT_DATA, bytes, bytes});
     return {};

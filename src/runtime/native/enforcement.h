@@ -17,6 +17,7 @@ struct Means {
   bool processes = false;
   bool io = false;
   bool nested_ids = false;  // rootless: RLIMIT_NPROC between two namespaces is exact
+  bool nesting = false;     // the program may make namespaces and memory file systems that no watcher sees
   LayerKind layer = LayerKind::Memory;
   bool quota = false;   // the layer's folder has a quota
   std::string why_not;  // why there are no control groups

@@ -39,6 +39,15 @@ TEST(PlanEnforcement, DefaultsFallBackWithOneWarning) {
   EXPECT_EQ(holding->process_rlimit, 1024u);
 }
 
+TEST(PlanEnforcement, ClaimsNothingOfAWatcherThatNestingGetsAround) {
+  Means means = no_groups();
+  means.nesting = true;
+  Result<Holding> holding = plan_enforcement(Limits(), means, Strictness::FallBack);
+  ASSERT_TRUE(holding);
+  EXPECT_EQ(holding->limits["memory"].enforced_by, "nothing");
+  EXPECT_EQ(holding->watched_memory, 2 * kGiB);
+}
+
 TEST(PlanEnforcement, RefusesNamedLimitsItCannotHold) {
   Limits memory;
   memory.memory.name(kGiB);

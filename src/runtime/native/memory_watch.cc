@@ -1,18 +1,49 @@
 #include "runtime/native/memory_watch.h"
 
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/sysmacros.h>
 
 #include <cstdio>
 #include <cstdlib>
+#include <set>
 
 #include "base/text.h"
+#include "base/unique_fd.h"
+#include "init/seccomp/policy.h"
 #include "sys/file.h"
 #include "sys/process.h"
 
 namespace cove::native {
 namespace {
 
+// Of one file in /proc. More than any ordinary program makes of it: 100,000 mappings, say.
+constexpr size_t kMostText = 16 << 20;
+// Of all files of one look: about a second's reading.
+constexpr size_t kMostTextOfLook = 128 << 20;
+constexpr uint64_t kSemaphoreBytes = 64;
+
+// What one look at the sandbox finds.
+class Look {
+ public:
+  // False once there was more to read than one look reads: something may be hidden behind it.
+  bool is_complete() const { return complete_; }
+
+  std::string read(const std::string& path) {
+    std::string text = sys::read_file(path, kMostText).value_or(std::string());
+    read_ += text.size();
+    if (text.size() >= kMostText || read_ > kMostTextOfLook) complete_ = false;
+    return text;
+  }
+
+ private:
+  size_t read_ = 0;
+  bool complete_ = true;
+};
+
+// The key with the newline before it: a program may be named like a key.
 uint64_t kib_after(std::string_view text, std::string_view key) {
   size_t line = text.find(key);
   if (line == text.npos) return 0;
@@ -20,36 +51,73 @@ uint64_t kib_after(std::string_view text, std::string_view key) {
   return std::sscanf(text.data() + line + key.size(), "%lu", &kib) == 1 ? uint64_t{kib} * 1024 : 0;
 }
 
-std::string read_of(const std::string& process, const char* file, size_t most) {
-  return sys::read_file(concat("/proc/", process, "/", file), most).value_or(std::string());
-}
-
-// Quick, and too much: what processes share counts for each of them.
-uint64_t resident_bytes(const std::string& process) {
-  const std::string text = read_of(process, "status", 4096);
-  return kib_after(text, "RssAnon:") + kib_after(text, "RssShmem:");
-}
-
-// Of memory that was mapped to be shared, without a file, the process's part.
-uint64_t shared_bytes(const std::string& process) {
-  constexpr size_t kMost = 16 << 20;
-  const std::string text = read_of(process, "smaps", kMost);
-  uint64_t bytes = 0;
-  for (size_t mapping = 0; (mapping = text.find(" /dev/zero (deleted)\n", mapping)) != text.npos; ++mapping)
-    bytes += kib_after(std::string_view(text).substr(mapping), "\nPss:");
-  return bytes;
+// Quick, and too much: what processes share after a fork counts for each of them.
+uint64_t private_bytes(Look& look, const std::string& process) {
+  const std::string text = look.read(concat("/proc/", process, "/status"));
+  return kib_after(text, "\nRssAnon:") + kib_after(text, "\nVmSwap:");
 }
 
 // Slow, and right: shared pages are divided among those that share them.
-uint64_t proportional_bytes(const std::string& process) {
-  return kib_after(read_of(process, "smaps_rollup", 4096), "Pss_Anon:") + shared_bytes(process);
+uint64_t proportional_bytes(Look& look, const std::string& process) {
+  const std::string text = look.read(concat("/proc/", process, "/smaps_rollup"));
+  return kib_after(text, "\nPss_Anon:") + kib_after(text, "\nSwapPss:");
+}
+
+uint64_t sum(Look& look, const std::vector<std::string>& processes, uint64_t (*measure)(Look&, const std::string&)) {
+  uint64_t bytes = 0;
+  for (const std::string& process : processes) bytes += measure(look, process);
+  return bytes;
+}
+
+// The kernel's own file system for shared memory, as /proc/PID/maps names it.
+std::string shared_memory_device() {
+  struct stat info;
+  const UniqueFd file(::memfd_create("cove", MFD_CLOEXEC));
+  if (!file || ::fstat(file.get(), &info) < 0) return {};
+  char text[32];
+  std::snprintf(text, sizeof text, "%02x:%02x", major(info.st_dev), minor(info.st_dev));
+  return text;
+}
+
+std::string_view next_word(std::string_view& line) {
+  const size_t begin = std::min(line.find_first_not_of(' '), line.size());
+  const size_t end = std::min(line.find(' ', begin), line.size());
+  std::string_view word = line.substr(begin, end - begin);
+  line.remove_prefix(end);
+  return word;
+}
+
+// Adds the inodes of memory that is mapped to be shared, without a file, as in
+// "7f52a0000000-7f52a1000000 rw-s 00000000 00:01 1034   /dev/zero (deleted)". The name may be another.
+void add_shared_inodes(std::string_view maps, std::string_view device, std::set<std::string, std::less<>>& inodes) {
+  while (!maps.empty()) {
+    const size_t end = std::min(maps.find('\n'), maps.size());
+    std::string_view line = maps.substr(0, end);
+    maps.remove_prefix(std::min(end + 1, maps.size()));
+    next_word(line);
+    if (!next_word(line).ends_with('s')) continue;
+    next_word(line);
+    if (next_word(line) != device) continue;
+    const std::string_view inode = next_word(line);
+    // System V memory is counted as such.
+    if (!next_word(line).starts_with("/SYSV") && !inodes.contains(inode)) inodes.emplace(inode);
+  }
+}
+
+// How much of it is in use cannot be seen: pages stay when they are mapped no more, as long as any page of the same
+// inode is. So each inode counts for as much as the filter lets be mapped at once.
+uint64_t shared_bytes(Look& look, const std::vector<std::string>& processes) {
+  static const std::string device = shared_memory_device();
+  std::set<std::string, std::less<>> inodes;
+  for (const std::string& process : processes)
+    add_shared_inodes(look.read(concat("/proc/", process, "/maps")), device, inodes);
+  return inodes.size() * seccomp::kMostSharedMapping;
 }
 
 // A column of a table with a heading, counted from 0. Of "tx:rx" the latter.
-uint64_t sum_of_column(const std::string& path, size_t column, int base) {
-  constexpr size_t kMost = 16 << 20;
+uint64_t sum_of_column(Look& look, const char* path, size_t column, int base) {
   uint64_t sum = 0;
-  const std::string text = sys::read_file(path, kMost).value_or(std::string());
+  const std::string text = look.read(path);
   for (size_t line = text.find('\n'); line != text.npos; line = text.find('\n', line + 1)) {
     size_t at = line + 1;
     for (size_t i = 0;; ++i) {
@@ -65,17 +133,15 @@ uint64_t sum_of_column(const std::string& path, size_t column, int base) {
   return sum;
 }
 
-uint64_t socket_bytes() {
-  return sum_of_column("/proc/1/net/udp", 4, 16) + sum_of_column("/proc/1/net/udp6", 4, 16) +
-         sum_of_column("/proc/1/net/netlink", 4, 10);
+uint64_t socket_bytes(Look& look) {
+  return sum_of_column(look, "/proc/1/net/udp", 4, 16) + sum_of_column(look, "/proc/1/net/udp6", 4, 16) +
+         sum_of_column(look, "/proc/1/net/netlink", 4, 10);
 }
 
-uint64_t system_v_bytes() { return sum_of_column("/proc/sysvipc/shm", 14, 10); }
-
-uint64_t sum(const std::vector<std::string>& processes, uint64_t (*measure)(const std::string&)) {
-  uint64_t bytes = 0;
-  for (const std::string& process : processes) bytes += measure(process);
-  return bytes;
+uint64_t system_v_bytes(Look& look) {
+  return sum_of_column(look, "/proc/sysvipc/shm", 14, 10) + sum_of_column(look, "/proc/sysvipc/shm", 15, 10) +
+         sum_of_column(look, "/proc/sysvipc/msg", 3, 10) +
+         sum_of_column(look, "/proc/sysvipc/sem", 3, 10) * kSemaphoreBytes;
 }
 
 uint64_t file_system_bytes(const char* path) {
@@ -92,9 +158,13 @@ bool memory_exceeds(uint64_t bytes, LayerKind layer, int process_1) {
   Result<std::vector<std::string>> processes = sys::list_folder("/proc");
   if (!processes) return false;
   std::erase_if(*processes, [](const std::string& name) { return name[0] < '1' || name[0] > '9'; });
-  uint64_t others = file_system_bytes("/dev/shm") + system_v_bytes() + socket_bytes();
+  Look look;
+  uint64_t others = file_system_bytes("/dev/shm") + system_v_bytes(look) + socket_bytes(look);
   if (layer == LayerKind::Memory) others += file_system_bytes("/");
-  return others + sum(*processes, resident_bytes) > bytes && others + sum(*processes, proportional_bytes) > bytes;
+  others += shared_bytes(look, *processes);
+  const bool exceeds = others + sum(look, *processes, private_bytes) > bytes &&
+                       others + sum(look, *processes, proportional_bytes) > bytes;
+  return exceeds || !look.is_complete();
 }
 
 }  // namespace cove::native

@@ -135,7 +135,8 @@ std::string init_mode(const SpawnPlan& plan) {
   if (plan.ends_with_exec) mode += wire::kModeOneExec;
   if (plan.ids.single_id) mode += wire::kModeSingleId;
   if (plan.workspace.access == Access::ReadWrite) mode += wire::kModeNoSetId;
-  if (plan.watched_memory > 0 || plan.pinned_cpus > 0) mode += wire::kModeWatched;
+  if (plan.pinned_cpus > 0) mode += wire::kModePinned;
+  if (plan.watched_memory > 0) mode += wire::kModeWatched;
   // Landlock forbids mounting altogether, which nested sandboxes need.
   if (plan.oci && plan.oci->own_kernel) mode += wire::kModeOuter;
   mode += plan.nesting ? wire::kModeNesting : wire::kModeLandlock;

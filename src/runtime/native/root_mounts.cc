@@ -122,6 +122,11 @@ Result<void> RootMounts::attach_binds() {
 
 Result<void> RootMounts::open_devices() {
   dev_ = COVE_TRY(sys::open_tree_clone(AT_FDCWD, plan_.image.dev, Subtree::One));
+  // Both read as zeros, but /dev/zero can be mapped as shared memory, which the watcher cannot measure.
+  if (plan_.watched_memory > 0) {
+    zero_ = COVE_TRY(sys::open_tree_clone(AT_FDCWD, "/dev/full", Subtree::One));
+    COVE_TRY(sys::mount_setattr(zero_.get(), kDevice, Subtree::One));
+  }
   if (plan_.image.dev_nodes == DevNodes::Real) return {};
   for (const char* name : kDevices)
     devices_.push_back(COVE_TRY(sys::open_tree_clone(AT_FDCWD, concat("/dev/", name), Subtree::One)));
@@ -357,6 +362,7 @@ Result<void> RootMounts::show_processes(int pid_namespace) {
 Result<void> RootMounts::mount_dev() {
   COVE_TRY(attach(dev_.get(), "dev"));
   for (size_t i = 0; i < devices_.size(); ++i) COVE_TRY(attach(devices_[i].get(), concat("dev/", kDevices[i])));
+  if (zero_) COVE_TRY(attach(zero_.get(), "dev/zero"));
   MountOptions pts_options = {{"ptmxmode", "0666"}, {"mode", "0620"}, {"max", std::to_string(kTerminals)}};
   if (!plan_.ids.single_id) pts_options.emplace_back("gid", std::to_string(plan_.ids.builder_id(kTtyGroup)));
   UniqueFd pts = COVE_TRY(sys::make_mount("devpts", pts_options, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC));

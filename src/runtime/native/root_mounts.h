@@ -92,6 +92,7 @@ class RootMounts {
   std::vector<std::pair<UniqueFd, std::string>> binds_;
   UniqueFd dev_;
   std::vector<UniqueFd> devices_;  // placeholders' sources, in the order of kDevices
+  UniqueFd zero_;                  // in place of /dev/zero
   UniqueFd layer_;                 // where the layer is a folder or a subvolume
   UniqueFd workspace_;
   UniqueFd repository_;  // of a workspace that is a linked git worktree

@@ -278,6 +278,7 @@ Means Walls::means(const SandboxSpec& spec, LayerKind layer) const {
   means.quota = layer == LayerKind::Pool;
   // An OCI runtime makes the inner namespace itself, with the limits that it has itself.
   means.nested_ids = ::geteuid() != 0 && !is_oci(spec);
+  means.nesting = spec.nesting;
   if (!groups_) {
     means.why_not = groups_.error().message();
     means.hint = groups_.error().hint();
