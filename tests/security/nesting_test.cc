@@ -1,3 +1,5 @@
+#include <gmock/gmock.h>
+
 #include "security/attempts.h"
 
 namespace cove::test {
@@ -6,7 +8,8 @@ namespace {
 // With --nesting a program may make namespaces of its own, and is as far from the host as before.
 constexpr Expectation kNestingExpectations[] = {
     {"nested_mount", "held"},
-    {"nested_proc", "done"},  // what is in it is its own, and closed where the machine's is
+    {"nested_overlay_set_id", "absent|EACCES|EPERM"},  // no workspace
+    {"nested_proc", "done"},                           // what is in it is its own, and closed where the machine's is
     {"nested_proc_sysrq", "EACCES|absent"},
     {"nested_proc_core_pattern", "EACCES"},
     {"nested_proc_kcore", "EACCES|EPERM|absent"},
@@ -38,6 +41,24 @@ constexpr Expectation kNestingExpectations[] = {
 
 const Theme kNesting{"nesting", kNestingExpectations, {"--nesting"}};
 COVE_ATTEMPTS(Nesting, kNesting);
+
+// Where the user's folder can be written to, what is mounted inside would leave set-id files in it.
+class NestingWithWorkspace : public InEveryMode {};
+
+TEST_P(NestingWithWorkspace, IsRefusedIfWritable) {
+  const std::string workspace = Host::get().workspace(GetParam().outside);
+  Outcome outcome = inside({"nesting"}, {"/tmp/testee-nesting", "nested_overlay_set_id"},
+                           {"--nesting", "--workspace", workspace + ":rw"});
+  EXPECT_THAT(outcome.err, testing::HasSubstr("nesting cannot be combined with a workspace that is 'rw'"));
+  EXPECT_EQ(outcome.out, "");
+}
+
+TEST_P(NestingWithWorkspace, WorksUnderReview) {
+  const std::string workspace = Host::get().workspace(GetParam().outside);
+  Outcome outcome = inside({}, {"true"}, {"--nesting", "--workspace", workspace + ":review"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+}
+COVE_IN_EVERY_MODE(NestingWithWorkspace);
 
 }  // namespace
 }  // namespace cove::test

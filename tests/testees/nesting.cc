@@ -114,7 +114,23 @@ Outcome climb() {
   });
 }
 
+// An overlay with its upper folder in the workspace: the kernel itself copies a set-user-id program there.
+Outcome copy_set_id() {
+  for (const char* folder : {"/workspace/low", "/workspace/up", "/workspace/work"})
+    if (::mkdir(folder, 0755) < 0 && errno != EEXIST) return denied();
+  if (::rename("/workspace/setuid", "/workspace/low/program") < 0) return denied();
+  return in_nested([] {
+    const char* options = "lowerdir=/workspace/low,upperdir=/workspace/up,workdir=/workspace/work,userxattr";
+    if (::mount(kMark, "/mnt", "overlay", 0, options) < 0) return denied();
+    if (::utimensat(AT_FDCWD, "/mnt/program", nullptr, 0) < 0) return denied();
+    struct stat copy;
+    if (::stat("/workspace/up/program", &copy) < 0) return denied();
+    return copy.st_mode & S_ISUID ? done() : held("without the bit");
+  });
+}
+
 constexpr Attempt kAttempts[] = {
+    {"nested_overlay_set_id", copy_set_id},
     {"nested_mount", works},
     {"nested_proc", [] { return in_nested_processes([] { return mount_type("proc"); }); }},
     {"nested_proc_sysrq", [] { return in_nested_proc([] { return write_to("/mnt/sysrq-trigger", "h"); }); }},

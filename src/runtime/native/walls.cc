@@ -115,6 +115,14 @@ Result<void> check_second_fence(const SandboxSpec& spec, std::vector<std::string
   return {};
 }
 
+// An overlay that is mounted inside, with its upper folder in the workspace, has the kernel copy set-id bits and file
+// capabilities there, which no filter sees; outside they would count.
+Result<void> check_nesting(const SandboxSpec& spec) {
+  if (!spec.nesting || spec.workspace.access != Access::ReadWrite) return {};
+  return fail(Error(Code::Unsupported, "nesting cannot be combined with a workspace that is 'rw'")
+                  .hint("show the folder as 'review' or 'ro', or run without nesting"));
+}
+
 // Groups of long-lived sandboxes carry a mark of the folder that their server keeps its traces in.
 std::string mark_of(const std::string& folder) {
   uint32_t hash = 2166136261;
@@ -299,6 +307,7 @@ Result<IdPlan> Walls::plan_ids(const SandboxSpec& spec) const {
 }
 
 Result<SpawnPlan> Walls::plan(const SandboxSpec& spec, const Holding& holding) {
+  COVE_TRY(check_nesting(spec));
   SpawnPlan plan;
   plan.id = spec.id;
   plan.hostname = spec.name.empty() ? kDefaultHostname : spec.name;
