@@ -2,6 +2,7 @@
 // the end of its input; `check` tells what there is left for others, on the host and in a neighbour's sandbox.
 #include <fcntl.h>
 #include <linux/aio_abi.h>
+#include <mqueue.h>
 #include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -35,6 +36,44 @@ bool queue_signal() {
 }
 
 bool make_inotify() { return ::inotify_init1(IN_CLOEXEC) >= 0; }
+
+// Each of another file.
+bool watch_file() {
+  static const int instance = ::inotify_init1(IN_CLOEXEC);
+  static int count = 0;
+  char path[64];
+  std::snprintf(path, sizeof path, "/tmp/cove-testee-%d-%d", ::getpid(), ++count);
+  const int file = ::open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+  if (file < 0) return false;
+  const bool watched = ::inotify_add_watch(instance, path, IN_ATTRIB) >= 0;
+  const int errnum = errno;
+  ::close(file);
+  if (!watched || ::getenv("IS_SANDBOX") == nullptr) ::unlink(path);
+  errno = errnum;
+  return watched;
+}
+
+// As large as it gets. Landlock lets nobody open a queue, but it is made all the same.
+bool make_queue() {
+  static int count = 0;
+  char name[64];
+  std::snprintf(name, sizeof name, "/cove-testee-%d-%d", ::getpid(), ++count);
+  constexpr int kFlags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC;
+  bool made = false;
+  for (long size : {8192L, 64L}) {
+    mq_attr attributes = {};
+    attributes.mq_maxmsg = size == 64 ? 1 : 10;
+    attributes.mq_msgsize = size;
+    made = ::mq_open(name, kFlags, 0600, &attributes) >= 0 ||
+           (errno == EACCES && ::mq_open(name, kFlags, 0600, &attributes) < 0 && errno == EEXIST);
+    if (made) break;
+  }
+  const int errnum = errno;
+  if (::getenv("IS_SANDBOX") == nullptr) ::mq_unlink(name);
+  errno = errnum;
+  return made;
+}
+
 bool open_terminal() { return ::open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC) >= 0; }
 
 bool make_aio_context() {
@@ -45,11 +84,11 @@ bool make_aio_context() {
 struct Resource {
   const char* name;
   bool (*take)();
+  int most = kMost;
 };
-constexpr Resource kResources[] = {{"inotify", make_inotify},
-                                   {"terminal", open_terminal},
-                                   {"timer", make_timer},
-                                   {"signal", queue_signal},
+// Watches before instances, of which they need one.
+constexpr Resource kResources[] = {{"watch", watch_file, 30'000}, {"inotify", make_inotify}, {"queue", make_queue},
+                                   {"terminal", open_terminal},   {"timer", make_timer},     {"signal", queue_signal},
                                    {"aio", make_aio_context}};
 
 void raise_open_files() {
@@ -63,7 +102,7 @@ int stay() {
   raise_open_files();
   for (const Resource& resource : kResources) {
     int taken = 0;
-    while (taken < kMost && resource.take()) ++taken;
+    while (taken < resource.most && resource.take()) ++taken;
     std::printf("%s %d %s; ", resource.name, taken, ::strerrorname_np(errno));
   }
   std::puts("ready");
