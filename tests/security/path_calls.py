@@ -98,7 +98,7 @@ ALLOWED = {
                                       "rename*4 write_file*2"),
     "runtime/native/limit_views.cc": (STAGE, "attach_mount*2 mkdirat*4 open_tree_clone write_file"),
     "runtime/native/linked_worktree.cc": ("in a child that has become the caller; what is found must name the workspace in turn",
-                                        "open openat*2 readlink"),
+                                        "openat*3 readlink"),
     "runtime/native/local_hand.cc": (OWN, "unlink*2"),
     "runtime/native/memory_watch.cc": ("file systems that the builder mounted", "list_folder read_file statfs"),
     "runtime/native/own_folders.cc": ("Cove's own folders, and '..' of an opened one", "open openat readlink"),
