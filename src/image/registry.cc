@@ -157,8 +157,8 @@ struct Registry::Request {
   }
 };
 
-// Called for every connection, after names are resolved: what a name or a redirect leads to does not matter. A proxy may
-// be in a private network, and decides itself where its connections lead.
+// Called for every connection, after names are resolved: what a name or a redirect leads to does not matter. A proxy
+// may be in a private network, and decides itself where its connections lead.
 static curl_socket_t open_public_socket(void* data, curlsocktype, curl_sockaddr* address) {
   auto& request = *static_cast<Registry::Request*>(data);
   if (is_public_address(address->addr) || has_address(request.proxies, address->addr))

@@ -290,11 +290,10 @@ Result<void> Pool::change_limit(const std::string& id, uint64_t bytes) {
   const uint64_t wanted = bytes + kLayerSlack;
   if (now.limit == wanted) return {};
   if (now.used > wanted)
-    return fail(Error(Code::Conflict, concat("limit disk to ", format_bytes(bytes), ": its files take up ",
-                                             format_bytes(now.used)))
+    return fail(Error(Code::Conflict,
+                      concat("limit disk to ", format_bytes(bytes), ": its files take up ", format_bytes(now.used)))
                     .hint("choose a larger limit, or remove files first"));
-  if (wanted > now.limit)
-    COVE_TRY_NOTE("make room in the pool", make_room({Lifetime::Long, wanted - now.limit}));
+  if (wanted > now.limit) COVE_TRY_NOTE("make room in the pool", make_room({Lifetime::Long, wanted - now.limit}));
   return limit(Lifetime::Long, id, wanted);
 }
 

@@ -113,9 +113,10 @@ Result<int64_t> Store::last_end_in_session(const std::string& session) {
 
 Result<std::vector<std::pair<std::string, uint64_t>>> Store::sizes_of_ended_execs(const std::string& sandbox_id) {
   std::lock_guard turn(mutex_);
-  Query rows = COVE_TRY(database_->query("SELECT id, length(CAST(spec AS BLOB)) + length(CAST(result AS BLOB)) "
-                                         "FROM execs WHERE sandbox_id = ? AND state = 'ended' ORDER BY started_ms, id",
-                                         sandbox_id));
+  Query rows =
+      COVE_TRY(database_->query("SELECT id, length(CAST(spec AS BLOB)) + length(CAST(result AS BLOB)) "
+                                "FROM execs WHERE sandbox_id = ? AND state = 'ended' ORDER BY started_ms, id",
+                                sandbox_id));
   std::vector<std::pair<std::string, uint64_t>> sizes;
   while (COVE_TRY(rows.next())) sizes.emplace_back(rows.text(0), static_cast<uint64_t>(rows.integer(1)));
   return sizes;

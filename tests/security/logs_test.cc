@@ -99,8 +99,8 @@ TEST_F(KeptOutput, OfResultsHasTheSameBound) {
   std::string sandbox = make();
   std::vector<std::string> execs;
   for (int i = 0; i < 6; ++i) {
-    HttpResponse ended = post(sandbox + "/execs?wait=true",
-                              {{"shell", "head -c 8M /dev/zero"}, {"limits", {{"retained", "16m"}}}});
+    HttpResponse ended =
+        post(sandbox + "/execs?wait=true", {{"shell", "head -c 8M /dev/zero"}, {"limits", {{"retained", "16m"}}}});
     ASSERT_EQ(ended.status, 200);
     const std::string mark = R"("exec_id":")";
     execs.push_back(sandbox + "/execs/" + ended.body.substr(ended.body.find(mark) + mark.size(), 20));

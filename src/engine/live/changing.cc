@@ -37,8 +37,9 @@ Result<void> check_stopped(const SandboxInfo& info, const Limits& wanted) {
                     .hint("create another sandbox with this limit"));
   auto held = info.enforced.find("disk");
   if (held != info.enforced.end() && held->second.enforced_by != "nothing") return {};
-  return fail(Error(Code::Unsupported, concat(attempt, "nothing can enforce it for the files of this sandbox"))
-                  .hint("create another sandbox with this limit, where Cove runs as root and btrfs-progs is installed"));
+  return fail(
+      Error(Code::Unsupported, concat(attempt, "nothing can enforce it for the files of this sandbox"))
+          .hint("create another sandbox with this limit, where Cove runs as root and btrfs-progs is installed"));
 }
 
 // Those that are named in `which`, of these, where there are any.

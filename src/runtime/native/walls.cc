@@ -370,8 +370,7 @@ Result<Raised> Walls::raise(const SandboxSpec& wanted) {
   SandboxSpec spec = wanted;
   std::unique_ptr<Layer> layer;
   if (spec.restarted) layer = COVE_TRY_NOTE("find the writable layer", COVE_TRY(layers())->find(spec.id));
-  LayerChoice choice =
-      COVE_TRY(layer ? choose_again(layer_wish(spec), layer->mount().kind) : choose_layer_for(spec));
+  LayerChoice choice = COVE_TRY(layer ? choose_again(layer_wish(spec), layer->mount().kind) : choose_layer_for(spec));
   spec.limits.disk.value = choice.bytes;
   Holding holding = COVE_TRY(plan_enforcement(spec.limits, means(spec, choice.kind), spec.strictness));
   COVE_TRY(check_second_fence(spec, holding.warnings));
