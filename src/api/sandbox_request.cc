@@ -8,6 +8,9 @@
 namespace cove::api {
 namespace {
 
+// A result is in the server's memory while it is answered.
+constexpr uint64_t kMostRetained = 16 * kMiB;
+
 template <typename T>
 void name_if(Limit<T>& limit, const std::optional<T>& value) {
   if (value) limit.name(*value);
@@ -178,7 +181,12 @@ Result<void> take_limits(Fields& fields, Limits& limits) {
   name_if(limits.timeout, COVE_TRY(fields.duration("timeout")));
   limits.grace = COVE_TRY(fields.duration("grace")).value_or(limits.grace);
   COVE_TRY(take_size(fields, "output", limits.output));
-  limits.retained = COVE_TRY(fields.size("retained")).value_or(limits.retained);
+  if (auto retained = COVE_TRY(fields.size("retained"))) {
+    if (*retained > kMostRetained)
+      return fail(fields.wrong("retained", concat("is ", format_bytes(*retained), ", more than the most (",
+                                                  format_bytes(kMostRetained), ")")));
+    limits.retained = *retained;
+  }
   return check_possible(fields, limits);
 }
 

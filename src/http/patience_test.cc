@@ -199,6 +199,19 @@ TEST(Strangers, OneAddressHasOnlyItsPart) {
   EXPECT_EQ(other.get("/").status, 200);
 }
 
+TEST(Strangers, ACrowdedAddressMakesRoomForOthers) {
+  TestServer server = server_with_strangers({.most = 3, .most_of_one_address = 100});
+  Client first = client_at("127.0.0.2", server);
+  ASSERT_EQ(first.get("/").status, 200);
+  std::vector<Client> crowd;
+  for (int i = 0; i < 3; ++i) {
+    crowd.push_back(Client::tcp(server));
+    ASSERT_EQ(crowd.back().get("/").status, 200);
+  }
+  EXPECT_TRUE(crowd[0].ends());
+  EXPECT_EQ(first.get("/").status, 200);
+}
+
 TEST(Strangers, HaveLittleTime) {
   TestServer server = server_with_strangers({.patience = 100ms});
   EXPECT_TRUE(Client::tcp(server).ends());

@@ -3,6 +3,8 @@
 #include <netinet/in.h>
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 
 #include "http/stream.h"
 
@@ -33,11 +35,19 @@ Stream* Strangers::add(Stream& stream, const sockaddr_storage& address) {
   if (static_cast<size_t>(std::ranges::count_if(all_, same)) >= limits_.most_of_one_address)
     first = std::ranges::find_if(all_, same);
   else if (all_.size() >= limits_.most)
-    first = all_.begin();
+    first = first_of_most_crowded();
   Stream* driven_out = first == all_.end() ? nullptr : first->stream;
   if (driven_out != nullptr) all_.erase(first);
   all_.push_back({&stream, std::move(key)});
   return driven_out;
+}
+
+std::deque<Strangers::One>::iterator Strangers::first_of_most_crowded() {
+  std::map<std::string_view, size_t> counts;
+  for (const One& one : all_) ++counts[one.address];
+  size_t most = 0;
+  for (const auto& [address, count] : counts) most = std::max(most, count);
+  return std::ranges::find_if(all_, [&](const One& one) { return counts[one.address] == most; });
 }
 
 void Strangers::remove(const Stream& stream) {

@@ -19,8 +19,9 @@ struct StrangerLimits {
   std::chrono::milliseconds patience{5'000};
 };
 
-// The connections of strangers at one listener. Where there are too many, the one that came first makes room: a client
-// with a key shows it within milliseconds, so it stays, and a crowd that only connects drives itself out.
+// The connections of strangers at one listener. Where there are too many, the oldest of the address with the most of
+// them makes room: a client with a key shows it within milliseconds, so it stays, and a crowd that only connects drives
+// itself out.
 class Strangers {
  public:
   explicit Strangers(const StrangerLimits& limits) : limits_(limits) {}
@@ -33,6 +34,8 @@ class Strangers {
     Stream* stream;
     std::string address;
   };
+  std::deque<One>::iterator first_of_most_crowded();
+
   const StrangerLimits limits_;
   std::deque<One> all_;  // in the order of their coming
 };

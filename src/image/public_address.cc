@@ -17,12 +17,14 @@ struct Network {
   uint32_t address;
   int bits;
 };
-// RFC 6890 and its successors, but for networks of documents and tests.
+// RFC 6890 and its successors, but for networks of documents and tests. The metadata services of other clouds are at
+// addresses of these networks: link-local, shared (100.100.100.200), special (192.0.0.192).
 constexpr Network kNotPublic[] = {
     {0x00000000, 8},   // this network
     {0x0a000000, 8},   // private
     {0x64400000, 10},  // shared, of carriers
     {0x7f000000, 8},   // loopback
+    {0xa83f8110, 32},  // Azure's wire server, with the machine's settings
     {0xa9fe0000, 16},  // link-local, with the metadata of clouds
     {0xac100000, 12},  // private
     {0xc0000000, 24},  // special purposes

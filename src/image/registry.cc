@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "base/text.h"
+#include "image/proxies.h"
 #include "image/public_address.h"
 #include "unpack/sha256.h"
 
@@ -99,15 +99,6 @@ std::map<std::string, std::string> parse_challenge(std::string_view text) {
   return fields;
 }
 
-// Then the proxy decides where connections lead to, and it may itself be in a private network.
-bool uses_proxy() {
-  constexpr const char* kVariables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
-  return std::ranges::any_of(kVariables, [](const char* name) {
-    const char* value = std::getenv(name);
-    return value != nullptr && *value != '\0';
-  });
-}
-
 Error not_public(const sockaddr& address) {
   return Error(Code::Denied, concat("connect to ", address_text(address),
                                     ": with a key, images can be pulled only from public addresses"))
@@ -134,6 +125,7 @@ struct Registry::Request {
   const std::atomic<bool>* cancelled = nullptr;
 
   // While it runs.
+  std::vector<sockaddr_storage> proxies = {};
   CURL* curl = nullptr;
   uint64_t received = 0;  // of the blob, with what was there before
   std::string kept = {};
@@ -165,11 +157,13 @@ struct Registry::Request {
   }
 };
 
-// Asked for every connection, after names are resolved: what a name or a redirect leads to does not matter.
+// Called for every connection, after names are resolved: what a name or a redirect leads to does not matter. A proxy
+// may be in a private network, and decides itself where its connections lead.
 static curl_socket_t open_public_socket(void* data, curlsocktype, curl_sockaddr* address) {
-  if (is_public_address(address->addr))
+  auto& request = *static_cast<Registry::Request*>(data);
+  if (is_public_address(address->addr) || has_address(request.proxies, address->addr))
     return ::socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
-  static_cast<Registry::Request*>(data)->failure = not_public(address->addr);
+  request.failure = not_public(address->addr);
   return CURL_SOCKET_BAD;
 }
 
@@ -220,7 +214,8 @@ Result<Registry::Answer> Registry::perform(Request& request, const std::string& 
   ::curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, plain_ ? "http,https" : "https");
   ::curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, plain_ ? "http,https" : "https");
   if (is_loopback(reference_.registry)) ::curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
-  if (reach_ == Reach::Public && !uses_proxy()) {
+  if (reach_ == Reach::Public) {
+    request.proxies = find_proxies();
     ::curl_easy_setopt(handle, CURLOPT_OPENSOCKETDATA, &request);
     ::curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open_public_socket);
   }

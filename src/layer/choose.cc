@@ -57,4 +57,16 @@ Result<LayerChoice> choose_layer(const LayerWish& wish, const LayerFacts& facts)
   return LayerChoice{LayerKind::Pool, bytes, 0, {}};
 }
 
+Result<LayerChoice> choose_again(const LayerWish& wish, LayerKind existing) {
+  const uint64_t bytes = wish.disk.value ? wish.disk.value : kDefaultDisk;
+  if (existing != LayerKind::Folder) return LayerChoice{existing, bytes, 0, {}};
+  constexpr std::string_view kWhy = "its files are in a plain folder, which has no quota";
+  if ((wish.disk.named && wish.disk.value > 0) || wish.strictness == Strictness::Strict)
+    return fail(
+        Error(Code::Unsupported, concat("limit disk to ", format_bytes(bytes), ": ", kWhy))
+            .hint("create another sandbox with this limit, where Cove runs as root and btrfs-progs is installed"));
+  return LayerChoice{existing, bytes, 0,
+                     concat("the default disk limit (", format_bytes(bytes), ") is not enforced: ", kWhy)};
+}
+
 }  // namespace cove

@@ -39,7 +39,11 @@ bool needs_facts(const LayerWish& wish);
 
 // Memory for one run: fastest, but it counts against the sandbox's memory limit. A disk limit that the caller named and
 // that is more than half of this goes to the pool, as does every layer that outlives one run. Without a pool, a default
-// limit is watched on a plain folder, with a warning; a named one (and, when strict, any) is refused.
+// limit is not enforced: the layer is a plain folder, and there is a warning; a named one (and, when strict, any) is
+// refused.
 Result<LayerChoice> choose_layer(const LayerWish& wish, const LayerFacts& facts);
+
+// The same for a layer that exists: it stays what it was made as, whatever the machine offers now.
+Result<LayerChoice> choose_again(const LayerWish& wish, LayerKind existing);
 
 }  // namespace cove

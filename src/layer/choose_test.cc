@@ -35,6 +35,32 @@ TEST(ChooseLayer, OneRunIsInMemoryWithoutLookingAtTheMachine) {
   EXPECT_THAT(choice->warning, IsEmpty());
 }
 
+TEST(ChooseAgain, TheLayerStaysWhatItIs) {
+  LayerWish wish = lasting();
+  Result<LayerChoice> choice = choose_again(wish, LayerKind::Pool);
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->kind, LayerKind::Pool);
+  EXPECT_EQ(choice->bytes, kDefaultDisk);
+  EXPECT_THAT(choice->warning, IsEmpty());
+  wish.disk = named(kGiB);
+  EXPECT_EQ(choose_again(wish, LayerKind::Pool)->bytes, kGiB);
+}
+
+TEST(ChooseAgain, AFolderHoldsNoNamedLimit) {
+  LayerWish wish = lasting();
+  Result<LayerChoice> choice = choose_again(wish, LayerKind::Folder);
+  ASSERT_TRUE(choice);
+  EXPECT_EQ(choice->kind, LayerKind::Folder);
+  EXPECT_THAT(choice->warning, HasSubstr("is not enforced"));
+  wish.disk = named(kGiB);
+  choice = choose_again(wish, LayerKind::Folder);
+  ASSERT_FALSE(choice);
+  EXPECT_EQ(choice.error().code(), Code::Unsupported);
+  wish = lasting();
+  wish.strictness = Strictness::Strict;
+  EXPECT_FALSE(choose_again(wish, LayerKind::Folder));
+}
+
 TEST(ChooseLayer, ANamedDiskThatFitsComfortablyIsInMemory) {
   LayerWish wish = one_run();
   wish.disk = named(kGiB);

@@ -111,6 +111,12 @@ Result<std::unique_ptr<Layer>> Layers::find(const std::string& id) {
   return COVE_TRY(FolderLayer::find(state_, id));
 }
 
+Result<void> Layers::limit(const std::string& id, uint64_t bytes) {
+  COVE_TRY(check_id(id));
+  if (!COVE_TRY(find_pool())) return fail(Code::NotFound, concat("layer ", id, " is not in a pool"));
+  return pool_->change_limit(id, bytes);
+}
+
 Result<std::vector<std::string>> Layers::list_long() {
   std::vector<std::string> ids = COVE_TRY(FolderLayer::list(state_));
   if (!COVE_TRY(find_pool())) return ids;

@@ -28,6 +28,8 @@ class Layers {
   Result<std::unique_ptr<Layer>> make(const LayerChoice& choice, const std::string& id, Lifetime lifetime);
   // A layer that was made with Lifetime::Long and kept, by this process or another.
   Result<std::unique_ptr<Layer>> find(const std::string& id);
+  // Changes how far a layer of the pool that `find` finds can be filled. Conflict where it holds more already.
+  Result<void> limit(const std::string& id, uint64_t bytes);
   // The ids of all layers that were made with Lifetime::Long.
   Result<std::vector<std::string>> list_long();
   // Removes a layer that `find` would find; NotFound where there is none. Nothing that uses it may be left. The files

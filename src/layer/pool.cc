@@ -283,6 +283,20 @@ Result<void> Pool::fork(const std::string& from, const std::string& id, btrfs::W
   return limited;
 }
 
+Result<void> Pool::change_limit(const std::string& id, uint64_t bytes) {
+  Lock lock(lock_);
+  UniqueFd layer = COVE_TRY_NOTE(concat("open layer ", id), open_folder(long_.get(), id));
+  const btrfs::QuotaGroup now = COVE_TRY(btrfs::quota_group(uuid_, COVE_TRY(btrfs::subvolume_id(layer.get()))));
+  const uint64_t wanted = bytes + kLayerSlack;
+  if (now.limit == wanted) return {};
+  if (now.used > wanted)
+    return fail(Error(Code::Conflict,
+                      concat("limit disk to ", format_bytes(bytes), ": its files take up ", format_bytes(now.used)))
+                    .hint("choose a larger limit, or remove files first"));
+  if (wanted > now.limit) COVE_TRY_NOTE("make room in the pool", make_room({Lifetime::Long, wanted - now.limit}));
+  return limit(Lifetime::Long, id, wanted);
+}
+
 Result<void> Pool::freeze(const std::string& id) {
   UniqueFd layer = COVE_TRY_NOTE(concat("open layer ", id), open_folder(long_.get(), id));
   return btrfs::set_writes(layer.get(), btrfs::Writes::Refused);

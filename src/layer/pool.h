@@ -58,6 +58,8 @@ class Pool : public std::enable_shared_from_this<Pool> {
   Result<std::unique_ptr<Layer>> find(const std::string& id);
   // A copy of a kept layer, as it is now, with the same limit; kept itself. Exhausted as `create`.
   Result<void> fork(const std::string& from, const std::string& id, sys::btrfs::Writes writes);
+  // Sets how far a kept layer can be filled. Conflict where it holds more already: it could not be mounted.
+  Result<void> change_limit(const std::string& id, uint64_t bytes);
   // Makes a kept layer read-only.
   Result<void> freeze(const std::string& id);
   // Removes a kept layer; NotFound where there is none.

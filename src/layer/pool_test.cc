@@ -50,6 +50,21 @@ TEST_F(Pools, LimitALayerAndStillLetFilesBeRemoved) {
   EXPECT_EQ(fill(folder, "again", kRoom / 2).errnum, 0);
 }
 
+TEST_F(Pools, ChangeTheLimitOfAKeptLayer) {
+  std::shared_ptr<Pool> pool = open();
+  ASSERT_TRUE(pool);
+  std::unique_ptr<Layer> layer = pool->create("a", Lifetime::Long, kRoom).value();
+  int folder = layer->mount().mount;
+  EXPECT_EQ(fill(folder, "file", 4 * kRoom).errnum, EDQUOT);
+  ASSERT_OK(pool->change_limit("a", 2 * kRoom));
+  EXPECT_EQ(fill(folder, "more", kRoom / 2).errnum, 0);
+  Result<void> refused = pool->change_limit("a", kMiB);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), Code::Conflict);
+  EXPECT_EQ(fill(folder, "beyond", 4 * kRoom).errnum, EDQUOT);
+  EXPECT_EQ(pool->change_limit("b", kRoom).error().code(), Code::NotFound);
+}
+
 TEST_F(Pools, DoNotLetOneLayerFillTheOthers) {
   std::shared_ptr<Pool> pool = open();
   ASSERT_TRUE(pool);

@@ -106,6 +106,10 @@ class Store {
   Result<std::vector<ExecRecord>> running_execs_of_session(const std::string& session);
   // When the last of the session's execs ended that has; 0 where none has.
   Result<int64_t> last_end_in_session(const std::string& session);
+  // What is kept of its ended execs, in bytes, by their ids; the oldest first.
+  Result<std::vector<std::pair<std::string, uint64_t>>> sizes_of_ended_execs(const std::string& sandbox_id);
+  // Removes the record of an exec that has ended.
+  Result<void> remove_exec(const std::string& id);
   // Removes ended execs of the sandbox but for the newest `keep_newest` of them; the ids of those removed.
   Result<std::vector<std::string>> prune_execs(const std::string& sandbox_id, size_t keep_newest);
 

@@ -111,6 +111,23 @@ Result<int64_t> Store::last_end_in_session(const std::string& session) {
   return database_->number("SELECT max(ended_ms) FROM execs WHERE session = ? AND session <> ''", session);
 }
 
+Result<std::vector<std::pair<std::string, uint64_t>>> Store::sizes_of_ended_execs(const std::string& sandbox_id) {
+  std::lock_guard turn(mutex_);
+  Query rows =
+      COVE_TRY(database_->query("SELECT id, length(CAST(spec AS BLOB)) + length(CAST(result AS BLOB)) "
+                                "FROM execs WHERE sandbox_id = ? AND state = 'ended' ORDER BY started_ms, id",
+                                sandbox_id));
+  std::vector<std::pair<std::string, uint64_t>> sizes;
+  while (COVE_TRY(rows.next())) sizes.emplace_back(rows.text(0), static_cast<uint64_t>(rows.integer(1)));
+  return sizes;
+}
+
+Result<void> Store::remove_exec(const std::string& id) {
+  COVE_TRY(change({"remove_exec"}, {},
+                  [&] { return database_->run("DELETE FROM execs WHERE id = ? AND state = 'ended'", id); }));
+  return {};
+}
+
 Result<std::vector<std::string>> Store::prune_execs(const std::string& sandbox_id, size_t keep_newest) {
   std::vector<std::string> removed;
   COVE_TRY(change({"prune_execs"}, {}, [&]() -> Result<void> {

@@ -1,4 +1,8 @@
 // The output of programs, which the server keeps on the host's disk.
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <cstdlib>
 #include <filesystem>
 
 #include "integration/server_fixture.h"
@@ -24,6 +28,21 @@ class KeptOutput : public Server {
     return bytes;
   }
   static uint64_t counted() { return call("GET", "/v1/usage").json().value("logs", uint64_t{0}); }
+  // Of the child of cove-spawn that serves.
+  static uint64_t memory_of_coved() {
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const std::string path = entry.path();
+      std::string text = sys::read_file(path + "/status").value_or("");
+      auto field = [&](const std::string& name) {
+        size_t at = text.find("\n" + name + ":");
+        return at == text.npos ? 0 : std::strtoull(text.c_str() + at + name.size() + 2, nullptr, 10);
+      };
+      if (text.starts_with("Name:\tcoved\n") && field("PPid") == static_cast<uint64_t>(server_->pid()))
+        return field("VmRSS") << 10;
+    }
+    ADD_FAILURE() << "there is no coved";
+    return 0;
+  }
   static json write(const std::string& sandbox, int megabytes) {
     return run(sandbox, {{"shell", "head -c " + std::to_string(megabytes) + "M /dev/zero"}});
   }
@@ -72,6 +91,48 @@ TEST_F(KeptOutput, FillsTheDiskQuotaOfAProject) {
   second = call("POST", "/v1/sandboxes", body, header);
   EXPECT_EQ(second.status, 201) << second.body;
   call("DELETE", "/v1/sandboxes/" + second.json().value("id", ""), "", header);
+}
+
+// Results are on the server's disk as well, and zeros take six bytes each there.
+TEST_F(KeptOutput, OfResultsHasTheSameBound) {
+  const uint64_t before = counted();
+  std::string sandbox = make();
+  std::vector<std::string> execs;
+  for (int i = 0; i < 6; ++i) {
+    HttpResponse ended =
+        post(sandbox + "/execs?wait=true", {{"shell", "head -c 8M /dev/zero"}, {"limits", {{"retained", "16m"}}}});
+    ASSERT_EQ(ended.status, 200);
+    const std::string mark = R"("exec_id":")";
+    execs.push_back(sandbox + "/execs/" + ended.body.substr(ended.body.find(mark) + mark.size(), 20));
+  }
+  EXPECT_LE(counted(), before + 256 * kMiB);
+  EXPECT_GE(counted(), before + 128 * kMiB);
+  // Dropped by an errand.
+  for (int tries = 0; tries < 100 && call("GET", execs.front()).status == 200; ++tries) ::usleep(50'000);
+  EXPECT_EQ(call("GET", execs.front()).status, 404);
+  EXPECT_EQ(call("GET", execs.back()).status, 200);
+  EXPECT_EQ(call("DELETE", sandbox).status, 204);
+  EXPECT_LE(counted(), before);
+}
+
+TEST_F(KeptOutput, OfAResultHasABound) {
+  std::string sandbox = make();
+  HttpResponse refused = post(sandbox + "/execs", {{"shell", "true"}, {"limits", {{"retained", "17m"}}}});
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, testing::HasSubstr("more than the most (16 MiB)"));
+}
+
+// It grew by 50 to 225 MB at each removal.
+TEST_F(KeptOutput, TakesNoMemoryWhenItIsRemoved) {
+  auto remove_one = [this] {
+    std::string sandbox = make();
+    for (int i = 0; i < 8; ++i) write(sandbox, 40);
+    EXPECT_EQ(call("DELETE", sandbox).status, 204);
+  };
+  remove_one();
+  const uint64_t before = memory_of_coved();
+  for (int i = 0; i < 3; ++i) remove_one();
+  EXPECT_LE(memory_of_coved(), before + 128 * kMiB);
 }
 
 // What is not kept any more is left out; the result, with the beginning and the end of it, stays.

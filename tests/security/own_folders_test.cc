@@ -1,5 +1,6 @@
 // What the server itself keeps, by way of a workspace that contains it.
 #include <gmock/gmock.h>
+#include <sys/mount.h>
 
 #include "security/own_server.h"
 
@@ -49,6 +50,23 @@ TEST_P(OwnFolders, AreHiddenInALinkedAndNestedPlace) {
   Outcome run = cove({"run", "--direct", "--workspace", home() + "/a:ro", "--", "sh", "-c", "ls -A /workspace/b/real"});
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_EQ(run.out, "");
+}
+
+// The state folder is a bind mount of one in the workspace: no `..` leads from it to there.
+TEST_P(OwnFolders, AreHiddenWhereTheyAreMountedFrom) {
+  if (!is_root()) return;  // to mount
+  make_folder(home() + "/data");
+  make_folder(home() + "/data/real folder");
+  make_folder(home() + "/data/real folder/server");
+  write(home() + "/data/real folder/server/secret", "secret");
+  ASSERT_EQ(::mount((home() + "/data/real folder").c_str(), state().c_str(), nullptr, MS_BIND, nullptr), 0);
+  Outcome shown = cove({"run", "--direct", "--workspace", home() + "/data:ro", "--", "sh", "-c",
+                        "ls -A '/workspace/real folder'; echo seen"});
+  Outcome changed = cove({"run", "--direct", "--workspace", home() + "/data:rw", "--", "true"});
+  EXPECT_EQ(::umount2(state().c_str(), MNT_DETACH), 0);
+  EXPECT_EQ(shown.out, "seen\n") << shown.err;
+  EXPECT_NE(changed.exit_code, 0);
+  EXPECT_THAT(changed.err, HasSubstr("Cove keeps its own files"));
 }
 
 TEST_P(OwnFolders, AreRefusedWhereTheyCannotBeHidden) {

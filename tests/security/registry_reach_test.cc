@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <functional>
 #include <thread>
 
 #include "base/unique_fd.h"
@@ -95,12 +96,44 @@ int ask(std::string answer, Reach reach) {
   return fetched.error().code() == Code::Denied ? 0 : 13;
 }
 
-int in_child(const std::string& answer, Reach reach) {
+int exit_code_of(const std::function<int()>& work) {
   pid_t pid = ::fork();
-  if (pid == 0) ::_exit(ask(answer, reach));
+  if (pid == 0) ::_exit(work());
   int status = 0;
   ::waitpid(pid, &status, 0);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+int in_child(const std::string& answer, Reach reach) {
+  return exit_code_of([&] { return ask(answer, reach); });
+}
+
+// The same for a registry on the loopback, with a proxy there as well. `direct`: what sends requests past the proxy.
+struct ProxyCase {
+  const char* variable;
+  const char* registry_host;
+  const char* direct = "";
+};
+int ask_behind_proxy(const ProxyCase& given) {
+  if (!enter_network()) return 10;
+  Listener proxy = listen_at(kLoopback), trap = listen_at(kLoopback);
+  std::atomic<int> asked_proxy = 0, sprung = 0;
+  const std::string answer = "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+  answer_all(proxy.fd.get(), answer, asked_proxy);
+  answer_all(trap.fd.get(), answer, sprung);
+  for (const char* name : {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "NO_PROXY"})
+    ::unsetenv(name);
+  ::setenv(given.variable, ("http://127.0.0.1:" + std::to_string(proxy.port)).c_str(), 1);
+  ::setenv("no_proxy", given.direct, 1);
+  ImageReference reference;
+  reference.registry = given.registry_host + (":" + std::to_string(trap.port));
+  reference.repository = "x";
+  Registry asked(reference, {}, {{reference.registry}, Reach::Public});
+  Result<Registry::Fetched> fetched = asked.manifest("1");
+  if (fetched) return 11;
+  if (sprung > 0) return 12;
+  if (asked_proxy > 0) return 14;
+  return fetched.error().code() == Code::Denied ? 0 : 13;
 }
 
 constexpr const char* kAnswers[] = {
@@ -111,6 +144,23 @@ constexpr const char* kAnswers[] = {
 TEST(RegistryReach, ARedirectOrATokenServerDoesNotLeadToTheLoopback) {
   COVE_NEEDS_ROOT();
   for (const char* answer : kAnswers) EXPECT_EQ(in_child(answer, Reach::Public), 0) << answer;
+}
+
+// libcurl connects directly to these, whatever proxy is set.
+TEST(RegistryReach, WhatGoesPastTheProxyDoesNotReachTheLoopback) {
+  COVE_NEEDS_ROOT();
+  const ProxyCase cases[] = {{"https_proxy", "127.0.0.1"},
+                             {"http_proxy", "127.0.0.1"},
+                             {"all_proxy", "localhost"},
+                             {"https_proxy", "127.1"},
+                             {"http_proxy", "127.1", "127.0.0.1"}};
+  for (const ProxyCase& each : cases)
+    EXPECT_EQ(exit_code_of([&] { return ask_behind_proxy(each); }), 0) << each.variable << " " << each.registry_host;
+}
+
+TEST(RegistryReach, TheProxyItselfMayBeInAPrivateNetwork) {
+  COVE_NEEDS_ROOT();
+  EXPECT_EQ(exit_code_of([] { return ask_behind_proxy({"http_proxy", "registry.example"}); }), 14);
 }
 
 TEST(RegistryReach, TheAdministratorsRegistryMayLeadAnywhere) {

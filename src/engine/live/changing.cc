@@ -2,6 +2,7 @@
 #include "base/text.h"
 #include "engine/live/clock.h"
 #include "engine/live/live_engine.h"
+#include "model/runtime_kind.h"
 
 namespace cove::live {
 namespace {
@@ -25,6 +26,20 @@ Result<void> check_running(const Capabilities& can, const Limits& wanted) {
     return fail(
         Error(Code::Conflict, "the limits on the disk of a running sandbox cannot be changed").hint("stop it first"));
   return refuse_lifting(wanted);
+}
+
+// Files that are there stay where they are, with what holds them.
+Result<void> check_stopped(const SandboxInfo& info, const Limits& wanted) {
+  if (!wanted.disk.named || wanted.disk.value == 0 || info.started_ms == 0) return {};
+  const std::string attempt = concat("limit disk to ", format_bytes(wanted.disk.value), ": ");
+  if (is_engine_runtime(info.spec.runtime))
+    return fail(Error(Code::Unsupported, concat(attempt, "the disk limit of an engine's container cannot be changed"))
+                    .hint("create another sandbox with this limit"));
+  auto held = info.enforced.find("disk");
+  if (held != info.enforced.end() && held->second.enforced_by != "nothing") return {};
+  return fail(
+      Error(Code::Unsupported, concat(attempt, "nothing can enforce it for the files of this sandbox"))
+          .hint("create another sandbox with this limit, where Cove runs as root and btrfs-progs is installed"));
 }
 
 // Those that are named in `which`, of these, where there are any.
@@ -85,7 +100,8 @@ Result<SandboxInfo> LiveEngine::renew(const Caller& caller, const std::string& n
 
 // For the quotas first, then for what runs in it. Until the change is on record it can be taken back.
 Result<void> LiveEngine::change_limits(LiveSandbox& sandbox, SandboxInfo& info, const Limits& changed) {
-  if (sandbox.has_handle()) COVE_TRY(check_running(runtime_->capabilities_of(info.spec.runtime), changed));
+  COVE_TRY(sandbox.has_handle() ? check_running(runtime_->capabilities_of(info.spec.runtime), changed)
+                                : check_stopped(info, changed));
   const Limits before = info.spec.limits;
   take_limits(info.spec.limits, changed);
   const Admission::Memory memory = memory_of(info);

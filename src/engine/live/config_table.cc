@@ -227,8 +227,8 @@ void add_server(std::vector<ConfigEntry>& table) {
                         FIELD(exec_retention)));
   table.push_back(
       size("exec_logs", Zero::Refused,
-           "How much output of its execs is kept of each sandbox; that of ended ones is dropped first, from "
-           "the oldest on. It counts to the disk quota of the project.",
+           "How much is kept of the execs of each sandbox: their output and their results; that of ended ones is "
+           "dropped first, from the oldest on. It counts to the disk quota of the project.",
            FIELD(exec_logs)));
 }
 

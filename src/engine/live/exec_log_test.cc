@@ -176,9 +176,14 @@ class LogBudgetTest : public ExecLogTest {
     return log.kept();
   }
 
+  std::shared_ptr<LogBudget> make_budget(uint64_t most) {
+    return std::make_shared<LogBudget>(most, project_, [this](const std::string& path) { dropped_ += path.back(); });
+  }
+
   static constexpr size_t kPiece = 32 << 10;
+  std::string dropped_;  // records, by the last letter of their names
   std::shared_ptr<LogBudget::Counter> project_ = std::make_shared<LogBudget::Counter>(0);
-  std::shared_ptr<LogBudget> budget_ = std::make_shared<LogBudget>(4 * kPiece, project_);
+  std::shared_ptr<LogBudget> budget_ = make_budget(4 * kPiece);
 };
 
 TEST_F(LogBudgetTest, EmptiesTheOldestOfEndedExecs) {
@@ -199,11 +204,34 @@ TEST_F(LogBudgetTest, MakesRoomForThoseThatRun) {
 }
 
 TEST_F(LogBudgetTest, SharesItAmongThoseThatRun) {
-  auto budget = std::make_shared<LogBudget>(64 << 20, project_);
+  auto budget = make_budget(64 << 20);
   LogBudget::Share one(budget, log_of('a'));
   EXPECT_EQ(one.window(), 32u << 20);
   LogBudget::Share other(budget, log_of('b'));
   EXPECT_EQ(one.window(), 16u << 20);
+}
+
+// The results are kept longer than the logs.
+TEST_F(LogBudgetTest, DropsTheOldestRecordsWhenTheLogsAreEmpty) {
+  for (char name : {'a', 'b', 'c'}) write(name, kPiece)->set_record(kPiece);
+  EXPECT_EQ(dropped_, "");
+  for (char name : {'a', 'b', 'c'}) EXPECT_EQ(kept(log_of(name)), 0u) << name;
+  write('d', kPiece)->set_record(3 * kPiece);
+  EXPECT_EQ(dropped_, "ab");
+  EXPECT_LE(budget_->used(), 4 * kPiece);
+  write('e', kPiece)->set_record(9 * kPiece);
+  EXPECT_EQ(dropped_, "abcd");
+  EXPECT_EQ(budget_->used(), 9 * kPiece);
+  EXPECT_EQ(*project_, budget_->used());
+}
+
+TEST_F(LogBudgetTest, HasRoomForSoManyThatRun) {
+  auto budget = make_budget(4 * LogBudget::kLeastWindow);
+  EXPECT_TRUE(budget->check_room());
+  LogBudget::Share one(budget, log_of('a')), other(budget, log_of('b'));
+  Result<void> room = budget->check_room();
+  ASSERT_FALSE(room);
+  EXPECT_EQ(room.error().code(), Code::Exhausted);
 }
 
 TEST_F(LogBudgetTest, ForgetsWhatIsRemoved) {
@@ -219,14 +247,20 @@ TEST_F(LogBudgetTest, ForgetsWhatIsRemoved) {
 TEST_F(LogBudgetTest, CountsWhatAnEarlierServerLeft) {
   for (char name : {'a', 'b', 'c'}) write(name, kPiece);
   ASSERT_TRUE(sys::write_file(folder_ + "/base", std::string(1 << 20, 'x'), 0600));  // of a workspace under review
-  auto again = std::make_shared<LogBudget>(64 << 20, project_);
-  again->recover(folder_);
+  auto again = make_budget(64 << 20);
+  again->recover(folder_, {});
   EXPECT_GT(again->used(), 3 * kPiece);
   EXPECT_LT(again->used(), 6 * kPiece);
-  auto less = std::make_shared<LogBudget>(kPiece, project_);
-  less->recover(folder_);
+  auto less = make_budget(kPiece);
+  less->recover(folder_, {});
   EXPECT_EQ(less->used(), 0u);
   EXPECT_EQ(kept(log_of('c')), 0u);
+  auto records = make_budget(64 << 20);
+  records->recover(folder_, {{std::string(20, 'c'), 1000}, {std::string(20, 'z'), 500}});
+  EXPECT_GE(records->used(), 1500u);
+  records->forget(log_of('c'));
+  records->forget(log_of('z'));
+  EXPECT_LT(records->used(), 4 * kPiece);
 }
 
 }  // namespace

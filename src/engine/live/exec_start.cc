@@ -149,6 +149,7 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
   auto start = std::chrono::steady_clock::now();
   Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Run));
   std::shared_ptr<void> use = COVE_TRY(begin_use(caller, sandbox));
+  COVE_TRY(sandbox->logs().check_room());
   SandboxInfo info = sandbox->info();
   LanguagePlan plan;
   if (!order.language.empty()) plan = COVE_TRY(plan_code(info, order));

@@ -1,6 +1,7 @@
 #include "engine/live/live_engine.h"
 
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -117,7 +118,13 @@ void LiveEngine::stop_serving() {
 
 LiveEngine::Shared LiveEngine::make_live(SandboxInfo info) {
   std::shared_ptr<void> image = images_->hold(info.spec.image);
-  auto logs = std::make_shared<LogBudget>(config_.exec_logs, admission_.logs_of(info.project));
+  auto drop = [this](const std::string& log) {
+    errands_.add([this, log] {
+      static_cast<void>(store_->remove_exec(log.substr(log.rfind('/') + 1)));
+      ::unlink(log.c_str());
+    });
+  };
+  auto logs = std::make_shared<LogBudget>(config_.exec_logs, admission_.logs_of(info.project), drop);
   auto sandbox =
       std::make_shared<LiveSandbox>(tools_, std::move(info), std::move(logs),
                                     [this](const Shared& gone, const SandboxEnded& end) { on_gone(gone, end); });

@@ -342,6 +342,7 @@ void LiveExec::record_end(const std::string& status, const std::string& result_j
   }
   events.push_back(std::move(event));
   static_cast<void>(tools_.store.update_exec(record, events));
+  if (share_) share_->set_record(record.spec.size() + record.result.size());
   crash_point("engine.exec.ended");
 }
 

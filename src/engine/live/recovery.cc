@@ -40,7 +40,9 @@ Result<void> LiveEngine::recover_sandbox(const SandboxRecord& record) {
   SandboxInfo info = COVE_TRY(info_of(record));
   Shared sandbox = make_live(info);
   COVE_TRY(recover_state(sandbox, std::move(info)));
-  sandbox->logs().recover(concat(config_.server_folder, "/logs/", record.id));
+  std::vector<LogBudget::Record> execs;
+  for (auto& [id, bytes] : COVE_TRY(store_->sizes_of_ended_execs(record.id))) execs.push_back({std::move(id), bytes});
+  sandbox->logs().recover(concat(config_.server_folder, "/logs/", record.id), execs);
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 #include "sys/file.h"
@@ -17,6 +18,70 @@ Result<std::string> last_names(const std::string& path, size_t count) {
   for (; count > 0 && start != path.npos && start > 0; --count) start = path.rfind('/', start - 1);
   if (count > 0 || start >= path.size()) return fail(Code::Internal, concat("find the place of ", path));
   return path.substr(start + 1);
+}
+
+// One line of mountinfo: "36 35 98:0 ROOT POINT rw,noatime …"
+struct MountLine {
+  std::string id;
+  std::string device;
+  std::string root;  // in its file system
+  std::string point;
+};
+
+// A path with a blank or a backslash is written with octal numbers there.
+std::string unescape(std::string_view text) {
+  std::string plain;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 3 >= text.size()) {
+      plain += text[i];
+      continue;
+    }
+    plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
+    i += 3;
+  }
+  return plain;
+}
+
+Result<std::vector<MountLine>> read_mounts() {
+  std::vector<MountLine> mounts;
+  for (const std::string& line : split(COVE_TRY(sys::read_file("/proc/self/mountinfo")), '\n')) {
+    std::vector<std::string> words = split(line, ' ');
+    if (words.size() > 5) mounts.push_back({words[0], words[2], unescape(words[3]), unescape(words[4])});
+  }
+  return mounts;
+}
+
+// The rest of a path below a folder, "" or beginning with a slash; nothing where it is not below it.
+std::optional<std::string> rest_below(const std::string& folder, const std::string& path) {
+  if (folder == "/") return path == "/" ? "" : path;
+  if (!path.starts_with(folder)) return std::nullopt;
+  std::string rest = path.substr(folder.size());
+  return rest.empty() || rest.starts_with('/') ? std::optional(rest) : std::nullopt;
+}
+
+// Other paths at which a folder, or a part of it, is mounted or can be reached: of bind mounts, and of subvolumes whose
+// file system is mounted as a whole as well.
+Result<std::vector<std::string>> other_paths(int folder, const std::string& path) {
+  std::vector<MountLine> mounts = COVE_TRY(read_mounts());
+  std::string id;
+  for (const std::string& line : split(COVE_TRY(sys::read_file(concat("/proc/self/fdinfo/", folder))), '\n'))
+    if (line.starts_with("mnt_id:")) id = trim(line.substr(std::string_view("mnt_id:").size()));
+  auto own = std::ranges::find(mounts, id, &MountLine::id);
+  // Below another root (chroot) the mount that this is on may not be listed.
+  std::optional<std::string> below = own == mounts.end() ? std::nullopt : rest_below(own->point, path);
+  if (!below) return std::vector<std::string>();
+  const std::string place = own->root == "/" ? (below->empty() ? "/" : *below) : own->root + *below;
+  std::vector<std::string> paths;
+  for (const MountLine& mount : mounts) {
+    if (mount.device != own->device) continue;
+    std::optional<std::string> rest = rest_below(mount.root, place);
+    if (rest)
+      paths.push_back(mount.point == "/" ? *rest : mount.point + *rest);
+    else if (rest_below(place, mount.root))
+      paths.push_back(mount.point);
+  }
+  std::erase(paths, path);
+  return paths;
 }
 
 std::unexpected<Error> refuse(const std::string& path, const std::string& own) {
@@ -54,7 +119,13 @@ Result<OwnFolders> OwnFolders::look(const std::vector<std::string>& paths) {
     Result<UniqueFd> folder = sys::open(path, O_PATH | O_DIRECTORY);
     if (!folder && folder.error().code() == Code::NotFound) continue;
     if (!folder) return std::unexpected(folder.error());
-    own.folders_.push_back({COVE_TRY(sys::readlink(sys::fd_path(folder->get()))), COVE_TRY(line_of(folder->get()))});
+    const std::string real = COVE_TRY(sys::readlink(sys::fd_path(folder->get())));
+    own.folders_.push_back({real, COVE_TRY(line_of(folder->get()))});
+    for (const std::string& other : COVE_TRY(other_paths(folder->get(), real))) {
+      // One that this process cannot reach, no workspace reaches with its rights.
+      Result<UniqueFd> same = sys::open(other, O_PATH | O_DIRECTORY);
+      if (same) own.folders_.push_back({other, COVE_TRY(line_of(same->get()))});
+    }
   }
   return own;
 }

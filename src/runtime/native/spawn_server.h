@@ -116,6 +116,8 @@ class SpawnServer {
   Result<void> raised(uint64_t token, Raised raised);
   Result<UniqueFd> open_workspace(const Workspace& workspace, const std::optional<Person>& caller) const;
   // Opens it, within a time, and goes on with it; a failure is answered.
+  // Exhausted where too many are being opened.
+  Result<void> check_openings(const std::string& path, uid_t uid) const;
   Result<void> with_workspace(const Opening& opening, OpenedWorkspace go_on);
   Result<void> record_base(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
   Result<void> pin_workspace(uint64_t token, wire::Reader& in, const std::vector<UniqueFd>& fds);

@@ -22,8 +22,9 @@ using wire::Reader;
 
 // A file system that does not answer (a network's, or one of a user's own making) must not keep the others waiting.
 constexpr std::chrono::seconds kOpenPatience(10);
-// At a time, so that one caller's do not take all there are.
-constexpr size_t kMostOpenings = 8;
+// At a time, so that one caller's do not take all there are, and those of all leave as many asides for other work.
+constexpr ptrdiff_t kMostOpenings = 8;
+constexpr ptrdiff_t kMostOpeningsOfAll = 16;
 
 bool is_absolute(const std::string& path) { return path.starts_with('/') && path.find('\0') == path.npos; }
 
@@ -82,6 +83,20 @@ Result<UniqueFd> SpawnServer::open_workspace(const Workspace& workspace, const s
   return folder;
 }
 
+Result<void> SpawnServer::check_openings(const std::string& path, uid_t uid) const {
+  auto refuse = [&](ptrdiff_t most, const char* whose) {
+    return fail(
+        Error(Code::Exhausted, concat("open ", path, ": ", most, " workspaces", whose, " are being opened already"))
+            .hint("their file system may not answer; try again in some seconds"));
+  };
+  if (std::ranges::count(asides_, uid, &Aside::opens_for) >= kMostOpenings)
+    return refuse(kMostOpenings, " of this user");
+  if (std::ranges::count_if(asides_, [](const Aside& aside) { return aside.opens_for.has_value(); }) >=
+      kMostOpeningsOfAll)
+    return refuse(kMostOpeningsOfAll, "");
+  return {};
+}
+
 Result<void> SpawnServer::with_workspace(const Opening& opening, OpenedWorkspace go_on) {
   std::optional<Person> caller;
   if (opening.connection >= 0)
@@ -89,11 +104,7 @@ Result<void> SpawnServer::with_workspace(const Opening& opening, OpenedWorkspace
   else if (!root_of(workspace_roots_, opening.workspace.path))
     return refuse_from_elsewhere(opening.workspace.path);
   const uid_t uid = caller ? caller->uid : 0;
-  if (std::ranges::count_if(asides_, [&](const Aside& aside) { return aside.opens_for == uid; }) >=
-      static_cast<ptrdiff_t>(kMostOpenings))
-    return fail(Error(Code::Exhausted, concat("open ", opening.workspace.path, ": ", kMostOpenings,
-                                              " workspaces of this user are being opened already"))
-                    .hint("their file system may not answer; try again in some seconds"));
+  COVE_TRY(check_openings(opening.workspace.path, uid));
   auto open = [&]() -> Result<AsideAnswer> {
     UniqueFd folder = COVE_TRY_NOTE(opening.attempt, open_workspace(opening.workspace, caller));
     struct stat info = COVE_TRY(sys::fstat(folder.get()));

@@ -105,6 +105,12 @@ bool is_oci(const SandboxSpec& spec) {
   return kind && kind->family == RuntimeFamily::Oci;
 }
 
+LayerWish layer_wish(const SandboxSpec& spec) {
+  const Limits& limits = spec.limits;
+  const Lifetime lifetime = spec.one_use ? Lifetime::OneRun : spec.lifetime;
+  return {lifetime, limits.disk, limits.inodes, limits.memory.value, spec.strictness};
+}
+
 // Landlock stands behind the other fences; a kernel without it is told, or refused.
 Result<void> check_second_fence(const SandboxSpec& spec, std::vector<std::string>& warnings) {
   if (spec.nesting || sys::landlock_abi() > 0) return {};
@@ -180,9 +186,7 @@ Result<Layers*> Walls::layers() {
 }
 
 Result<LayerChoice> Walls::choose_layer_for(const SandboxSpec& spec) {
-  const Limits& limits = spec.limits;
-  const Lifetime lifetime = spec.one_use ? Lifetime::OneRun : spec.lifetime;
-  LayerWish wish = {lifetime, limits.disk, limits.inodes, limits.memory.value, spec.strictness};
+  const LayerWish wish = layer_wish(spec);
   if (!needs_facts(wish)) return choose_layer(wish, {});
   // A pool that is open was possible, and is.
   if (layers_ && layers_->pool_open())
@@ -192,7 +196,6 @@ Result<LayerChoice> Walls::choose_layer_for(const SandboxSpec& spec) {
 
 Result<std::unique_ptr<Layer>> Walls::make_layer_for(const SandboxSpec& spec, const LayerChoice& choice) {
   if (choice.kind == LayerKind::Memory) return make_layer(choice, {}, spec.id, spec.lifetime);
-  if (spec.restarted) return COVE_TRY_NOTE("find the writable layer", COVE_TRY(layers())->find(spec.id));
   return COVE_TRY_NOTE("make the writable layer", COVE_TRY(layers())->make(choice, spec.id, spec.lifetime));
 }
 
@@ -375,13 +378,18 @@ void Walls::sweep_left_overs() {
 
 Result<Raised> Walls::raise(const SandboxSpec& wanted) {
   SandboxSpec spec = wanted;
-  LayerChoice choice = COVE_TRY(choose_layer_for(spec));
+  std::unique_ptr<Layer> layer;
+  if (spec.restarted) layer = COVE_TRY_NOTE("find the writable layer", COVE_TRY(layers())->find(spec.id));
+  LayerChoice choice = COVE_TRY(layer ? choose_again(layer_wish(spec), layer->mount().kind) : choose_layer_for(spec));
   spec.limits.disk.value = choice.bytes;
   Holding holding = COVE_TRY(plan_enforcement(spec.limits, means(spec, choice.kind), spec.strictness));
   COVE_TRY(check_second_fence(spec, holding.warnings));
   if (!choice.warning.empty()) holding.warnings.push_back(choice.warning);
   SpawnPlan plan = COVE_TRY(this->plan(spec, holding));
-  std::unique_ptr<Layer> layer = COVE_TRY(make_layer_for(spec, choice));
+  if (!layer)
+    layer = COVE_TRY(make_layer_for(spec, choice));
+  else if (choice.kind == LayerKind::Pool)
+    COVE_TRY(COVE_TRY(layers())->limit(spec.id, choice.bytes));
   // Kept from the beginning: what a killed process leaves is found by its id.
   if (spec.lifetime == Lifetime::Long) layer->keep();
   crash_point("spawn.create.layer");
