@@ -122,7 +122,7 @@ TEST_F(KeptOutput, OfAResultHasABound) {
   EXPECT_THAT(refused.body, testing::HasSubstr("more than the most (16 MiB)"));
 }
 
-// It grew by 50 to 225 MB at each removal.
+// What is removed with a sandbox is not read into memory for it.
 TEST_F(KeptOutput, TakesNoMemoryWhenItIsRemoved) {
   auto remove_one = [this] {
     std::string sandbox = make();
