@@ -114,7 +114,7 @@ std::string why_not(const HostRunOrder& order, int workspace, const Result<OwnFo
 
 void bound_record() {
   ::alarm(kRecordSeconds);  // holds beyond execve
-#ifndef __SANITIZE_ADDRESS__
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   const struct rlimit memory = {kRecordMemory, kRecordMemory};
   ::setrlimit(RLIMIT_AS, &memory);
 #endif
