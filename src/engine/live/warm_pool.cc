@@ -261,20 +261,20 @@ size_t WarmPool::target_of(const Key& key, const Kind& kind, Clock::time_point n
   return std::max<size_t>(1, (config_.pool.size - std::min<size_t>(unused, config_.pool.size)) / used);
 }
 
-// The kind that lacks most of its target.
+// The kind that lacks most of its target; what was used lately goes first.
 WarmPool::Kinds::iterator WarmPool::next_to_make() {
   const Clock::time_point now = Clock::now();
   auto next = kinds_.end();
-  double emptiest = 1;
+  std::pair<bool, double> first;  // not used lately, and how full
   for (auto at = kinds_.begin(); at != kinds_.end(); ++at) {
     const auto& [key, kind] = *at;
     const size_t target = now < kind.rest_until ? 0 : target_of(key, kind, now);
-    if (target == 0) continue;
-    const double filled = static_cast<double>(kind.count()) / static_cast<double>(target);
-    if (filled < emptiest) emptiest = filled, next = at;
+    if (kind.count() >= target) continue;
+    const std::pair rank(now - kind.asked >= kKept, static_cast<double>(kind.count()) / static_cast<double>(target));
+    if (next == kinds_.end() || rank < first) first = rank, next = at;
   }
   // Half of them are enough for the moment in which someone has just taken one.
-  return emptiest >= 0.5 && now < paused_until_ ? kinds_.end() : next;
+  return first.second >= 0.5 && now < paused_until_ ? kinds_.end() : next;
 }
 
 std::vector<Blank> WarmPool::take_superfluous() {

@@ -49,6 +49,7 @@ struct Blank {
 //   other languages, were used within ten minutes, they share it, and the others keep one each.
 // - Other kinds that were asked for within ten minutes: a quarter of `pool.size` each, four kinds at most. A fifth has
 //   to wait until one of the four is no longer asked for.
+// - What was used within ten minutes is made before what was not.
 // - While less than a tenth of the machine's memory is available: none.
 //
 // Nothing of it is on record: what a killed server leaves, the next one sweeps away.
