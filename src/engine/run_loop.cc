@@ -50,6 +50,7 @@ Result<ExecResult> RunLoop::run() {
   finish_streams();
   result_.out = out_.take();
   result_.err = err_.take();
+  result_.limits = sandbox_.enforced();
   note_reported_limits(result_, request_.sandbox.limits);
   return std::move(result_);
 }

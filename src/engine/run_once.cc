@@ -169,7 +169,6 @@ Result<ExecResult> run_in(Sandbox& sandbox, const LanguagePlan& plan, RunRequest
   ExecResult result = COVE_TRY(loop.run());
   fetch_files(sandbox, request, warn, result);
   COVE_TRY(loop.delivered());
-  result.limits = sandbox.enforced();
   return result;
 }
 

@@ -95,7 +95,9 @@ void note_reported_limits(ExecResult& result, const Limits& limits) {
        concat("the limit is ", limits.open_files.value, " for each process"));
   if (limits.file_size.value > 0)
     note({"file too large", "file size limit exceeded"}, kLargeFile, limit_is(limits.file_size.value));
-  if (limits.disk.value > 0)
+  const auto disk = result.limits.find("disk");
+  const bool disk_enforced = disk != result.limits.end() && disk->second.enforced_by != "nothing";
+  if (limits.disk.value > 0 && disk_enforced)
     note({"no space left on device", "disk quota exceeded"}, kFullDisk, limit_is(limits.disk.value));
 }
 

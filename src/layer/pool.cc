@@ -31,7 +31,6 @@ constexpr size_t kFewLayers = 8;
 constexpr uint64_t kSweepEvery = 1000;
 // How long a look at the room that is left holds: as often as somebody tends the pool.
 constexpr std::chrono::milliseconds kLookHolds(200);
-constexpr std::chrono::seconds kSpareHolds(10);
 
 // The bytes of pool.lock that are locked: one by whoever changes the pool, the other, shared, by all who have it open.
 enum class Byte : off_t { Change = 0, Use = 1 };
@@ -236,12 +235,6 @@ Result<bool> Pool::shrink(Spare spare) {
   return true;
 }
 
-Result<void> Pool::give_back() {
-  Lock lock(lock_);
-  COVE_TRY_NOTE("shrink the pool", shrink(Spare::GivenBack));
-  return {};
-}
-
 Result<void> Pool::limit(Lifetime lifetime, const std::string& id, uint64_t bytes) {
   UniqueFd layer = COVE_TRY(open_folder(folder_of(lifetime), id));
   return btrfs::limit_quota(root_.get(), COVE_TRY(btrfs::subvolume_id(layer.get())), bytes);
@@ -304,11 +297,10 @@ Result<void> Pool::freeze(const std::string& id) {
 
 Result<void> Pool::remove(const std::string& id) { return btrfs::destroy_subvolume(long_.get(), id); }
 
-Result<void> Pool::tend() {
+Result<void> Pool::tend(std::chrono::steady_clock::time_point now) {
   Lock lock(lock_);
   COVE_TRY_NOTE("grow the pool", make_room({}));
   // Runs come one after the other: what one leaves, the next may want.
-  const auto now = std::chrono::steady_clock::now();
   if (now < next_look_) return {};
   next_look_ = now + kSpareHolds;
   had_spare_ = COVE_TRY_NOTE("shrink the pool", shrink(had_spare_ ? Spare::GivenBack : Spare::Kept));

@@ -44,6 +44,9 @@ struct LayerRoom {
 // image. Not thread-safe.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
+  // What no layer needs is given back when it was not needed for so long.
+  static constexpr std::chrono::seconds kSpareHolds{10};
+
   // An image that has to be made is given room for the first layer at once. `most_reserve`: see pool_size.h.
   static Result<std::shared_ptr<Pool>> open(const std::string& state, LayerRoom first,
                                             uint64_t most_reserve = kPoolReserve);
@@ -69,10 +72,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   // Grows the pool so that the reserve is there again, or gives back what it has too much of. To be called a few times
   // a second while long-lived layers are written to. Exhausted where the host's disk has no room for it: layers then
   // meet the end of the pool (ENOSPC).
-  Result<void> tend();
-
-  // Gives back at once what `tend` does when it was too much for a while.
-  Result<void> give_back();
+  Result<void> tend(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
 
  private:
   class Lock;

@@ -84,7 +84,8 @@ TEST_P(CliTls, ATerminalWorks) {
   for (const std::string& entry : remote()) options_.env.push_back(entry);
   auto running = start({"exec", "-it", "far", "sh"}, At::Terminal);
   running->wait_for("$ ");
-  running->type("echo be''gun; sleep 900\n");
+  // The child says it: by then it is in the foreground, and the interrupt reaches it.
+  running->type("sh -c 'echo be\"\"gun; exec sleep 900'\n");
   running->wait_for("begun");
   running->type("\x03");
   running->wait_for("$ ");

@@ -3,7 +3,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
-#include <linux/ioprio.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <sys/mman.h>
@@ -25,6 +24,10 @@ namespace {
 using namespace testee;
 
 constexpr uint32_t kForeignId = 70'000;  // outside every map
+
+// Of <linux/ioprio.h>, which newer kernels have made no C++.
+constexpr int kIoPriorityOfProcess = 1;
+constexpr int kRealtimeIo = 1 << 13;  // the highest level of the class
 
 uint64_t permitted() {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -141,8 +144,7 @@ constexpr Attempt kAttempts[] = {
     {"realtime_priority", realtime_priority},
     {"deadline_priority", deadline_priority},
     {"negative_nice", [] { return call(::setpriority(PRIO_PROCESS, 0, -20)); }},
-    {"realtime_io",
-     [] { return call(::syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_RT, 0))); }},
+    {"realtime_io", [] { return call(::syscall(SYS_ioprio_set, kIoPriorityOfProcess, 0, kRealtimeIo)); }},
     {"own_setuid_file", own_setuid_file},
     {"roots_setuid_file", roots_setuid_file},
     {"file_capabilities", file_capabilities},

@@ -210,10 +210,13 @@ Result<sys::Child> build_walls(const BuildOrder& order) {
   if (!nested) COVE_TRY_NOTE("open the image", mounts.open_sources());
   COVE_TRY(mounts.stage(process_1.user_namespace.get()));
   COVE_TRY(mounts.assemble());
-  std::vector<GroupView> groups = COVE_TRY(receive_group_views(order.status));
-  if (!plan.oci) COVE_TRY_NOTE("mount /sys", mounts.mount_sys(groups));
-  if (plan.oci) COVE_TRY(oci::start_kernel(plan, programs, inner.second.get()));
+  if (plan.oci) {
+    COVE_TRY(receive_group_views(order.status));
+    COVE_TRY(oci::start_kernel(plan, programs, inner.second.get()));
+  }
   COVE_TRY(mounts.show_processes(process_1.pid_namespace.get()));
+  // Last: the groups are made meanwhile, by another process.
+  if (!plan.oci) COVE_TRY_NOTE("mount /sys", mounts.mount_sys(COVE_TRY(receive_group_views(order.status))));
   COVE_TRY(mounts.enter());
   if (::write(process_1.go.get(), "g", 1) != 1) return fail_errno("let process 1 go");
   return std::move(process_1.child);

@@ -41,6 +41,7 @@ Result<void> RootMounts::mount_sys(const std::vector<GroupView>& groups) {
     COVE_TRY(sys::mount_setattr(group.tree.get(), kInert | MOUNT_ATTR_RDONLY, sys::Subtree::One));
     COVE_TRY(sys::attach_mount(group.tree.get(), sys_.get(), concat(kGroups, "/", group.name)));
   }
+  COVE_TRY_NOTE("keep a whole /proc", keep_whole_proc());
   return sys::mount_setattr(sys_.get(), kInert | MOUNT_ATTR_RDONLY, sys::Subtree::One);
 }
 

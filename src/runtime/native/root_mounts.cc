@@ -354,7 +354,6 @@ Result<void> RootMounts::assemble() {
 
 Result<void> RootMounts::show_processes(int pid_namespace) {
   COVE_TRY_NOTE("mount /proc", mount_proc(pid_namespace));
-  COVE_TRY_NOTE("keep a whole /proc", keep_whole_proc());
   COVE_TRY_NOTE("mask /proc", mask_proc());
   return cover_meminfo();
 }

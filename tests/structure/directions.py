@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""A folder of src/ includes only the folders that are listed for it here. Tests beside the code, and testing.h, may include more.
+
+    directions.py SOURCE-FOLDER
+"""
+import pathlib
+import re
+import sys
+
+MAY_INCLUDE = {
+    "base": "",
+    "sys": "base",
+    "model": "base",
+    "store": "base sys",
+    "change": "base sys",
+    "http": "base",
+    "client": "base sys",
+    "layer": "base sys model",
+    "init": "base sys",
+    "unpack": "base sys init",
+    "image": "base sys model unpack",
+    "runtime": "base sys model client layer init image unpack",
+    "engine": "base sys model store change image init runtime",
+    "api": "base sys model store image runtime engine http",
+    "cli": "base sys model client image engine",
+    "exe": "base sys change init unpack runtime engine api cli",
+}
+INCLUDE = re.compile(r'^\s*#include "([^"/]+)/', re.MULTILINE)
+
+
+def breaches(source):
+    for path in sorted(source.rglob("*.cc")) + sorted(source.rglob("*.h")):
+        folder = path.relative_to(source).parts[0]
+        if path.stem == "testing" or path.stem.endswith("_test"):
+            continue
+        if folder not in MAY_INCLUDE:
+            yield f"{path}: the folder {folder}/ is not listed in {__file__}"
+            continue
+        for included in INCLUDE.findall(path.read_text()):
+            if included != folder and included not in MAY_INCLUDE[folder].split():
+                yield f"{path}: {folder}/ may not include {included}/"
+
+
+def main():
+    source = pathlib.Path(sys.argv[1])
+    found = list(breaches(source))
+    print("\n".join(found) or "every folder includes only what it may")
+    return 1 if found else 0
+
+
+sys.exit(main())
