@@ -15,28 +15,24 @@ if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${CMAKE_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
 endif()
 
+# The standard headers that take the compiler longest are compiled once, with the first library, for all of them.
+set(COVE_COMMON_HEADERS <algorithm> <chrono> <expected> <functional> <map> <memory> <mutex> <optional> <set> <string> <string_view>
+  <thread> <utility> <variant> <vector>)
+
 # cove_library(NAME SOURCES… DEPENDS folders…): one folder of src/, with what it may use spelled out.
 function(cove_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
   add_library(cove_${name} STATIC ${arg_SOURCES})
   target_link_libraries(cove_${name} PUBLIC cove_flags)
+  get_property(first GLOBAL PROPERTY COVE_FIRST_LIBRARY)
+  if(first)
+    target_precompile_headers(cove_${name} REUSE_FROM ${first})
+  else()
+    set_property(GLOBAL PROPERTY COVE_FIRST_LIBRARY cove_${name})
+    target_precompile_headers(cove_${name} PRIVATE ${COVE_COMMON_HEADERS})
+  endif()
   foreach(dependency ${arg_DEPENDS})
     target_link_libraries(cove_${name} PUBLIC cove_${dependency})
-  endforeach()
-endfunction()
-
-# For folders that are mostly JSON and strings: the headers that take the compiler longest are compiled once for all of them,
-# and the code, which is nowhere hot, is optimised less.
-function(cove_compile_quickly first)
-  foreach(name ${first} ${ARGN})
-    if("${name}" STREQUAL "${first}")
-      target_precompile_headers(cove_${name} PRIVATE <algorithm> <chrono> <functional> <map> <memory> <nlohmann/json.hpp> <optional> <set> <string> <vector>)
-    else()
-      target_precompile_headers(cove_${name} REUSE_FROM cove_${first})
-    endif()
-    if(NOT COVE_SANITIZE)
-      target_compile_options(cove_${name} PRIVATE -O1)
-    endif()
   endforeach()
 endfunction()
 
@@ -74,7 +70,7 @@ function(cove_test name)
     target_precompile_headers(${name} REUSE_FROM ${first})
   else()
     set_property(GLOBAL PROPERTY COVE_FIRST_TEST ${name})
-    target_precompile_headers(${name} PRIVATE <chrono> <functional> <gmock/gmock.h> <gtest/gtest.h> <map> <memory> <string> <thread> <vector>)
+    target_precompile_headers(${name} PRIVATE <chrono> <functional> <gmock/gmock.h> <gtest/gtest.h> <map> <memory> <nlohmann/json.hpp> <string> <thread> <vector>)
   endif()
   foreach(dependency ${arg_DEPENDS})
     target_link_libraries(${name} PRIVATE cove_${dependency})

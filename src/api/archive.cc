@@ -229,7 +229,7 @@ Outcome write_archive(Call& call) {
   const Packed& unpacked = unpacker.unpacked();
   note_file(call, lease, "file.written",
             {{"path", path}, {"archive", true}, {"files", unpacked.files}, {"bytes", unpacked.bytes}});
-  return call.respond(200, dump(Document{{"files", unpacked.files}, {"bytes", unpacked.bytes}}));
+  return call.respond(200, dump(Json{{"files", unpacked.files}, {"bytes", unpacked.bytes}}));
 }
 
 }  // namespace

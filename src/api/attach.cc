@@ -90,7 +90,7 @@ class Attached {
     if (!result) {
       tell(result.error());
     } else {
-      Document exit = {{"type", "exit"}, {"seq", exec_.info().next_seq}};
+      Json exit = {{"type", "exit"}, {"seq", exec_.info().next_seq}};
       (void)socket_.send(WebSocket::Kind::Text, dump_with(exit, "result", *result));
     }
     socket_.close(kNormal, "");

@@ -126,8 +126,7 @@ Checked<live::Caller> authenticate(Api& api, http::Exchange& exchange, Admits ad
 Outcome authorize(Call& call, Scope scope) {
   if (call.caller.scopes.allow(scope)) return {};
   Json data = {{"method", call.request().method}, {"path", call.request().path}, {"needs", scope_name(scope)}};
-  call.engine().note(call.caller, "request.refused", call.caller.only_sandbox, "",
-                     data.dump(-1, ' ', false, Json::error_handler_t::replace));
+  call.engine().note(call.caller, "request.refused", call.caller.only_sandbox, "", data.dump());
   return denied(concat("this needs the scope '", std::string_view(scope_name(scope)), "'"));
 }
 

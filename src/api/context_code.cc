@@ -25,12 +25,12 @@ constexpr milliseconds kShortestTurn(100);
 constexpr int kTries = 3;
 
 std::string event_of(uint64_t seq, const live::KernelMessage& message) {
-  Document data = {{"seq", seq}};
+  Json data = {{"seq", seq}};
   const std::string type = message.type();
   if (message.is_output()) data["text"] = message.text("text");
   if (type == "result") {
     data["main"] = message.body.value("main", false);
-    data["formats"] = message.body.value("formats", Document::object());
+    data["formats"] = message.body.value("formats", Json::object());
     if (message.body.contains("display_id")) data["display_id"] = message.text("display_id");
     if (message.body.value("update", false)) data["update"] = true;
   }

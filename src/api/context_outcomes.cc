@@ -33,7 +33,7 @@ void Outcomes::take(live::KernelMessage message) {
   if (type == "done") status_ = message.body.value("status", "ok");
 }
 
-Document Outcomes::result(const CodeRun& run) {
+Json Outcomes::result(const CodeRun& run) {
   ExecResult result;
   result.exec_id = run.execution ? run.execution->id() : make_id();
   result.sandbox_id = run.sandbox.spec.id;
@@ -51,7 +51,7 @@ Document Outcomes::result(const CodeRun& run) {
          concat("at most ", kMostResults, " are given back, and ", format_bytes(kMostResultBytes), " together")});
   result.language = run.context.used;
   result.why = with_place(run.place, why(result.status));
-  Document document = Document::parse(to_json(result, JsonLayout::Line));
+  Json document = Json::parse(to_json(result, JsonLayout::Line)).value_or(Json());
   if (lost) tell_end(document, run.execution->interpreter(), run.place);
   document["results"] = results_json();
   document["context_id"] = run.context.id;
@@ -87,7 +87,7 @@ void Outcomes::take_result(live::KernelMessage message) {
   }
   result_bytes_ += message.bytes;
   auto formats = message.body.find("formats");
-  results_.push_back({message.bytes, main, formats == message.body.end() ? Document::object() : std::move(*formats),
+  results_.push_back({message.bytes, main, formats == message.body.end() ? Json::object() : std::move(*formats),
                       message.text("display_id")});
 }
 
@@ -116,7 +116,7 @@ bool Outcomes::replace_displayed(const live::KernelMessage& message) {
       continue;
     }
     result_bytes_ += message.bytes - each.size;
-    each = {message.bytes, each.main, message.body.value("formats", Document::object()), id};
+    each = {message.bytes, each.main, message.body.value("formats", Json::object()), id};
   }
   return found;
 }
@@ -129,20 +129,20 @@ void Outcomes::clear_displayed() {
   left_out_ = 0;
 }
 
-Document Outcomes::results_json() {
-  Document list = Document::array();
+Json Outcomes::results_json() {
+  Json list = Json::array();
   for (Given& each : results_) list.push_back({{"main", each.main}, {"formats", std::move(each.formats)}});
   return list;
 }
 
 // Where the interpreter has gone with the code, its end is the code's.
-void Outcomes::tell_end(Document& document, const live::ExecInfo& interpreter, const CodePlace& place) const {
-  Document end = Document::parse(interpreter.result, nullptr, false);
+void Outcomes::tell_end(Json& document, const live::ExecInfo& interpreter, const CodePlace& place) const {
+  Json end = Json::parse(interpreter.result).value_or(Json());
   if (!end.is_object()) return;
   for (const char* name : {"exit_code", "signal"}) document[name] = end[name];
   if (was_stopped()) return;
   // Even one that ended as if all was well took the context's variables with it.
-  document["status"] = end["status"] == "success" ? Document("error") : end["status"];
+  document["status"] = end["status"] == "success" ? Json("error") : end["status"];
   document["why"] = with_place(place, concat(end.value("why", ""), ", and the context's interpreter with it"));
 }
 

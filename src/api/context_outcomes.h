@@ -38,13 +38,13 @@ class Outcomes {
   bool lost = false;              // the interpreter ended meanwhile
 
   // The ExecResult, with what only contexts have beside it. Once.
-  Document result(const CodeRun& run);
+  Json result(const CodeRun& run);
 
  private:
   struct Given {
     size_t size = 0;
     bool main = false;
-    Document formats;
+    Json formats;
     std::string display_id = {};  // none where it is never replaced
   };
 
@@ -58,8 +58,8 @@ class Outcomes {
   bool leave_out_displayed();
   bool replace_displayed(const live::KernelMessage& message);
   void clear_displayed();
-  Document results_json();
-  void tell_end(Document& document, const live::ExecInfo& interpreter, const CodePlace& place) const;
+  Json results_json();
+  void tell_end(Json& document, const live::ExecInfo& interpreter, const CodePlace& place) const;
 
   const Limits& limits_;
   Retained out_;
@@ -68,7 +68,7 @@ class Outcomes {
   std::vector<Given> results_;
   size_t result_bytes_ = 0;
   size_t left_out_ = 0;
-  Document error_;
+  Json error_;
   std::string status_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 
 using live::ContextInfo;
 
-Document context_json(const ContextInfo& context) {
+Json context_json(const ContextInfo& context) {
   return {{"id", context.id},
           {"sandbox_id", context.sandbox_id},
           {"language", context.language},
@@ -62,7 +62,7 @@ Outcome create_context(Call& call) {
 }
 
 Outcome list_contexts(Call& call) {
-  Document list = Document::array();
+  Json list = Json::array();
   for (const ContextInfo& context : COVE_TRY(call.api.contexts.list(call.caller, call.sandbox())))
     list.push_back(context_json(context));
   return call.respond(200, dump({{"contexts", std::move(list)}}));

@@ -19,7 +19,7 @@ constexpr unsigned kNewFolder = 0755;
 constexpr unsigned kUmask = 022;  // of the sandbox's file server
 
 struct Listing {
-  Document entries = Document::array();
+  Json entries = Json::array();
   bool truncated = false;
 };
 
@@ -59,7 +59,7 @@ Outcome list_entries(Call& call) {
     listing.entries.push_back(entry_json(*lease.view, entry, path));
   else
     COVE_TRY(list_into(listing, *lease.view, path, depth));
-  return call.respond(200, dump(Document{{"entries", std::move(listing.entries)}, {"truncated", listing.truncated}}));
+  return call.respond(200, dump(Json{{"entries", std::move(listing.entries)}, {"truncated", listing.truncated}}));
 }
 
 Outcome respond_entry(Call& call, Lease& lease, int status, const std::string& path, Links links) {

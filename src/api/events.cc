@@ -23,9 +23,9 @@ Checked<std::vector<EventRecord>> read_on(Call& call, const EventFilter& filter,
 }
 
 Outcome list(Call& call, const EventFilter& filter, uint64_t after, size_t limit) {
-  Document events = Document::array();
+  Json events = Json::array();
   for (const EventRecord& event : COVE_TRY(read_on(call, filter, after, limit))) events.push_back(event_json(event));
-  return call.respond(200, dump(Document{{"events", std::move(events)}, {"next", after}}));
+  return call.respond(200, dump(Json{{"events", std::move(events)}, {"next", after}}));
 }
 
 std::string events_text(const std::vector<EventRecord>& events) {

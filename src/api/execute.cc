@@ -207,14 +207,14 @@ class Execution {
   Checked<std::string> result_with_files(const live::Exec& exec) {
     std::string json = COVE_TRY(result_of(exec));
     if (!wants_files()) return json;
-    Document result = Document::parse(json, nullptr, false);
+    Json result = Json::parse(json).value_or(Json());
     if (!result.is_object()) return json;
     Produced produced = fetch();
-    result["files"] = Document::array();
+    result["files"] = Json::array();
     const std::string script = live::hidden_script(exec.info().id);
-    for (Document& file : produced.files)
+    for (Json& file : produced.files)
       if (!file.value("path", std::string()).starts_with(script)) result["files"].push_back(std::move(file));
-    for (Document& denial : produced.left_out) result["denials"].push_back(std::move(denial));
+    for (Json& denial : produced.left_out) result["denials"].push_back(std::move(denial));
     return dump(result);
   }
 
@@ -227,7 +227,7 @@ class Execution {
     }
     Produced produced = wants_changes() ? collect_changed(*lease->view, folder_, before_)
                                         : collect_matching(*lease->view, folder_, *request_.outputs);
-    for (const Document& file : produced.files)
+    for (const Json& file : produced.files)
       note_file(call_, *lease, "file.read",
                 {{"path", concat(folder_, "/", file["path"].get<std::string>())}, {"bytes", file["size"]}});
     return produced;

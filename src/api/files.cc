@@ -178,7 +178,7 @@ Outcome write_file(Call& call) {
   COVE_TRY(upload.put(target, mode.value_or(old ? old->mode & 0777 : kNewFile)));
   std::string absolute = absolute_path(view, path);
   note_file(call, lease, "file.written", {{"path", absolute}, {"bytes", bytes}});
-  return call.respond(old ? 200 : 201, dump(Document{{"path", absolute}, {"bytes", bytes}}));
+  return call.respond(old ? 200 : 201, dump(Json{{"path", absolute}, {"bytes", bytes}}));
 }
 
 Outcome remove_file(Call& call) {

@@ -5,15 +5,15 @@
 namespace cove::api {
 namespace {
 
-Outcome respond(http::Exchange& exchange, int status, const Document& document, http::Headers headers = {}) {
+Outcome respond(http::Exchange& exchange, int status, const Json& document, http::Headers headers = {}) {
   headers.emplace_back("Content-Type", "application/json");
   headers.emplace_back("Cache-Control", "no-store");
   COVE_TRY(exchange.respond(status, headers, dump(document)));
   return {};
 }
 
-Document check(const char* name, const Result<void>& result) {
-  Document json = {{"name", name}, {"ok", result.has_value()}};
+Json check(const char* name, const Result<void>& result) {
+  Json json = {{"name", name}, {"ok", result.has_value()}};
   if (!result) json["detail"] = result.error().message();
   return json;
 }
@@ -39,7 +39,7 @@ Outcome get_ready(Api& api, http::Exchange& exchange) {
   Result<void> store = check_store(api);
   Result<void> spawn = check_spawn(api);
   bool ready = store && spawn;
-  Document checks = Document::array({check("store", store), check("spawn", spawn)});
+  Json checks = Json::array({check("store", store), check("spawn", spawn)});
   return respond(exchange, ready ? 200 : 503,
                  {{"status", ready ? "ready" : "not_ready"}, {"checks", std::move(checks)}});
 }

@@ -71,8 +71,7 @@ void note(Call& call, const HostWish& wish, const ExecResult& result) {
   Json data = {{"argv", wish.order.spec.argv}, {"why", wish.placement.why}, {"status", status_name(result.status)}};
   if (!wish.order.session.empty()) data["session"] = wish.order.session;
   if (result.exit_code) data["exit_code"] = *result.exit_code;
-  call.engine().note(call.caller, "host.exec", "", result.exec_id,
-                     data.dump(-1, ' ', false, Json::error_handler_t::replace));
+  call.engine().note(call.caller, "host.exec", "", result.exec_id, data.dump());
 }
 
 Checked<std::string> result_json(Call& call, const HostWish& wish, HostRun& run) {
@@ -100,7 +99,7 @@ Outcome answer_as_stream(Call& call, const HostWish& wish, HostRun& run) {
   uint64_t seq = 0;
   bool gone = false;
   auto send = [&](live::Stream from, const std::string& data) {
-    Document chunk = {{"seq", ++seq}};
+    Json chunk = {{"seq", ++seq}};
     add_data(chunk, data);
     gone = gone || !stream.send(sse_event(seq, stream_name(from), dump(chunk)));
   };

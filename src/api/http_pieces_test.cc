@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <nlohmann/json.hpp>
 
 #include "api/conditions.h"
 #include "api/hosts.h"
@@ -16,6 +15,7 @@
 #include "api/tar.h"
 #include "api/totals.h"
 #include "base/encoding.h"
+#include "base/json.h"
 #include "base/log.h"
 
 namespace cove::api {
@@ -44,13 +44,13 @@ TEST(Problem, FollowsFromAnError) {
 }
 
 TEST(Problem, IsADocument) {
-  auto json = nlohmann::json::parse(to_json(Problem(404, "not_found", "no \xff thing")));
+  Json json = Json::parse(to_json(Problem(404, "not_found", "no \xff thing"))).value();
   EXPECT_EQ(json["type"], "about:blank");
   EXPECT_EQ(json["title"], "Not Found");
   EXPECT_EQ(json["status"], 404);
   EXPECT_EQ(json["code"], "not_found");
   EXPECT_FALSE(json.contains("hint"));
-  EXPECT_EQ(nlohmann::json::parse(to_json(Problem(400, "invalid", "x"), "error"))["type"], "error");
+  EXPECT_EQ(Json::parse(to_json(Problem(400, "invalid", "x"), "error")).value()["type"], "error");
 }
 
 TEST(Problem, OfFilesKnowsTheCallersMistakes) {
@@ -112,17 +112,17 @@ TEST(Events, ResumeAfterTheLast) {
 }
 
 TEST(Output, IsTextWhereItCanBe) {
-  Document text = {{"seq", 1}};
+  Json text = {{"seq", 1}};
   add_data(text, "ü\n");
   EXPECT_EQ(dump(text), R"({"seq":1,"text":"ü\n"})");
-  Document bytes = {{"seq", 2}};
+  Json bytes = {{"seq", 2}};
   add_data(bytes, "\xc3");
   EXPECT_EQ(dump(bytes), R"({"seq":2,"base64":"ww=="})");
 }
 
 TEST(Documents, TakeReadyMadeJson) {
-  EXPECT_EQ(dump_with(Document{{"a", 1}}, "b", "{\"c\":2}"), R"({"a":1,"b":{"c":2}})");
-  EXPECT_EQ(dump_with(Document::object(), "b", "null"), R"({"b":null})");
+  EXPECT_EQ(dump_with(Json{{"a", 1}}, "b", "{\"c\":2}"), R"({"a":1,"b":{"c":2}})");
+  EXPECT_EQ(dump_with(Json::object(), "b", "null"), R"({"b":null})");
   EXPECT_EQ(page_json("execs", {"{}", "{}"}, ""), R"({"execs":[{},{}],"next":null})");
   EXPECT_EQ(page_json("execs", {}, "c"), R"({"execs":[],"next":"c"})");
 }

@@ -20,18 +20,18 @@
 namespace cove::api {
 namespace {
 
-Document image_json(const ImageInfo& info) {
+Json image_json(const ImageInfo& info) {
   const StoredImage& image = info.image;
-  Document layers = Document::array();
+  Json layers = Json::array();
   for (const StoredLayer& layer : image.layers)
     layers.push_back({{"digest", layer.digest},
                       {"diff_id", layer.diff_id},
                       {"size", layer.size},
                       {"unpacked_size", layer.unpacked_size},
                       {"entries", layer.entries}});
-  Document env = Document::object();
+  Json env = Json::object();
   for (const auto& [name, value] : image.config.env) env[name] = value;
-  Document labels = Document::object();
+  Json labels = Json::object();
   for (const auto& [name, value] : image.config.labels) labels[name] = value;
   return {{"name", info.names.empty() ? image.digest : info.names.front()},
           {"names", info.names},
@@ -55,7 +55,7 @@ Document image_json(const ImageInfo& info) {
 }
 
 // This machine's own userland has nothing of what the others have.
-Document host_json() {
+Json host_json() {
   return {{"name", "host"},
           {"names", {"host"}},
           {"digest", nullptr},
@@ -63,15 +63,15 @@ Document host_json() {
           {"platform", to_text(own_platform())},
           {"size", 0},
           {"unpacked_size", 0},
-          {"layers", Document::array()},
+          {"layers", Json::array()},
           {"config",
-           {{"env", Document::object()},
-            {"entrypoint", Document::array()},
-            {"cmd", Document::array()},
+           {{"env", Json::object()},
+            {"entrypoint", Json::array()},
+            {"cmd", Json::array()},
             {"cwd", nullptr},
             {"user", "user"},
-            {"labels", Document::object()}}},
-          {"notes", Document::array()},
+            {"labels", Json::object()}}},
+          {"notes", Json::array()},
           {"sandboxes", 0},
           {"created_at", nullptr},
           {"stored_at", nullptr}};
@@ -92,14 +92,14 @@ Checked<void> refuse_host(const Call& call, std::string_view why) {
   return refuse(409, "conflict", concat("the image host is this machine itself: ", why));
 }
 
-void note(Call& call, const std::string& kind, const Document& data) {
+void note(Call& call, const std::string& kind, const Json& data) {
   call.engine().note(call.caller, kind, "", "", dump(data));
 }
 
 Outcome list_images(Call& call) {
-  Document images = Document::array({host_json()});
+  Json images = Json::array({host_json()});
   for (const ImageInfo& image : call.engine().images().list()) images.push_back(image_json(image));
-  return call.respond(200, dump(Document{{"images", std::move(images)}}));
+  return call.respond(200, dump(Json{{"images", std::move(images)}}));
 }
 
 Outcome get_image(Call& call) {
@@ -129,7 +129,7 @@ Outcome answer_pull(Call& call, const Operation& operation) {
       return refuse(Problem(503, "unavailable", "the server stops before the image is there")
                         .advise("pull it again: what was fetched is kept"));
   }
-  Checked<Document> outcome = operation.outcome();
+  Checked<Json> outcome = operation.outcome();
   if (!outcome) return refuse(outcome.error());
   return call.respond(200, dump(*outcome));
 }
@@ -150,11 +150,11 @@ Outcome pull_image(Call& call) {
   live::Engine& engine = call.engine();
   live::Caller caller = call.caller;
   caller.connection = caller.peer = -1;
-  auto work = [&engine, caller, order = std::move(order)](Operation& operation) -> Checked<Document> {
+  auto work = [&engine, caller, order = std::move(order)](Operation& operation) -> Checked<Json> {
     Result<ImageInfo> image = with_advice(engine.images().pull(order, operation.progress));
     if (!image) return refuse(Problem(image.error()));
     engine.note(caller, "image.pulled", "", "",
-                dump(Document{{"name", operation.target}, {"digest", image->image.digest}}));
+                dump(Json{{"name", operation.target}, {"digest", image->image.digest}}));
     return image_json(*image);
   };
   std::shared_ptr<Operation> operation =
@@ -186,12 +186,12 @@ Checked<UniqueFd> receive(Call& call) {
 
 Outcome load_images(Call& call) {
   UniqueFd archive = COVE_TRY(receive(call));
-  Document images = Document::array();
+  Json images = Json::array();
   for (const ImageInfo& image : COVE_TRY(with_advice(call.engine().images().load(archive.get())))) {
     note(call, "image.loaded", {{"names", image.names}, {"digest", image.image.digest}});
     images.push_back(image_json(image));
   }
-  return call.respond(200, dump(Document{{"images", std::move(images)}}));
+  return call.respond(200, dump(Json{{"images", std::move(images)}}));
 }
 
 Outcome import_image(Call& call) {
@@ -217,7 +217,7 @@ Outcome tag_image(Call& call) {
   return call.respond(200, dump(image_json(image)));
 }
 
-Document removed_json(const Images::Removed& removed) {
+Json removed_json(const Images::Removed& removed) {
   return {{"names", removed.names}, {"digests", removed.digests}, {"bytes", removed.bytes}};
 }
 
@@ -244,7 +244,7 @@ Outcome prune_images(Call& call) {
 Outcome verify_image(Call& call) {
   COVE_TRY(refuse_host(call, "there is nothing that it could be compared with"));
   std::vector<std::string> problems = COVE_TRY(call.engine().images().verify(call.captured("image")));
-  return call.respond(200, dump(Document{{"ok", problems.empty()}, {"problems", problems}}));
+  return call.respond(200, dump(Json{{"ok", problems.empty()}, {"problems", problems}}));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ bool sees_project(const Call& call, const std::string& project) {
 }
 
 EventDraft event_of(const Call& call, const std::string& kind, const KeyRecord& key) {
-  Document data = {{"id", key.id}, {"name", key.name}, {"scopes", split(key.scopes, ',')}};
+  Json data = {{"id", key.id}, {"name", key.name}, {"scopes", split(key.scopes, ',')}};
   return {.kind = kind, .project = key.project, .actor = call.caller.actor, .data = dump(data)};
 }
 
@@ -52,16 +52,16 @@ Outcome create_key(Call& call) {
                    .expires_ms = request.expires_ms};
   EventDraft event = event_of(call, "key.created", record);
   COVE_TRY(call.engine().store().insert_key(record, {&event, 1}));
-  Document document = key_json(record);
+  Json document = key_json(record);
   document["key"] = key.text;
   return call.respond(201, dump(document), {{"Cache-Control", "no-store"}});
 }
 
 Outcome list_keys(Call& call) {
-  Document keys = Document::array();
+  Json keys = Json::array();
   for (const KeyRecord& key : COVE_TRY(call.engine().store().list_keys(call.caller.project)))
     if (key.revoked_ms == 0) keys.push_back(key_json(key));
-  return call.respond(200, dump(Document{{"keys", std::move(keys)}}));
+  return call.respond(200, dump(Json{{"keys", std::move(keys)}}));
 }
 
 Outcome revoke_key(Call& call) {

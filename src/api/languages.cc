@@ -8,7 +8,7 @@
 namespace cove::api {
 namespace {
 
-Document state_json(const LanguageState& state) {
+Json state_json(const LanguageState& state) {
   const bool to_pull = state.kind == LanguageState::Kind::ToPull;
   return {{"version", text_or_null(state.version)},
           {"state", kind_name(state.kind)},
@@ -20,8 +20,8 @@ Document state_json(const LanguageState& state) {
           {"pull", text_or_null(to_pull ? concat("cove pull ", state.image) : "")}};
 }
 
-Document language_json(const Language& language, const std::vector<LanguageState>& states) {
-  Document versions = Document::array();
+Json language_json(const Language& language, const std::vector<LanguageState>& states) {
+  Json versions = Json::array();
   for (const LanguageState& state : states) versions.push_back(state_json(state));
   return {{"name", language.name},
           {"aliases", language.aliases},
@@ -33,9 +33,9 @@ Document language_json(const Language& language, const std::vector<LanguageState
 Outcome get_languages(Call& call) {
   Languages& languages = call.engine().languages();
   std::vector<std::vector<LanguageState>> states = languages.list();
-  Document list = Document::array();
+  Json list = Json::array();
   for (size_t i = 0; i < states.size(); ++i) list.push_back(language_json(languages.table()[i], states[i]));
-  return call.respond(200, dump(Document{{"languages", std::move(list)}}));
+  return call.respond(200, dump(Json{{"languages", std::move(list)}}));
 }
 
 }  // namespace

@@ -15,13 +15,13 @@ uint64_t disk_of(const std::string& path) {
   return ::statvfs(path.c_str(), &info) == 0 ? static_cast<uint64_t>(info.f_blocks) * info.f_frsize : 0;
 }
 
-Document capacity_json(const Config& config) {
+Json capacity_json(const Config& config) {
   Maxima maxima = machine_maxima();
   return {{"cpus", maxima.cpus}, {"memory", maxima.memory}, {"disk", disk_of(config.server_folder)}};
 }
 
 // What the server adds to what was found out about a runtime, with fewer rights than sandboxes are made with.
-void complete_runtime(Document& runtime, live::Engine& engine) {
+void complete_runtime(Json& runtime, live::Engine& engine) {
   std::string name = runtime.value("name", "");
   if (Result<RuntimeFact> fact = engine.examine(name)) {
     runtime["available"] = fact->available;
@@ -40,22 +40,22 @@ void complete_runtime(Document& runtime, live::Engine& engine) {
 
 Outcome get_machine(Call& call) {
   if (!call.api.diagnosis) return refuse(503, "unavailable", "the machine was not examined");
-  Document document = Document::parse(COVE_TRY(call.api.diagnosis()), nullptr, false);
+  Json document = Json::parse(COVE_TRY(call.api.diagnosis())).value_or(Json());
   if (!document.is_object()) return refuse(503, "unavailable", "the examination of the machine came to nothing");
   document["capacity"] = capacity_json(call.engine().config());
-  for (Document& runtime : document["runtimes"]) complete_runtime(runtime, call.engine());
+  for (Json& runtime : document["runtimes"]) complete_runtime(runtime, call.engine());
   return call.respond(200, dump(document));
 }
 
 Outcome get_config(Call& call) {
-  Document list = Document::array();
+  Json list = Json::array();
   for (const Setting& setting : settings(call.engine().config()))
     list.push_back({{"name", setting.name},
                     {"value", setting.value},
                     {"source", setting.source},
                     {"default", setting.default_value},
                     {"description", setting.description}});
-  return call.respond(200, dump(Document{{"settings", std::move(list)}}));
+  return call.respond(200, dump(Json{{"settings", std::move(list)}}));
 }
 
 Outcome get_usage(Call& call) {
@@ -63,12 +63,12 @@ Outcome get_usage(Call& call) {
   EventFilter filter = COVE_TRY(event_filter(call.request()));
   Totals::Sums totals = COVE_TRY(filter == EventFilter() ? call.api.totals.of(call.engine(), call.caller)
                                                          : Totals::of(call.engine(), call.caller, filter));
-  return call.respond(200, dump(Document{{"project", call.caller.project},
-                                         {"sandboxes", used.sandboxes},
-                                         {"memory", used.memory},
-                                         {"disk", used.disk},
-                                         {"logs", used.logs},
-                                         {"totals", totals}}));
+  return call.respond(200, dump(Json{{"project", call.caller.project},
+                                     {"sandboxes", used.sandboxes},
+                                     {"memory", used.memory},
+                                     {"disk", used.disk},
+                                     {"logs", used.logs},
+                                     {"totals", totals}}));
 }
 
 }  // namespace

@@ -23,8 +23,8 @@ const char* state_name(Operation::State state) {
   return kNames[static_cast<size_t>(state)];
 }
 
-Document layers_json(const ImageProgress& progress) {
-  Document layers = Document::array();
+Json layers_json(const ImageProgress& progress) {
+  Json layers = Json::array();
   for (const ImageProgress::Layer& layer : progress.layers())
     layers.push_back({{"digest", layer.digest},
                       {"size", layer.size},
@@ -77,8 +77,8 @@ Operation::State Operation::state() const {
   return !outcome_ ? State::Running : *outcome_ ? State::Succeeded : State::Failed;
 }
 
-Document Operation::json() const {
-  Document layers = layers_json(progress);
+Json Operation::json() const {
+  Json layers = layers_json(progress);
   std::lock_guard lock(mutex_);
   State state = !outcome_ ? State::Running : *outcome_ ? State::Succeeded : State::Failed;
   return {{"id", id},
@@ -86,13 +86,13 @@ Document Operation::json() const {
           {"target", target},
           {"state", state_name(state)},
           {"layers", std::move(layers)},
-          {"result", state == State::Succeeded ? **outcome_ : Document()},
-          {"error", state == State::Failed ? Document::parse(to_json(outcome_->error())) : Document()},
+          {"result", state == State::Succeeded ? **outcome_ : Json()},
+          {"error", state == State::Failed ? Json::parse(to_json(outcome_->error())).value_or(Json()) : Json()},
           {"started_at", time_json(started_ms_)},
           {"ended_at", time_json(ended_ms_)}};
 }
 
-void Operation::finish(Checked<Document> outcome) {
+void Operation::finish(Checked<Json> outcome) {
   {
     std::lock_guard lock(mutex_);
     outcome_ = std::move(outcome);
@@ -106,7 +106,7 @@ bool Operation::wait(std::chrono::milliseconds patience) const {
   return ended_.wait_for(lock, patience, [&] { return outcome_.has_value(); });
 }
 
-Checked<Document> Operation::outcome() const {
+Checked<Json> Operation::outcome() const {
   std::lock_guard lock(mutex_);
   return *outcome_;
 }

@@ -27,17 +27,17 @@ class Operation {
   ImageProgress progress;
 
   State state() const;
-  Document json() const;
-  void finish(Checked<Document> outcome);
+  Json json() const;
+  void finish(Checked<Json> outcome);
   // Until it has ended, or time is up.
   bool wait(std::chrono::milliseconds patience) const;
-  Checked<Document> outcome() const;
+  Checked<Json> outcome() const;
 
  private:
   const int64_t started_ms_;
   mutable std::mutex mutex_;
   mutable std::condition_variable ended_;
-  std::optional<Checked<Document>> outcome_;
+  std::optional<Checked<Json>> outcome_;
   int64_t ended_ms_ = 0;
 };
 
@@ -45,7 +45,7 @@ class Operation {
 class Operations {
  public:
   ~Operations() { stop(); }
-  using Work = std::function<Checked<Document>(Operation& operation)>;
+  using Work = std::function<Checked<Json>(Operation& operation)>;
   // 429 where too many run.
   Checked<std::shared_ptr<Operation>> start(std::string kind, std::string target, std::string project, Work work);
   std::shared_ptr<Operation> find(const std::string& id) const;

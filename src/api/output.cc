@@ -10,8 +10,8 @@ constexpr size_t kStreamedAtOnce = 256 * kKiB;
 constexpr size_t kGivenAtOnce = 1 * kMiB;
 
 // Text with NUL would be six times as long.
-Document chunk_json(const live::Chunk& chunk) {
-  Document document = {{"seq", chunk.seq}};
+Json chunk_json(const live::Chunk& chunk) {
+  Json document = {{"seq", chunk.seq}};
   if (chunk.data.find('\0') == std::string::npos)
     add_data(document, chunk.data);
   else
@@ -75,16 +75,16 @@ Outcome give_output(Call& call, live::Exec& exec, uint64_t from) {
   // Asked before the output is read: whoever is told that it has ended has been given all of it.
   bool ended = exec.ended();
   std::vector<live::Chunk> chunks = COVE_TRY(follower->next(kGivenAtOnce));
-  Document list = Document::array();
+  Json list = Json::array();
   for (const live::Chunk& chunk : chunks) {
-    Document each = {{"seq", chunk.seq}, {"stream", stream_name(chunk.stream)}};
+    Json each = {{"seq", chunk.seq}, {"stream", stream_name(chunk.stream)}};
     add_data(each, chunk.data);
     list.push_back(std::move(each));
   }
   live::ExecInfo info = exec.info();
   // Where nothing of it is kept any longer, the next is the end.
   uint64_t next = !chunks.empty() ? chunks.back().seq + 1 : ended ? std::max(from, info.next_seq) : from;
-  Document document = {{"exec_id", info.id}, {"chunks", std::move(list)}, {"next", next}, {"ended", ended}};
+  Json document = {{"exec_id", info.id}, {"chunks", std::move(list)}, {"next", next}, {"ended", ended}};
   return call.respond(200, dump_with(document, "result", ended && !info.result.empty() ? info.result : "null"));
 }
 

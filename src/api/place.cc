@@ -69,22 +69,22 @@ std::string mode_text(uint64_t mode) {
   return text;
 }
 
-Document entry_json(View& view, const FileEntry& entry, const std::string& path) {
-  Document json = {{"name", name_of(path)},
-                   {"path", path},
-                   {"type", type_name(entry.mode)},
-                   {"size", entry.size},
-                   {"mode", mode_text(entry.mode)},
-                   {"mtime", format_time(static_cast<int64_t>(entry.mtime_ns / 1'000'000))},
-                   {"uid", entry.uid},
-                   {"gid", entry.gid}};
+Json entry_json(View& view, const FileEntry& entry, const std::string& path) {
+  Json json = {{"name", name_of(path)},
+               {"path", path},
+               {"type", type_name(entry.mode)},
+               {"size", entry.size},
+               {"mode", mode_text(entry.mode)},
+               {"mtime", format_time(static_cast<int64_t>(entry.mtime_ns / 1'000'000))},
+               {"uid", entry.uid},
+               {"gid", entry.gid}};
   if (!S_ISLNK(entry.mode)) return json;
   Result<std::string> target = view.readlink(path);
   json["target"] = target ? *target : "";
   return json;
 }
 
-void note_file(Call& call, const live::Engine::FileLease& lease, const std::string& kind, Document data) {
+void note_file(Call& call, const live::Engine::FileLease& lease, const std::string& kind, Json data) {
   call.engine().note(call.caller, kind, lease.sandbox_id, "", dump(data));
 }
 

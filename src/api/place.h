@@ -24,10 +24,10 @@ std::string name_of(const std::string& path);  // the last part; "/" of "/"
 Result<std::string> follow_links(View& view, std::string path);
 
 // The entry as the API gives it. `path` is absolute.
-Document entry_json(View& view, const FileEntry& entry, const std::string& path);
+Json entry_json(View& view, const FileEntry& entry, const std::string& path);
 std::string mode_text(uint64_t mode);  // "0644"
 
 // Tells the event stream what was done to a file.
-void note_file(Call& call, const live::Engine::FileLease& lease, const std::string& kind, Document data);
+void note_file(Call& call, const live::Engine::FileLease& lease, const std::string& kind, Json data);
 
 }  // namespace cove::api

@@ -1,8 +1,8 @@
 #include "api/problem.h"
 
 #include <cerrno>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "http/answer_head.h"
 
 namespace cove::api {
@@ -83,13 +83,13 @@ Problem body_problem(const Error& error) {
 }
 
 std::string to_json(const Problem& problem, std::string_view type) {
-  nlohmann::ordered_json json = {{"type", type},
-                                 {"title", http::reason_phrase(problem.status)},
-                                 {"status", problem.status},
-                                 {"detail", problem.detail},
-                                 {"code", problem.code}};
+  Json json = {{"type", type},
+               {"title", http::reason_phrase(problem.status)},
+               {"status", problem.status},
+               {"detail", problem.detail},
+               {"code", problem.code}};
   if (!problem.hint.empty()) json["hint"] = problem.hint;
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return json.dump();
 }
 
 std::string_view code_of_status(int status) {

@@ -9,26 +9,26 @@ namespace cove::api {
 namespace {
 
 // What a project has of its own; the rest is the configuration's.
-Document own_quotas(const ProjectRecord& project) {
-  Document quotas = Document::parse(project.quotas, nullptr, false);
-  return quotas.is_object() ? quotas : Document::object();
+Json own_quotas(const ProjectRecord& project) {
+  Json quotas = Json::parse(project.quotas).value_or(Json());
+  return quotas.is_object() ? quotas : Json::object();
 }
 
-Document quotas_json(const ProjectRecord& project, const Config::Quotas& usual) {
-  Document quotas = {{"sandboxes", usual.sandboxes}, {"memory", usual.memory}, {"disk", usual.disk}};
+Json quotas_json(const ProjectRecord& project, const Config::Quotas& usual) {
+  Json quotas = {{"sandboxes", usual.sandboxes}, {"memory", usual.memory}, {"disk", usual.disk}};
   quotas.update(own_quotas(project));
   return quotas;
 }
 
-Checked<Document> project_json(Call& call, const ProjectRecord& project) {
+Checked<Json> project_json(Call& call, const ProjectRecord& project) {
   live::Numbers used = COVE_TRY(call.engine().usage(project.id));
-  return Document{
+  return Json{
       {"id", project.id},
       {"quotas", quotas_json(project, call.engine().config().quotas)},
       {"usage", {{"sandboxes", used.sandboxes}, {"memory", used.memory}, {"disk", used.disk}, {"logs", used.logs}}}};
 }
 
-Result<void> take_quotas(Fields& fields, Document& quotas) {
+Result<void> take_quotas(Fields& fields, Json& quotas) {
   auto nested = COVE_TRY(fields.object("quotas"));
   if (!nested) return {};
   if (auto sandboxes = COVE_TRY(nested->integer("sandboxes", 0, INT64_MAX)))
@@ -46,10 +46,10 @@ EventDraft event_of(const Call& call, const std::string& kind, const ProjectReco
 }
 
 Outcome list_projects(Call& call) {
-  Document list = Document::array();
+  Json list = Json::array();
   for (const ProjectRecord& project : COVE_TRY(call.engine().store().list_projects()))
     if (call.caller.local || project.id == call.caller.project) list.push_back(COVE_TRY(project_json(call, project)));
-  return call.respond(200, dump(Document{{"projects", std::move(list)}}));
+  return call.respond(200, dump(Json{{"projects", std::move(list)}}));
 }
 
 Outcome create_project(Call& call) {
@@ -58,14 +58,14 @@ Outcome create_project(Call& call) {
   Fields fields(body);
   ProjectRecord project;
   project.id = COVE_TRY_NOTE("'id'", check_project(COVE_TRY(required(fields, "id", fields.text("id")))));
-  Document quotas = Document::object();
+  Json quotas = Json::object();
   COVE_TRY(take_quotas(fields, quotas));
   COVE_TRY(fields.finish());
   project.quotas = dump(quotas);
   project.created_ms = now_ms();
   EventDraft event = event_of(call, "project.created", project);
   COVE_TRY(call.engine().store().insert_project(project, {&event, 1}));
-  Document document = COVE_TRY(project_json(call, project));
+  Json document = COVE_TRY(project_json(call, project));
   return call.respond(201, dump(document), {{"Location", concat("/v1/projects/", project.id)}});
 }
 
@@ -87,7 +87,7 @@ Outcome update_project(Call& call) {
   Fields fields(body);
   std::lock_guard turn(call.api.updates);
   ProjectRecord project = COVE_TRY(find(call));
-  Document quotas = own_quotas(project);
+  Json quotas = own_quotas(project);
   COVE_TRY(take_quotas(fields, quotas));
   COVE_TRY(fields.finish());
   project.quotas = dump(quotas);
@@ -103,7 +103,7 @@ Outcome delete_project(Call& call) {
   // The event is the default project's: nobody could read it in one that is gone.
   EventDraft event = event_of(call, "project.deleted", project);
   event.project = kDefaultProject;
-  event.data = dump(Document{{"id", project.id}});
+  event.data = dump(Json{{"id", project.id}});
   COVE_TRY(call.engine().store().remove_project(project.id, {&event, 1}));
   return call.no_content();
 }

@@ -13,7 +13,7 @@ constexpr double kMostBytes = 0x1p62;
 constexpr double kMostSeconds = 366.0 * 86400;
 
 Result<uint64_t> parse_size(const Json& value) {
-  if (value.is_string()) return parse_bytes(value.get_ref<const std::string&>());
+  if (value.is_string()) return parse_bytes(value.as_string());
   if (!value.is_number()) return fail(Code::Invalid, "must be a number of bytes or a text like \"512m\"");
   double number = value.get<double>();
   if (number < 0 || number > kMostBytes || number != std::floor(number))
@@ -22,7 +22,7 @@ Result<uint64_t> parse_size(const Json& value) {
 }
 
 Result<std::chrono::milliseconds> parse_time(const Json& value) {
-  if (value.is_string()) return parse_duration(value.get_ref<const std::string&>());
+  if (value.is_string()) return parse_duration(value.as_string());
   if (!value.is_number()) return fail(Code::Invalid, "must be a number of seconds or a text like \"30s\"");
   double seconds = value.get<double>();
   if (!(seconds >= 0)) return fail(Code::Invalid, "must not be negative");
@@ -36,22 +36,7 @@ Result<std::chrono::milliseconds> parse_time(const Json& value) {
 
 Result<Json> parse_object(std::string_view body) {
   if (trim(body).empty()) return Json::object();
-  bool too_deep = false;
-  std::optional<std::string> twice;
-  std::vector<std::set<std::string>> names;  // of the objects around
-  using Event = Json::parse_event_t;
-  auto bounded = [&](int depth, Event event, Json& parsed) {
-    if ((event == Event::object_start || event == Event::array_start) && depth >= kMostDeep) too_deep = true;
-    if (event == Event::object_start) names.emplace_back();
-    if (event == Event::key && !names.back().insert(parsed.get<std::string>()).second && !twice)
-      twice = parsed.get<std::string>();
-    if (event == Event::object_end) names.pop_back();
-    return !too_deep;
-  };
-  Json json = Json::parse(body, bounded, false);
-  if (twice && !json.is_discarded()) return fail(Code::Invalid, concat("the body has the field '", *twice, "' twice"));
-  if (too_deep) return fail(Code::Invalid, concat("the body is nested more than ", kMostDeep, " deep"));
-  if (json.is_discarded()) return fail(Code::Invalid, "the body is not valid JSON");
+  Json json = COVE_TRY_NOTE("the body cannot be read", Json::parse_strict(body, kMostDeep));
   if (!json.is_object()) return fail(Code::Invalid, "the body is not a JSON object");
   return json;
 }
@@ -77,7 +62,7 @@ const Json* Fields::raw(const std::string& name) { return has(name) && !is_null(
 
 Result<std::string> Fields::checked_text(const Json& value, const std::string& name) const {
   if (!value.is_string()) return fail(wrong(name, "must be a text"));
-  const std::string& text = value.get_ref<const std::string&>();
+  const std::string& text = value.as_string();
   if (text.find('\0') != std::string::npos) return fail(wrong(name, "must not have NUL characters"));
   return text;
 }

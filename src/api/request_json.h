@@ -3,18 +3,16 @@
 #include <chrono>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 
 namespace cove::api {
-
-using Json = nlohmann::json;
 
 // What a request's body says, bounded in depth. Invalid where it is no JSON, or not an object. Nothing at all is {}.
 Result<Json> parse_object(std::string_view body);

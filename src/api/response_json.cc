@@ -1,101 +1,97 @@
 #include "api/response_json.h"
 
 #include "base/encoding.h"
+#include "base/json.h"
 #include "base/text.h"
-#include "model/json_object.h"
 
 namespace cove::api {
 namespace {
 
-Document limits_json(const Limits& limits) {
-  return json_object<Document>({{"cpus", limits.cpus.value},
-                                {"memory", limits.memory.value},
-                                {"disk", limits.disk.value},
-                                {"inodes", limits.inodes.value},
-                                {"processes", limits.processes.value},
-                                {"open_files", limits.open_files.value},
-                                {"file_size", limits.file_size.value},
-                                {"io_read", limits.io_read.value},
-                                {"io_write", limits.io_write.value},
-                                {"timeout", seconds_json(limits.timeout.value)},
-                                {"grace", seconds_json(limits.grace)},
-                                {"output", limits.output.value},
-                                {"retained", limits.retained}});
+Json limits_json(const Limits& limits) {
+  return json_object({{"cpus", limits.cpus.value},
+                      {"memory", limits.memory.value},
+                      {"disk", limits.disk.value},
+                      {"inodes", limits.inodes.value},
+                      {"processes", limits.processes.value},
+                      {"open_files", limits.open_files.value},
+                      {"file_size", limits.file_size.value},
+                      {"io_read", limits.io_read.value},
+                      {"io_write", limits.io_write.value},
+                      {"timeout", seconds_json(limits.timeout.value)},
+                      {"grace", seconds_json(limits.grace)},
+                      {"output", limits.output.value},
+                      {"retained", limits.retained}});
 }
 
-Document enforced_json(const EnforcedLimits& limits) {
-  Document json = Document::object();
+Json enforced_json(const EnforcedLimits& limits) {
+  Json json = Json::object();
   for (const auto& [name, limit] : limits)
-    json[name] = json_object<Document>({{"value", limit.value}, {"enforced_by", limit.enforced_by}});
+    json[name] = json_object({{"value", limit.value}, {"enforced_by", limit.enforced_by}});
   return json;
 }
 
-Document workspace_json(const Workspace& workspace) {
+Json workspace_json(const Workspace& workspace) {
   if (workspace.access == Access::None) return nullptr;
-  Document json = {{"path", workspace.path}, {"access", access_name(workspace.access)}};
+  Json json = {{"path", workspace.path}, {"access", access_name(workspace.access)}};
   const GitAuthor& author = workspace.author;
-  if (author != GitAuthor{}) json["author"] = Document{{"name", author.name}, {"email", author.email}};
+  if (author != GitAuthor{}) json["author"] = Json{{"name", author.name}, {"email", author.email}};
   return json;
 }
 
-Document duration_or_null(std::chrono::milliseconds time) {
-  return time.count() == 0 ? Document() : seconds_json(time);
-}
+Json duration_or_null(std::chrono::milliseconds time) { return time.count() == 0 ? Json() : seconds_json(time); }
 
-Document lifecycle_json(const live::Lifecycle& lifecycle) {
-  return json_object<Document>({{"idle", duration_or_null(lifecycle.idle)},
-                                {"max", duration_or_null(lifecycle.max)},
-                                {"on_expire", on_expire_name(lifecycle.on_expire)},
-                                {"auto_resume", lifecycle.auto_resume}});
+Json lifecycle_json(const live::Lifecycle& lifecycle) {
+  return json_object({{"idle", duration_or_null(lifecycle.idle)},
+                      {"max", duration_or_null(lifecycle.max)},
+                      {"on_expire", on_expire_name(lifecycle.on_expire)},
+                      {"auto_resume", lifecycle.auto_resume}});
 }
 
 template <typename Pairs>
-Document map_json(const Pairs& pairs) {
-  Document json = Document::object();
+Json map_json(const Pairs& pairs) {
+  Json json = Json::object();
   for (const auto& [name, value] : pairs) json[name] = value;
   return json;
 }
 
-Document window_json(const std::optional<WindowSize>& size) {
+Json window_json(const std::optional<WindowSize>& size) {
   if (!size) return nullptr;
   return {{"rows", size->rows}, {"cols", size->columns}};
 }
 
 }  // namespace
 
-std::string dump(const Document& document) { return document.dump(-1, ' ', false, Document::error_handler_t::replace); }
+std::string dump(const Json& document) { return document.dump(); }
 
-std::string dump_with(const Document& document, std::string_view name, std::string_view json) {
+std::string dump_with(const Json& document, std::string_view name, std::string_view json) {
   std::string text = dump(document);
   text.pop_back();
   return concat(text, text.size() > 1 ? "," : "", "\"", name, "\":", json, "}");
 }
 
-Document time_json(int64_t milliseconds) {
-  return milliseconds == 0 ? Document() : Document(format_time(milliseconds));
-}
+Json time_json(int64_t milliseconds) { return milliseconds == 0 ? Json() : Json(format_time(milliseconds)); }
 
-Document text_or_null(const std::string& text) { return text.empty() ? Document() : Document(text); }
+Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-Document seconds_json(std::chrono::milliseconds time) {
+Json seconds_json(std::chrono::milliseconds time) {
   if (time.count() % 1000 == 0) return time.count() / 1000;
   return static_cast<double>(time.count()) / 1000;
 }
 
 namespace {
 
-Document image_defaults_json(const ImageDefaults& defaults) {
-  return json_object<Document>({{"entrypoint", defaults.entrypoint},
-                                {"cmd", defaults.cmd},
-                                {"cwd", text_or_null(defaults.cwd)},
-                                {"env", map_json(defaults.env)}});
+Json image_defaults_json(const ImageDefaults& defaults) {
+  return json_object({{"entrypoint", defaults.entrypoint},
+                      {"cmd", defaults.cmd},
+                      {"cwd", text_or_null(defaults.cwd)},
+                      {"env", map_json(defaults.env)}});
 }
 
 }  // namespace
 
-Document sandbox_json(const live::SandboxInfo& sandbox) {
+Json sandbox_json(const live::SandboxInfo& sandbox) {
   const SandboxSpec& spec = sandbox.spec;
-  return json_object<Document>(
+  return json_object(
       {{"id", spec.id},
        {"name", text_or_null(spec.name)},
        {"project", sandbox.project},
@@ -120,7 +116,7 @@ Document sandbox_json(const live::SandboxInfo& sandbox) {
        {"last_used_at", time_json(sandbox.last_used_ms != 0 ? sandbox.last_used_ms : sandbox.created_ms)}});
 }
 
-Document session_json(const live::SessionInfo& session) {
+Json session_json(const live::SessionInfo& session) {
   const live::SessionOrder& order = session.order;
   const SandboxSpec& spec = order.sandbox;
   bool ends = session.state == live::SessionState::Active && order.idle.count() > 0;
@@ -145,7 +141,7 @@ Document session_json(const live::SessionInfo& session) {
           {"ended_at", time_json(session.ended_ms)}};
 }
 
-Document stats_json(const Stats& stats, const Limits& limits, int64_t now_ms) {
+Json stats_json(const Stats& stats, const Limits& limits, int64_t now_ms) {
   return {{"time", time_json(now_ms)},
           {"cpu_user_ms", stats.total.cpu_user_ms},
           {"cpu_system_ms", stats.total.cpu_system_ms},
@@ -162,24 +158,24 @@ Document stats_json(const Stats& stats, const Limits& limits, int64_t now_ms) {
 }
 
 std::string exec_json(const live::ExecInfo& exec) {
-  Document document = {{"id", exec.id},
-                       {"sandbox_id", exec.sandbox_id},
-                       {"session_id", text_or_null(exec.order.session)},
-                       {"state", exec.state == live::ExecState::Running ? "running" : "ended"},
-                       {"tag", text_or_null(exec.order.tag)},
-                       {"argv", exec.order.spec.argv},
-                       {"shell", text_or_null(exec.order.shell)},
-                       {"cwd", exec.order.spec.cwd},
-                       {"user", exec.order.spec.user},
-                       {"pty", window_json(exec.order.spec.pty)},
-                       {"started_at", time_json(exec.started_ms)},
-                       {"ended_at", time_json(exec.ended_ms)},
-                       {"next_seq", exec.next_seq}};
+  Json document = {{"id", exec.id},
+                   {"sandbox_id", exec.sandbox_id},
+                   {"session_id", text_or_null(exec.order.session)},
+                   {"state", exec.state == live::ExecState::Running ? "running" : "ended"},
+                   {"tag", text_or_null(exec.order.tag)},
+                   {"argv", exec.order.spec.argv},
+                   {"shell", text_or_null(exec.order.shell)},
+                   {"cwd", exec.order.spec.cwd},
+                   {"user", exec.order.spec.user},
+                   {"pty", window_json(exec.order.spec.pty)},
+                   {"started_at", time_json(exec.started_ms)},
+                   {"ended_at", time_json(exec.ended_ms)},
+                   {"next_seq", exec.next_seq}};
   return dump_with(document, "result", exec.result.empty() ? "null" : exec.result);
 }
 
-Document event_json(const EventRecord& event) {
-  Document data = Document::parse(event.data, nullptr, false);
+Json event_json(const EventRecord& event) {
+  Json data = Json::parse(event.data).value_or(Json());
   return {{"seq", event.seq},
           {"time", time_json(event.time_ms)},
           {"kind", event.kind},
@@ -187,10 +183,10 @@ Document event_json(const EventRecord& event) {
           {"sandbox_id", text_or_null(event.sandbox_id)},
           {"exec_id", text_or_null(event.exec_id)},
           {"actor", event.actor},
-          {"data", data.is_object() ? std::move(data) : Document::object()}};
+          {"data", data.is_object() ? std::move(data) : Json::object()}};
 }
 
-Document key_json(const KeyRecord& key) {
+Json key_json(const KeyRecord& key) {
   return {{"id", key.id},
           {"name", key.name},
           {"project", key.project},
@@ -199,7 +195,7 @@ Document key_json(const KeyRecord& key) {
           {"expires_at", time_json(key.expires_ms)}};
 }
 
-void add_data(Document& document, const std::string& data) {
+void add_data(Json& document, const std::string& data) {
   if (is_utf8(data))
     document["text"] = data;
   else

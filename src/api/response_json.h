@@ -1,8 +1,8 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "engine/live/exec.h"
 #include "engine/live/sandbox_info.h"
 #include "engine/live/session_info.h"
@@ -12,26 +12,24 @@
 // What the engine has, as the API gives it.
 namespace cove::api {
 
-using Document = nlohmann::ordered_json;
-
 // On one line; bytes that are no UTF-8 become U+FFFD.
-std::string dump(const Document& document);
+std::string dump(const Json& document);
 // The same with one more field at the end, which is JSON already.
-std::string dump_with(const Document& document, std::string_view name, std::string_view json);
+std::string dump_with(const Json& document, std::string_view name, std::string_view json);
 
-Document time_json(int64_t milliseconds);               // a text; null for 0
-Document text_or_null(const std::string& text);         // null where it is empty
-Document seconds_json(std::chrono::milliseconds time);  // a number, whole where it is
+Json time_json(int64_t milliseconds);               // a text; null for 0
+Json text_or_null(const std::string& text);         // null where it is empty
+Json seconds_json(std::chrono::milliseconds time);  // a number, whole where it is
 
-Document sandbox_json(const live::SandboxInfo& sandbox);
-Document session_json(const live::SessionInfo& session);
-Document stats_json(const Stats& stats, const Limits& limits, int64_t now_ms);
+Json sandbox_json(const live::SandboxInfo& sandbox);
+Json session_json(const live::SessionInfo& session);
+Json stats_json(const Stats& stats, const Limits& limits, int64_t now_ms);
 std::string exec_json(const live::ExecInfo& exec);
-Document event_json(const EventRecord& event);
-Document key_json(const KeyRecord& key);
+Json event_json(const EventRecord& event);
+Json key_json(const KeyRecord& key);
 
 // {"text": …} where it is UTF-8, else {"base64": …}; in front of it whatever is in `document`.
-void add_data(Document& document, const std::string& data);
+void add_data(Json& document, const std::string& data);
 const char* stream_name(live::Stream stream);  // "stdout"
 
 // {"items": […], "next": …} of texts that are JSON already.

@@ -46,7 +46,7 @@ Outcome create_sandbox(Call& call) {
   Json body = COVE_TRY(call.body());
   live::CreateOrder order = COVE_TRY(parse_create(body, call.engine().config()));
   order.idempotency_key = COVE_TRY(idempotency_key(call.request()));
-  if (!order.idempotency_key.empty()) order.request_hash = hash_of(body.dump());  // however it is written
+  if (!order.idempotency_key.empty()) order.request_hash = hash_of(body.dump_sorted());  // however it is written
   const bool held = accepts(call.request(), kEventStream);
   if (held && !order.start) return invalid("a sandbox that lives as long as its stream is started at once");
   if (held) order.spec.one_use = true, order.lifecycle.on_expire = OnExpire::Delete;
@@ -82,7 +82,7 @@ Outcome list_sandboxes(Call& call) {
 
 // Changes with all that is told of a sandbox, but for what every use of it changes.
 std::string tag_of(const live::SandboxInfo& sandbox) {
-  Document document = sandbox_json(sandbox);
+  Json document = sandbox_json(sandbox);
   for (const char* name : {"last_used_at", "expires_at"}) document.erase(name);
   return concat("\"", hash_of(dump(document)).substr(0, 32), "\"");
 }

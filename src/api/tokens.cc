@@ -60,19 +60,19 @@ Outcome create_url(Call& call, const std::string& sandbox_id, const TokenRequest
   Scope needed = request.method == "GET" ? Scope::Read : Scope::Run;
   COVE_TRY(authorize(call, needed));
   FileGrant grant{request.method, sandbox_id, *request.path, "", round_up_to_second(now_ms() + request.ttl.count())};
-  Document data = {{"path", grant.path}, {"method", grant.method}, {"expires_at", time_json(grant.expires_ms)}};
+  Json data = {{"path", grant.path}, {"method", grant.method}, {"expires_at", time_json(grant.expires_ms)}};
   call.engine().note(call.caller, "token.created", sandbox_id, "", dump(data));
-  return call.respond(
-      201, dump(Document{{"url", signed_url(call.api, grant)}, {"expires_at", time_json(grant.expires_ms)}}));
+  return call.respond(201,
+                      dump(Json{{"url", signed_url(call.api, grant)}, {"expires_at", time_json(grant.expires_ms)}}));
 }
 
 Outcome create_token(Call& call, const std::string& sandbox_id, const TokenRequest& request) {
   if (!request.scopes->within(call.caller.scopes)) return denied("a token cannot have scopes that you do not have");
   SandboxToken token{sandbox_id, *request.scopes, now_ms() + request.ttl.count()};
-  Document data = {{"scopes", token.scopes.names()}, {"expires_at", time_json(token.expires_ms)}};
+  Json data = {{"scopes", token.scopes.names()}, {"expires_at", time_json(token.expires_ms)}};
   call.engine().note(call.caller, "token.created", sandbox_id, "", dump(data));
   return call.respond(
-      201, dump(Document{{"token", make_token(call.api.secret, token)}, {"expires_at", time_json(token.expires_ms)}}));
+      201, dump(Json{{"token", make_token(call.api.secret, token)}, {"expires_at", time_json(token.expires_ms)}}));
 }
 
 Outcome create(Call& call) {

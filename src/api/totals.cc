@@ -1,6 +1,6 @@
 #include "api/totals.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace cove::api {
 namespace {
@@ -13,11 +13,11 @@ constexpr const char* kSummed[] = {"cpu_user_ms",    "cpu_system_ms", "disk_writ
 
 void add_usage(Totals::Sums& sums, const std::string& event_data) {
   sums["execs"] += 1;
-  auto json = nlohmann::json::parse(event_data, nullptr, false);
+  Json json = Json::parse(event_data).value_or(Json());
   if (!json.is_object()) return;
   for (const char* name : kSummed) {
     auto value = json.find(name);
-    if (value != json.end() && value->is_number_unsigned()) sums[name] += value->get<uint64_t>();
+    if (value && value->is_number_unsigned()) sums[name] += value->get<uint64_t>();
   }
 }
 

@@ -101,8 +101,7 @@ class Watch {
   enum class Tell { Nothing, Entries };
 
   void tell(const char* type, const std::string& path, bool directory) {
-    told_ +=
-        sse_event(std::nullopt, "change", dump(Document{{"type", type}, {"path", path}, {"directory", directory}}));
+    told_ += sse_event(std::nullopt, "change", dump(Json{{"type", type}, {"path", path}, {"directory", directory}}));
   }
 
   void handle(const Noticed& event) {

@@ -86,7 +86,7 @@ class Collection {
       ++too_many_;
       return;
     }
-    Result<Document> file = give(path);
+    Result<Json> file = give(path);
     if (file)
       produced_.files.push_back(std::move(*file));
     else
@@ -102,7 +102,7 @@ class Collection {
 
  private:
   // What stands there may have been swapped for something else since it was found.
-  Result<Document> give(const std::string& path) {
+  Result<Json> give(const std::string& path) {
     UniqueFd file = COVE_TRY(view_.open(below(folder_, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     struct stat info = COVE_TRY(sys::fstat(file.get()));
     if (!S_ISREG(info.st_mode)) return fail(Code::Invalid, "it is not a plain file");
@@ -110,7 +110,7 @@ class Collection {
     std::string data = COVE_TRY(read_start(file.get(), std::min({size, kMostOfFile, room_})));
     bool truncated = data.size() < size;
     room_ -= data.size();
-    Document document = {{"path", path}, {"size", size}};
+    Json document = {{"path", path}, {"size", size}};
     std::string_view whole = truncated ? without_half_character(data) : data;
     if (is_utf8(whole))
       document["text"] = whole;

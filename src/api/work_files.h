@@ -59,8 +59,8 @@ std::vector<std::string> changed_paths(const Surroundings& before, const Surroun
 // As they are given to the caller: {path, size, text|base64, truncated} each, and what was left out, and why:
 // {what, why}.
 struct Produced {
-  Document files = Document::array();
-  Document left_out = Document::array();
+  Json files = Json::array();
+  Json left_out = Json::array();
 };
 // What was made or changed in the folder since.
 Produced collect_changed(View& view, const std::string& folder, const Surroundings& before);

@@ -5,16 +5,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/encoding.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "sys/file.h"
 
 namespace cove::change {
 namespace {
-
-using nlohmann::json;
 
 constexpr int kVersion = 1;
 constexpr const char* kFile = "base";
@@ -36,43 +34,43 @@ std::unexpected<Error> damaged(std::string_view what) {
 }
 
 template <typename Enum, size_t kCount>
-Result<Enum> value_of(const json& line, const char* field, const std::string_view (&names)[kCount]) {
+Result<Enum> value_of(const Json& line, const char* field, const std::string_view (&names)[kCount]) {
   auto found = line.find(field);
-  if (found == line.end() || !found->is_string()) return damaged(concat(field, " is missing"));
-  auto name = std::ranges::find(names, found->template get_ref<const std::string&>());
+  if (!found || !found->is_string()) return damaged(concat(field, " is missing"));
+  auto name = std::ranges::find(names, found->as_string());
   if (name == std::end(names)) return damaged(concat(field, " has an unknown value"));
   return static_cast<Enum>(name - std::begin(names));
 }
 
 template <typename Number>
-Result<Number> number_of(const json& line, const char* field) {
+Result<Number> number_of(const Json& line, const char* field) {
   auto found = line.find(field);
-  if (found == line.end() || !found->is_number_integer()) return damaged(concat(field, " is missing"));
+  if (!found || !found->is_number_integer()) return damaged(concat(field, " is missing"));
   return found->template get<Number>();
 }
 
 // Names of files are bytes; JSON is UTF-8.
-void put_bytes(json& line, const std::string& field, const std::string& bytes) {
+void put_bytes(Json& line, const std::string& field, const std::string& bytes) {
   if (is_utf8(bytes))
     line[field] = bytes;
   else
     line[field + "_base64"] = to_base64(bytes);
 }
 
-Result<std::string> bytes_of(const json& line, const std::string& field) {
+Result<std::string> bytes_of(const Json& line, const std::string& field) {
   auto plain = line.find(field);
-  if (plain != line.end() && plain->is_string()) return plain->get<std::string>();
+  if (plain && plain->is_string()) return plain->get<std::string>();
   auto encoded = line.find(field + "_base64");
-  if (encoded == line.end() || !encoded->is_string()) return damaged(concat(field, " is missing"));
-  std::optional<std::string> bytes = from_base64(encoded->get_ref<const std::string&>());
+  if (!encoded || !encoded->is_string()) return damaged(concat(field, " is missing"));
+  std::optional<std::string> bytes = from_base64(encoded->as_string());
   if (!bytes) return damaged(concat(field, " is not base64"));
   return *bytes;
 }
 
-json head_line(const BaseRecord& record) {
-  json repositories = json::array();
+Json head_line(const BaseRecord& record) {
+  Json repositories = Json::array();
   for (const Repository& repository : record.repositories) {
-    json one = {{"hash", name_of(repository.hash, kHashes)}};
+    Json one = {{"hash", name_of(repository.hash, kHashes)}};
     put_bytes(one, "folder", repository.folder);
     put_bytes(one, "git_folder", repository.git_folder);
     repositories.push_back(std::move(one));
@@ -86,8 +84,8 @@ json head_line(const BaseRecord& record) {
           {"uncovered", record.uncovered.size()}};
 }
 
-json entry_line(const BaseEntry& entry) {
-  json line = {{"kind", name_of(entry.kind, kKinds)},
+Json entry_line(const BaseEntry& entry) {
+  Json line = {{"kind", name_of(entry.kind, kKinds)},
                {"mode", entry.mode},
                {"size", entry.stamp.size},
                {"modified_ns", entry.stamp.modified_ns},
@@ -102,8 +100,8 @@ json entry_line(const BaseEntry& entry) {
   return line;
 }
 
-json uncovered_line(const Uncovered& uncovered) {
-  json line = {{"gap", name_of(uncovered.gap, kGaps)}};
+Json uncovered_line(const Uncovered& uncovered) {
+  Json line = {{"gap", name_of(uncovered.gap, kGaps)}};
   put_bytes(line, "path", uncovered.path);
   return line;
 }
@@ -112,7 +110,7 @@ bool is_id(std::string_view id) {
   return (id.size() == 40 || id.size() == 64) && id.find_first_not_of("0123456789abcdef") == id.npos;
 }
 
-Result<Repository> read_repository(const json& line) {
+Result<Repository> read_repository(const Json& line) {
   Repository repository;
   repository.folder = COVE_TRY(bytes_of(line, "folder"));
   repository.git_folder = COVE_TRY(bytes_of(line, "git_folder"));
@@ -120,7 +118,7 @@ Result<Repository> read_repository(const json& line) {
   return repository;
 }
 
-Result<BaseEntry> read_entry(const json& line, size_t repositories) {
+Result<BaseEntry> read_entry(const Json& line, size_t repositories) {
   BaseEntry entry;
   entry.path = COVE_TRY(bytes_of(line, "path"));
   entry.kind = COVE_TRY(value_of<Kind>(line, "kind", kKinds));
@@ -143,10 +141,10 @@ Result<BaseEntry> read_entry(const json& line, size_t repositories) {
 class Lines {
  public:
   explicit Lines(std::string_view text) : rest_(text) {}
-  Result<json> next() {
+  Result<Json> next() {
     size_t end = rest_.find('\n');
     if (end == rest_.npos) return damaged("it is cut off");
-    json line = json::parse(rest_.substr(0, end), nullptr, false);
+    Json line = Json::parse(rest_.substr(0, end)).value_or(Json());
     rest_.remove_prefix(end + 1);
     if (!line.is_object()) return damaged("a line is no object");
     return line;
@@ -172,7 +170,7 @@ Result<void> save_copies(const BaseRecord& record, int into) {
   return {};
 }
 
-Result<BaseHead> numbers_of(const json& head) {
+Result<BaseHead> numbers_of(const Json& head) {
   BaseHead numbers;
   numbers.device = COVE_TRY(number_of<uint64_t>(head, "device"));
   numbers.inode = COVE_TRY(number_of<uint64_t>(head, "inode"));
@@ -214,16 +212,16 @@ Result<BaseHead> read_base_head(int from) {
   std::string_view start = std::string_view(text).substr(0, static_cast<size_t>(size));
   if (start.find('\n') == std::string_view::npos) return damaged("its first line has no end");
   Lines lines(start);
-  json head = COVE_TRY(lines.next());
-  if (head.value("cove_base", json()) != kVersion) return damaged("it is of another version");
+  Json head = COVE_TRY(lines.next());
+  if (head.value("cove_base", Json()) != kVersion) return damaged("it is of another version");
   return numbers_of(head);
 }
 
 Result<BaseRecord> load_base(int from) {
   std::string text = COVE_TRY(sys::read_file_at(from, kFile));
   Lines lines(text);
-  json head = COVE_TRY(lines.next());
-  if (head.value("cove_base", json()) != kVersion)
+  Json head = COVE_TRY(lines.next());
+  if (head.value("cove_base", Json()) != kVersion)
     return fail(Code::Unsupported, "the record of the base is of another version");
   BaseHead numbers = COVE_TRY(numbers_of(head));
   BaseRecord record;
@@ -232,11 +230,11 @@ Result<BaseRecord> load_base(int from) {
   record.taken_ns = COVE_TRY(number_of<int64_t>(head, "taken_ns"));
   auto repositories = head.find("repositories");
   if (repositories == head.end() || !repositories->is_array()) return damaged("repositories is missing");
-  for (const json& one : *repositories) record.repositories.push_back(COVE_TRY(read_repository(one)));
+  for (const Json& one : *repositories) record.repositories.push_back(COVE_TRY(read_repository(one)));
   for (uint64_t i = 0; i < numbers.entries; ++i)
     record.entries.push_back(COVE_TRY(read_entry(COVE_TRY(lines.next()), record.repositories.size())));
   for (uint64_t i = 0; i < numbers.uncovered; ++i) {
-    json line = COVE_TRY(lines.next());
+    Json line = COVE_TRY(lines.next());
     record.uncovered.push_back({COVE_TRY(bytes_of(line, "path")), COVE_TRY(value_of<Gap>(line, "gap", kGaps))});
   }
   if (!lines.at_end()) return damaged("there is more than it says");

@@ -31,7 +31,7 @@ Result<void> check_arguments(const std::vector<std::string>& words) {
   return {};
 }
 
-Result<void> add_code(client::Json& body, const std::string& language, const std::vector<std::string>& words) {
+Result<void> add_code(Json& body, const std::string& language, const std::vector<std::string>& words) {
   const bool from_input = words[0] == "-";
   const std::string what = from_input ? "the code" : words[0];
   UniqueFd file = from_input ? UniqueFd() : COVE_TRY_NOTE("--lang", sys::open(words[0], O_RDONLY));

@@ -20,6 +20,6 @@ Result<std::string> read_text(int fd, const std::string& what);
 Result<void> check_arguments(const std::vector<std::string>& words);
 
 // The fields language, code and args: the first word is a file, or - for standard input.
-Result<void> add_code(client::Json& body, const std::string& language, const std::vector<std::string>& words);
+Result<void> add_code(Json& body, const std::string& language, const std::vector<std::string>& words);
 
 }  // namespace cove::cli

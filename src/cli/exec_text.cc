@@ -8,16 +8,16 @@ namespace cove::cli {
 
 using client::text_of;
 
-std::string exec_command(const client::Json& exec) {
+std::string exec_command(const Json& exec) {
   if (std::string shell = text_of(exec, "shell"); !shell.empty()) return shell;
   std::vector<std::string> words;
-  for (const client::Json& word : client::field(exec, "argv"))
+  for (const Json& word : client::field(exec, "argv"))
     if (word.is_string()) words.push_back(word.get<std::string>());
   return join(words, " ");
 }
 
-std::string exec_state(const client::Json& exec) {
-  const client::Json& result = client::field(exec, "result");
+std::string exec_state(const Json& exec) {
+  const Json& result = client::field(exec, "result");
   if (!result.is_object()) return text_of(exec, "state");
   if (client::field(result, "signal").is_number())
     return concat(text_of(result, "status"), " (signal ", client::count_of(result, "signal"), ")");

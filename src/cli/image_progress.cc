@@ -13,7 +13,6 @@ namespace cove::cli {
 namespace {
 
 using client::count_of;
-using client::Json;
 using client::text_of;
 
 constexpr size_t kBarWidth = 24;

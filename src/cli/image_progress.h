@@ -12,7 +12,7 @@ class PullDisplay {
  public:
   enum class Show { AtTerminal, Never };
   explicit PullDisplay(Show show);
-  void draw(const client::Json& operation);
+  void draw(const Json& operation);
 
  private:
   bool shown_;
@@ -20,6 +20,6 @@ class PullDisplay {
 };
 
 // The lines themselves.
-std::vector<std::string> pull_lines(const client::Json& operation, size_t width, size_t most);
+std::vector<std::string> pull_lines(const Json& operation, size_t width, size_t most);
 
 }  // namespace cove::cli

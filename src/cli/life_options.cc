@@ -4,7 +4,7 @@ namespace cove::cli {
 namespace {
 
 // Seconds, or null for none.
-client::Json duration_body(const std::string& text) {
+Json duration_body(const std::string& text) {
   if (text == "none") return nullptr;
   return static_cast<double>(parse_duration(text)->count()) / 1000;
 }
@@ -27,8 +27,8 @@ Result<std::optional<bool>> parse_flag(const std::string& text) {
   return fail(Error(Code::Invalid, concat("'", text, "' is neither yes nor no")).hint("write yes or no"));
 }
 
-client::Json life_body(const LifeOrder& life) {
-  client::Json json = client::Json::object();
+Json life_body(const LifeOrder& life) {
+  Json json = Json::object();
   if (life.idle) json["idle"] = duration_body(*life.idle);
   if (life.max) json["max"] = duration_body(*life.max);
   if (life.on_expire) json["on_expire"] = *life.on_expire;

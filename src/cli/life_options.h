@@ -23,7 +23,7 @@ Result<std::optional<std::string>> parse_on_expire(const std::string& text);
 Result<std::optional<bool>> parse_flag(const std::string& text);
 
 // Those that were given; empty where none was.
-client::Json life_body(const LifeOrder& life);
+Json life_body(const LifeOrder& life);
 
 template <typename T>
 inline constexpr Option<T> kIdleOption = {

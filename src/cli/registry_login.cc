@@ -12,8 +12,6 @@
 namespace cove::cli {
 namespace {
 
-using client::Json;
-
 constexpr size_t kLargestFile = 1 << 20;
 
 std::string variable(const char* name) {

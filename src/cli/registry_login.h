@@ -11,9 +11,9 @@ namespace cove::cli {
 // {username, token}; null where there is none. The first of these files that knows the registry counts:
 // $REGISTRY_AUTH_FILE, $DOCKER_CONFIG/config.json (~/.docker/config.json), $XDG_RUNTIME_DIR/containers/auth.json.
 // Unsupported where a helper program keeps it.
-Result<client::Json> find_registry_login(const std::string& registry);
+Result<Json> find_registry_login(const std::string& registry);
 
 // Of one such file's text.
-Result<client::Json> login_in(std::string_view text, const std::string& registry, const std::string& file);
+Result<Json> login_in(std::string_view text, const std::string& registry, const std::string& file);
 
 }  // namespace cove::cli

@@ -5,8 +5,6 @@
 namespace cove::cli {
 namespace {
 
-using client::Json;
-
 // "ann:se:cret" and "ann:".
 constexpr const char* kAnn = "YW5uOnNlOmNyZXQ=";
 constexpr const char* kAnnAlone = "YW5uOg==";

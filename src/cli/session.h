@@ -13,8 +13,6 @@
 namespace cove::cli {
 
 using client::Api;
-using client::Json;
-
 // The server that this command is for; the per-user one is started where it is not there.
 Result<Api> open_server(const CommonOrder& order, client::WhenAbsent when_absent = client::WhenAbsent::Start);
 

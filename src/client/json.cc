@@ -6,19 +6,19 @@
 namespace cove::client {
 
 Result<Json> parse_json(std::string_view text) {
-  Json json = Json::parse(text, nullptr, false);
-  if (json.is_discarded()) return fail(Code::Internal, concat("the server's answer is no JSON: ", text.substr(0, 200)));
+  Result<Json> json = Json::parse(text);
+  if (!json) return fail(Code::Internal, concat("the server's answer is not JSON: ", text.substr(0, 200)));
   return json;
 }
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-std::string dump_indented(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& json) { return json.dump(); }
+std::string dump_indented(const Json& json) { return json.dump(2); }
 
 const Json& field(const Json& json, std::string_view name) {
   static const Json kNull;
   if (!json.is_object()) return kNull;
   auto found = json.find(std::string(name));
-  return found == json.end() ? kNull : *found;
+  return !found ? kNull : *found;
 }
 
 std::string text_of(const Json& json, std::string_view name) {

@@ -1,15 +1,13 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "base/result.h"
 
 // What a server says, and reading it without exceptions: a field that is missing or of another type is its zero.
 namespace cove::client {
-
-using Json = nlohmann::ordered_json;  // keeps the order, for people who read it
 
 // Internal where it is no JSON.
 Result<Json> parse_json(std::string_view text);

@@ -3,8 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/text.h"
 #include "image/reference.h"
 #include "sys/beneath.h"
@@ -12,8 +11,6 @@
 
 namespace cove {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr const char* kFile = "/catalogue.json";
 constexpr size_t kLargest = 256 << 20;
@@ -212,7 +209,7 @@ Result<Catalogue> read_catalogue(int top, const std::string& folder) {
   Result<std::string> text = sys::read_beneath(top, folder + kFile, kLargest);
   if (!text && text.error().code() == Code::NotFound) return Catalogue();
   if (!text) return std::unexpected(text.error());
-  Json json = Json::parse(*text, nullptr, false);
+  Json json = Json::parse(*text).value_or(Json());
   try {
     if (json.at("version").get<int>() != kVersion)
       return fail(Code::Conflict, concat(folder, kFile, " is of another version of Cove"));
@@ -226,7 +223,7 @@ Result<Catalogue> read_catalogue(int top, const std::string& folder) {
 Result<void> write_catalogue(const std::string& folder, const Catalogue& catalogue) {
   Json json = {{"version", kVersion}, {"images", Json::object()}, {"names", catalogue.names}};
   for (const auto& [digest, image] : catalogue.images) json["images"][digest] = image_json(image);
-  std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  std::string text = json.dump(1) + "\n";
   std::string half_made = concat(folder, kFile, ".new");
   UniqueFd file = COVE_TRY(sys::open(half_made, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644));
   COVE_TRY(sys::write_all(file.get(), text));

@@ -5,16 +5,14 @@
 #include <unistd.h>
 
 #include <memory>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "sys/file.h"
 #include "unpack/sha256.h"
 
 namespace cove {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr size_t kMostFiles = 10'000;
 constexpr int kDeepestIndex = 3;
@@ -168,7 +166,7 @@ Result<std::vector<ArchivedImage>> ImageArchive::layout_images(const Platform& p
   auto* index = std::get_if<ManifestIndex>(&document);
   if (!index || index->manifests.empty() || index->manifests.size() > kMostImages)
     return fail(Code::Invalid, "index.json lists no images, or too many");
-  Json json = Json::parse(index_text, nullptr, false);
+  Json json = Json::parse(index_text).value_or(Json());
   std::vector<ArchivedImage> images;
   for (size_t i = 0; i < index->manifests.size(); ++i) {
     ArchivedImage image = COVE_TRY(layout_image(index->manifests[i], platform, 0));
@@ -182,7 +180,7 @@ Result<std::vector<ArchivedImage>> ImageArchive::layout_images(const Platform& p
 }
 
 Result<std::vector<ArchivedImage>> ImageArchive::docker_images() {
-  Json json = Json::parse(COVE_TRY(text("manifest.json")), nullptr, false);
+  Json json = Json::parse(COVE_TRY(text("manifest.json"))).value_or(Json());
   if (!json.is_array() || json.empty() || json.size() > kMostImages)
     return fail(Code::Invalid, "manifest.json lists no images, or too many");
   std::vector<ArchivedImage> images;

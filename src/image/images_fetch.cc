@@ -2,15 +2,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "image/images_inside.h"
 
 namespace cove {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int kDeepestIndex = 3;
 constexpr const char* kManifestType = "application/vnd.oci.image.manifest.v1+json";
@@ -40,7 +38,7 @@ std::string config_text(const ImageConfig& config, const std::string& diff_id) {
                  {"WorkingDir", config.cwd},
                  {"User", config.user}}},
                {"rootfs", {{"type", "layers"}, {"diff_ids", {diff_id}}}}})
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+      .dump();
 }
 
 Json descriptor_json(const Descriptor& descriptor) {

@@ -3,16 +3,14 @@
 #include <sys/utsname.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "image/reference.h"
 
 namespace cove {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr int kDeepest = 32;
 constexpr size_t kMostManifests = 1000;
@@ -48,21 +46,16 @@ std::unexpected<Error> wrong(std::string_view what, std::string_view why) {
 
 Result<Json> parse_bounded(std::string_view what, std::string_view text) {
   if (text.size() > kLargestManifest) return wrong(what, concat("it is longer than ", format_bytes(kLargestManifest)));
-  bool too_deep = false;
-  auto look = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep = too_deep || depth > kDeepest;
-    return !too_deep;
-  };
-  Json json = Json::parse(text, look, false);
-  if (too_deep) return wrong(what, "it is nested too deeply");
-  if (!json.is_object()) return wrong(what, "it is no JSON object");
+  Result<Json> json = Json::parse(text, kDeepest);
+  if (!json) return wrong(what, json.error().message());
+  if (!json->is_object()) return wrong(what, "it is not a JSON object");
   return json;
 }
 
 // Empty where it is not there, or no text.
 std::string text_of(const Json& object, const char* name) {
   auto found = object.find(name);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+  return found && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 bool has_nul(const std::string& text) { return text.find('\0') != text.npos; }
@@ -70,11 +63,11 @@ bool has_nul(const std::string& text) { return text.find('\0') != text.npos; }
 Result<std::vector<std::string>> words_of(const Json& object, const char* name) {
   std::vector<std::string> words;
   auto found = object.find(name);
-  if (found == object.end() || found->is_null()) return words;
+  if (!found || found->is_null()) return words;
   if (!found->is_array() || found->size() > kMostWords)
     return wrong("the image's config", concat(std::string_view(name), " is no list"));
   for (const Json& word : *found) {
-    if (!word.is_string() || has_nul(word.get_ref<const std::string&>()))
+    if (!word.is_string() || has_nul(word.as_string()))
       return wrong("the image's config", concat(std::string_view(name), " is no list of words"));
     words.push_back(word.get<std::string>());
   }
@@ -89,11 +82,11 @@ Result<Descriptor> parse_descriptor(const Json& json) {
   if (!is_digest(descriptor.digest))
     return wrong("the manifest", concat("'", descriptor.digest.substr(0, 80), "' is not a sha256 digest"));
   auto size = json.find("size");
-  if (size == json.end() || !size->is_number_unsigned() || size->get<uint64_t>() > kLargestBlob)
+  if (!size || !size->is_number_unsigned() || size->get<uint64_t>() > kLargestBlob)
     return wrong("the manifest", concat("the size of ", descriptor.digest, " is none"));
   descriptor.size = size->get<uint64_t>();
   auto platform = json.find("platform");
-  if (platform != json.end() && platform->is_object())
+  if (platform && platform->is_object())
     descriptor.platform =
         Platform{text_of(*platform, "os"), text_of(*platform, "architecture"), text_of(*platform, "variant")};
   return descriptor;
@@ -162,7 +155,7 @@ Platform own_platform() { return {"linux", own_architecture(), ""}; }
 Result<ManifestDocument> parse_manifest(std::string_view text) {
   Json json = COVE_TRY(parse_bounded("the manifest", text));
   auto version = json.find("schemaVersion");
-  if (version == json.end() || !version->is_number_integer() || *version != 2)
+  if (!version || !version->is_number_integer() || *version != 2)
     return fail(Error(Code::Unsupported, "the manifest is not of schema version 2")
                     .hint("push the image again with a newer tool"));
   std::string type = text_of(json, "mediaType");
@@ -198,12 +191,12 @@ Result<ImageConfig> parse_image_config(std::string_view text) {
   config.platform = {text_of(json, "os"), text_of(json, "architecture"), text_of(json, "variant")};
   config.created = text_of(json, "created");
   auto root = json.find("rootfs");
-  if (root == json.end() || !root->is_object()) return wrong("the image's config", "it has no rootfs");
+  if (!root || !root->is_object()) return wrong("the image's config", "it has no rootfs");
   config.diff_ids = COVE_TRY(words_of(*root, "diff_ids"));
   for (const std::string& id : config.diff_ids)
     if (!is_digest(id)) return wrong("the image's config", "a diff_id is no sha256 digest");
   auto run = json.find("config");
-  if (run == json.end() || !run->is_object()) return config;
+  if (!run || !run->is_object()) return config;
   config.entrypoint = COVE_TRY(words_of(*run, "Entrypoint"));
   config.cmd = COVE_TRY(words_of(*run, "Cmd"));
   config.cwd = text_of(*run, "WorkingDir");

@@ -7,10 +7,10 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "image/proxies.h"
 #include "image/public_address.h"
@@ -18,8 +18,6 @@
 
 namespace cove {
 namespace {
-
-using Json = nlohmann::json;
 
 constexpr long kConnectSeconds = 15;
 constexpr long kSilentSeconds = 60;
@@ -339,10 +337,9 @@ Result<std::string> Registry::fetch_token(const std::string& challenge) {
     return fail(
         Error(Code::Denied, concat("the token server of ", reference_.registry, " refused with status ", answer.status))
             .hint("`docker login` or `podman login` puts a name and a password where cove pull finds them"));
-  Json json = Json::parse(answer.text, nullptr, false);
+  Json json = Json::parse(answer.text).value_or(Json());
   for (const char* name : {"token", "access_token"})
-    if (json.is_object() && json.contains(name) && json[name].is_string() &&
-        !json[name].get_ref<const std::string&>().empty())
+    if (json.is_object() && json.contains(name) && json[name].is_string() && !json[name].as_string().empty())
       return json[name].get<std::string>();
   return fail(Code::Invalid, concat("the token server of ", reference_.registry, " gave no token"));
 }

@@ -4,37 +4,35 @@
 #include <ctime>
 
 #include "base/encoding.h"
-#include "model/json_object.h"
+#include "base/json.h"
 
 namespace cove {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 // What paths and messages may hold besides UTF-8 is shown as U+FFFD when the document is written.
 Json stream_json(const CapturedStream& stream) {
   const bool text = is_utf8(stream.data);
-  return json_object<Json>({{text ? "text" : "base64", text ? stream.data : to_base64(stream.data)},
-                            {"bytes", stream.bytes},
-                            {"truncated", stream.truncated}});
+  return json_object({{text ? "text" : "base64", text ? stream.data : to_base64(stream.data)},
+                      {"bytes", stream.bytes},
+                      {"truncated", stream.truncated}});
 }
 
 Json usage_json(const Usage& usage) {
-  return json_object<Json>({{"cpu_user_ms", usage.cpu_user_ms},
-                            {"cpu_system_ms", usage.cpu_system_ms},
-                            {"memory_peak_bytes", usage.memory_peak_bytes},
-                            {"disk_written_bytes", usage.disk_written_bytes},
-                            {"processes_peak", usage.processes_peak},
-                            {"io_read_bytes", usage.io_read_bytes},
-                            {"io_write_bytes", usage.io_write_bytes},
-                            {"net_in_bytes", usage.net_in_bytes},
-                            {"net_out_bytes", usage.net_out_bytes}});
+  return json_object({{"cpu_user_ms", usage.cpu_user_ms},
+                      {"cpu_system_ms", usage.cpu_system_ms},
+                      {"memory_peak_bytes", usage.memory_peak_bytes},
+                      {"disk_written_bytes", usage.disk_written_bytes},
+                      {"processes_peak", usage.processes_peak},
+                      {"io_read_bytes", usage.io_read_bytes},
+                      {"io_write_bytes", usage.io_write_bytes},
+                      {"net_in_bytes", usage.net_in_bytes},
+                      {"net_out_bytes", usage.net_out_bytes}});
 }
 
 Json limits_json(const EnforcedLimits& limits) {
   Json json = Json::object();
   for (const auto& [name, limit] : limits)
-    json[name] = json_object<Json>({{"value", limit.value}, {"enforced_by", limit.enforced_by}});
+    json[name] = json_object({{"value", limit.value}, {"enforced_by", limit.enforced_by}});
   return json;
 }
 
@@ -83,33 +81,31 @@ std::string time_text(std::chrono::system_clock::time_point time) {
   return text;
 }
 
-std::string dump(const Json& json, JsonLayout layout) {
-  return json.dump(layout == JsonLayout::Indented ? 2 : -1, ' ', false, Json::error_handler_t::replace);
-}
+std::string dump(const Json& json, JsonLayout layout) { return json.dump(layout == JsonLayout::Indented ? 2 : -1); }
 
 double rounded(double milliseconds) { return std::round(milliseconds * 1000) / 1000; }
 
 }  // namespace
 
 std::string to_json(const ExecResult& result, JsonLayout layout) {
-  Json json = json_object<Json>({{"exec_id", result.exec_id},
-                                 {"sandbox_id", result.sandbox_id.empty() ? Json(nullptr) : Json(result.sandbox_id)},
-                                 {"status", status_name(result.status)},
-                                 {"phase", phase_name(result.phase)},
-                                 {"exit_code", optional_json(result.exit_code)},
-                                 {"signal", optional_json(result.signal)},
-                                 {"stdout", stream_json(result.out)},
-                                 {"stderr", stream_json(result.err)},
-                                 {"started_at", time_text(result.started_at)},
-                                 {"duration_ms", rounded(result.duration_ms)},
-                                 {"usage", usage_json(result.usage)},
-                                 {"limits", limits_json(result.limits)},
-                                 {"where", result.where},
-                                 {"why", result.why},
-                                 {"language", language_json(result.language)},
-                                 {"files", files_json(result.files)},
-                                 {"results", results_json(result.figures)},
-                                 {"denials", denials_json(result.denials)}});
+  Json json = json_object({{"exec_id", result.exec_id},
+                           {"sandbox_id", result.sandbox_id.empty() ? Json(nullptr) : Json(result.sandbox_id)},
+                           {"status", status_name(result.status)},
+                           {"phase", phase_name(result.phase)},
+                           {"exit_code", optional_json(result.exit_code)},
+                           {"signal", optional_json(result.signal)},
+                           {"stdout", stream_json(result.out)},
+                           {"stderr", stream_json(result.err)},
+                           {"started_at", time_text(result.started_at)},
+                           {"duration_ms", rounded(result.duration_ms)},
+                           {"usage", usage_json(result.usage)},
+                           {"limits", limits_json(result.limits)},
+                           {"where", result.where},
+                           {"why", result.why},
+                           {"language", language_json(result.language)},
+                           {"files", files_json(result.files)},
+                           {"results", results_json(result.figures)},
+                           {"denials", denials_json(result.denials)}});
   return dump(json, layout);
 }
 

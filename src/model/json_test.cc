@@ -2,16 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "model/figures.h"
 
 namespace cove {
 namespace {
 
-using Json = nlohmann::json;
-
-Json as_json(const ExecResult& result) { return Json::parse(to_json(result, JsonLayout::Line)); }
+Json as_json(const ExecResult& result) { return Json::parse(to_json(result, JsonLayout::Line)).value(); }
 
 Json stream_of(const std::string& data) {
   ExecResult result;
@@ -22,7 +19,7 @@ Json stream_of(const std::string& data) {
 TEST(ResultJson, FiguresAreResults) {
   ExecResult result;
   result.figures = {"png"};
-  EXPECT_EQ(as_json(result)["results"], Json::parse(R"([{"main": false, "formats": {"png": "cG5n"}}])"));
+  EXPECT_EQ(as_json(result)["results"], Json::parse(R"([{"main": false, "formats": {"png": "cG5n"}}])").value());
 }
 
 TEST(Figures, AreAskedForUnlessTheVariableIsSet) {
@@ -141,7 +138,7 @@ TEST(DiagnosisJson, NamesTheLevelAndEveryFinding) {
   diagnosis.mode = "rootless";
   diagnosis.level = IsolationLevel::Reduced;
   diagnosis.findings.push_back({"cgroups", "control groups", Standing::Weak, "none", "weaker", "log in"});
-  Json json = Json::parse(to_json(diagnosis, JsonLayout::Line));
+  Json json = Json::parse(to_json(diagnosis, JsonLayout::Line)).value();
   EXPECT_EQ(json["level"], "reduced");
   EXPECT_EQ(json["mode"], "rootless");
   EXPECT_EQ(json["findings"][0]["name"], "cgroups");

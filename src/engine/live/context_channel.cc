@@ -9,7 +9,6 @@
 namespace cove::live {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kWritePatience(30'000);
@@ -57,7 +56,7 @@ bool well_formed(const Json& message) {
   constexpr const char* kTexts[] = {"type", "id", "text", "name", "value", "traceback", "status", "display_id"};
   auto is_kind = [&](const char* name, bool (*kind)(const Json&)) {
     auto found = message.find(name);
-    return found == message.end() || kind(*found);
+    return !found || kind(*found);
   };
   return message.is_object() && message.contains("type") &&
          std::ranges::all_of(
@@ -71,7 +70,7 @@ bool well_formed(const Json& message) {
 // The user's code can write to the channel, too: what is no message is passed over.
 std::optional<KernelMessage> parse_message(std::string_view line) {
   if (is_unwieldy(line)) return KernelMessage{{{"type", kLeftOut}}, line.size()};
-  Json message = Json::parse(line, nullptr, false);
+  Json message = Json::parse(line).value_or(Json());
   if (!well_formed(message)) return std::nullopt;
   return KernelMessage{std::move(message), line.size()};
 }
@@ -109,9 +108,8 @@ bool ContextChannel::busy() const {
   return busy_;
 }
 
-Result<void> ContextChannel::say(const nlohmann::json& request) {
-  return exec_->write_input(request.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n",
-                            kWritePatience);
+Result<void> ContextChannel::say(const Json& request) {
+  return exec_->write_input(request.dump() + "\n", kWritePatience);
 }
 
 Result<std::vector<KernelMessage>> ContextChannel::hear() {
@@ -195,7 +193,7 @@ void ContextChannel::take_line(std::vector<KernelMessage>& messages) {
 
 Result<void> ContextChannel::why_not_ready(const std::string& complaint) const {
   if (std::optional<Error> failure = exec_->failure()) return fail(*failure);
-  Json result = Json::parse(exec_->info().result, nullptr, false);
+  Json result = Json::parse(exec_->info().result).value_or(Json());
   std::string why = result.is_object() ? result.value("why", "") : "";
   constexpr int kNotFound = 127;
   const bool there = !result.is_object() || result.value("exit_code", Json()) != kNotFound;

@@ -5,11 +5,11 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "base/result.h"
 #include "engine/live/exec.h"
 
@@ -17,7 +17,7 @@ namespace cove::live {
 
 // What a context's kernel says: one line of it, with its size.
 struct KernelMessage {
-  nlohmann::ordered_json body;
+  Json body;
   size_t bytes = 0;
   bool unasked = false;    // it was printed before the execution that it is shown to
   bool abandoned = false;  // it is of an execution that nobody waited for to its end
@@ -43,7 +43,7 @@ class ContextChannel {
   Exec& exec() { return *exec_; }
   int fd() const { return follower_->fd(); }
 
-  Result<void> say(const nlohmann::json& request);
+  Result<void> say(const Json& request);
   // What the kernel has said meanwhile.
   Result<std::vector<KernelMessage>> hear();
   // What programs have printed since the last execution, which nobody waited for: the last of it.

@@ -13,7 +13,6 @@
 namespace cove::live {
 namespace {
 
-using Json = nlohmann::json;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
@@ -75,7 +74,7 @@ std::unexpected<Error> no_context(const std::string& context) {
 }
 
 std::unexpected<Error> ended(const ExecInfo& interpreter) {
-  Json result = Json::parse(interpreter.result, nullptr, false);
+  Json result = Json::parse(interpreter.result).value_or(Json());
   std::string why = result.is_object() ? result.value("why", "") : "";
   return fail(Error(Code::Conflict, concat("the interpreter of context ", interpreter.id, " has ended: ", why))
                   .hint(concat("POST …/contexts/", interpreter.id, "/restart begins anew")));

@@ -6,10 +6,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "engine/live/context_channel.h"
 #include "engine/live/engine.h"
 #include "engine/live/turns.h"

@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/crash_point.h"
 #include "base/id.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "engine/environment.h"
 #include "engine/live/clock.h"
@@ -176,12 +176,10 @@ Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveS
   spec.env = whole_environment(info, order);
   if (spec.cwd.empty() && info.spec.workspace.access == Access::None) spec.cwd = info.spec.image_defaults.cwd;
   LiveExec::Parts parts = parts_of(caller, info, std::move(order));
-  nlohmann::json data = {{"argv", parts.info.order.spec.argv}};
+  Json data = {{"argv", parts.info.order.spec.argv}};
   if (!parts.info.order.session.empty()) data["session"] = parts.info.order.session;
-  EventDraft event{"exec.started",       info.project,
-                   info.spec.id,         spec.id,
-                   caller.actor,         data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-                   parts.info.started_ms};
+  EventDraft event{"exec.started", info.project, info.spec.id,         spec.id,
+                   caller.actor,   data.dump(),  parts.info.started_ms};
   if (waiting)
     return sandbox.start_waiting(std::move(parts), std::move(*waiting),
                                  {std::move(spec), std::move(script), std::move(input), std::move(event)});

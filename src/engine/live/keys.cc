@@ -7,8 +7,8 @@
 #include <sys/random.h>
 
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 
 namespace cove {
@@ -68,7 +68,7 @@ bool over(int64_t expires_ms, int64_t now_ms) { return expires_ms <= now_ms; }
 
 // What was signed by us is well-formed; anything else is not ours after all.
 Result<SandboxToken> parse_payload(const std::string& payload) {
-  nlohmann::json json = nlohmann::json::parse(payload, nullptr, false);
+  Json json = Json::parse(payload).value_or(Json());
   if (!json.is_object() || !json.contains("s") || !json["s"].is_string() || !json.contains("sc") ||
       !json["sc"].is_string() || !json.contains("e") || !json["e"].is_number_integer())
     return fail(wrong_token());
@@ -168,7 +168,7 @@ Result<Scopes> check_key(const KeyRecord& record, std::string_view text, int64_t
 Error wrong_key() { return Error(Code::Denied, "the key is not valid"); }
 
 std::string make_token(std::string_view secret, const SandboxToken& token) {
-  nlohmann::json payload = {{"s", token.sandbox_id}, {"sc", token.scopes.text()}, {"e", token.expires_ms}};
+  Json payload = {{"s", token.sandbox_id}, {"sc", token.scopes.text()}, {"e", token.expires_ms}};
   std::string body = to_base64url(payload.dump());
   return concat(kTokenPrefix, body, ".", to_base64url(hmac(secret, concat(kForToken, body))));
 }

@@ -1,9 +1,9 @@
 // Sandboxes from one state to the next, to their end. Making them is in making.cc, changing them in changing.cc.
 #include <csignal>
-#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/crash_point.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/git_author.h"
@@ -142,7 +142,7 @@ Result<void> LiveEngine::stop_locked(const Caller& caller, LiveSandbox& sandbox,
   info.reason = reason;
   info.expires_ms = 0;
   admission_.give_memory(info.project, info.spec.limits.memory.value);
-  COVE_TRY(record(caller, sandbox, std::move(info), kind, nlohmann::json({{"reason", reason}}).dump()));
+  COVE_TRY(record(caller, sandbox, std::move(info), kind, Json({{"reason", reason}}).dump()));
   crash_point("engine.stop.done");
   return {};
 }

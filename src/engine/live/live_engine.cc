@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "base/text.h"
 #include "engine/asked_inside.h"
 #include "engine/live/clock.h"

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <nlohmann/json.hpp>
 
 #include "base/crash_point.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "engine/live/clock.h"
 #include "engine/live/record_codec.h"
@@ -322,15 +322,15 @@ void LiveExec::record_end(const std::string& status, const std::string& result_j
   info.next_seq = log_.next_seq();
   ExecRecord record = record_of(info);
   record.state = kExecEnded;
-  nlohmann::json data = {{"status", status},
-                         {"duration_ms", info.ended_ms - info.started_ms},
-                         {"cpu_user_ms", usage.cpu_user_ms},
-                         {"cpu_system_ms", usage.cpu_system_ms},
-                         {"memory_peak_bytes", usage.memory_peak_bytes},
-                         {"disk_written_bytes", usage.disk_written_bytes},
-                         {"io_read_bytes", usage.io_read_bytes},
-                         {"io_write_bytes", usage.io_write_bytes},
-                         {"output_bytes", log_.bytes()}};
+  Json data = {{"status", status},
+               {"duration_ms", info.ended_ms - info.started_ms},
+               {"cpu_user_ms", usage.cpu_user_ms},
+               {"cpu_system_ms", usage.cpu_system_ms},
+               {"memory_peak_bytes", usage.memory_peak_bytes},
+               {"disk_written_bytes", usage.disk_written_bytes},
+               {"io_read_bytes", usage.io_read_bytes},
+               {"io_write_bytes", usage.io_write_bytes},
+               {"output_bytes", log_.bytes()}};
   if (!info.order.session.empty()) data["session"] = info.order.session;
   if (result.exit_code) data["exit_code"] = *result.exit_code;
   if (result.signal) data["signal"] = *result.signal;

@@ -1,9 +1,9 @@
 // Making sandboxes.
 #include <climits>
-#include <nlohmann/json.hpp>
 
 #include "base/crash_point.h"
 #include "base/id.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "engine/git_author.h"
 #include "engine/live/clock.h"
@@ -37,7 +37,7 @@ void take_image(const ImageConfig& config, SandboxSpec& spec) {
 Result<Config::Quotas> LiveEngine::quotas_of(const std::string& project) {
   ProjectRecord record = COVE_TRY(store_->find_project(project));
   Config::Quotas quotas = config_.quotas;
-  nlohmann::json json = nlohmann::json::parse(record.quotas, nullptr, false);
+  Json json = Json::parse(record.quotas).value_or(Json());
   if (!json.is_object()) return quotas;
   auto take = [&](const char* name, uint64_t& quota) {
     if (json.contains(name) && json[name].is_number_unsigned()) quota = json[name].get<uint64_t>();
@@ -135,7 +135,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   Config::Quotas quotas = COVE_TRY(quotas_of(caller.project));
   Result<void> entered = admission_.enter(caller.project, quotas, info.spec.limits, room_.read());
   if (!entered) {
-    note(caller, "request.refused", "", "", nlohmann::json({{"why", entered.error().message()}}).dump());
+    note(caller, "request.refused", "", "", Json({{"why", entered.error().message()}}).dump());
     return std::unexpected(entered.error());
   }
   std::optional<Blank> blank = order.start ? pool_.take(runtime_spec(info, caller), first_use) : std::nullopt;
@@ -219,7 +219,7 @@ Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo i
   if (!order.idempotency_key.empty())
     idempotency = Idempotency{info.project, order.idempotency_key, order.request_hash, info.spec.id, info.created_ms};
   EventDraft event = event_of(caller, info, "sandbox.created",
-                              nlohmann::json({{"image", info.spec.image}, {"state", state_name(info.state)}}).dump());
+                              Json({{"image", info.spec.image}, {"state", state_name(info.state)}}).dump());
   Result<uint64_t> recorded = store_->insert_sandbox(record_of(info), idempotency, {&event, 1});
   crash_point("engine.create.recorded");
   if (!recorded) {

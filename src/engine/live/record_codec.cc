@@ -1,27 +1,23 @@
 #include "engine/live/record_codec.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/text.h"
-#include "model/json_object.h"
 #include "model/runtime_kind.h"
 
 namespace cove::live {
 namespace {
 
-using Json = nlohmann::json;
-
 Json json_of(const Workspace& workspace) {
-  Json json = json_object<Json>({{"path", workspace.path}, {"access", access_name(workspace.access)}});
+  Json json = json_object({{"path", workspace.path}, {"access", access_name(workspace.access)}});
   const GitAuthor& author = workspace.author;
-  if (author != GitAuthor{}) json["author"] = json_object<Json>({{"name", author.name}, {"email", author.email}});
+  if (author != GitAuthor{}) json["author"] = json_object({{"name", author.name}, {"email", author.email}});
   if (workspace.inode != 0) json["device"] = workspace.device, json["inode"] = workspace.inode;
   return json;
 }
 
 template <typename T>
 Json limit_json(const Limit<T>& limit) {
-  return json_object<Json>({{"value", limit.value}, {"named", limit.named}});
+  return json_object({{"value", limit.value}, {"named", limit.named}});
 }
 
 template <typename T>
@@ -47,7 +43,7 @@ Json json_of(const Limits& limits) {
   Json json;
   json["cpus"] = limit_json(limits.cpus);
   for (const LimitField& row : kFields) json[row.name] = limit_json(limits.*row.field);
-  json["timeout_ms"] = json_object<Json>({{"value", limits.timeout.value.count()}, {"named", limits.timeout.named}});
+  json["timeout_ms"] = json_object({{"value", limits.timeout.value.count()}, {"named", limits.timeout.named}});
   json["grace_ms"] = limits.grace.count();
   json["retained"] = limits.retained;
   return json;
@@ -81,10 +77,10 @@ Environment environment_of(const Json& json) {
 }
 
 Json json_of(const Lifecycle& lifecycle) {
-  return json_object<Json>({{"idle_ms", lifecycle.idle.count()},
-                            {"max_ms", lifecycle.max.count()},
-                            {"on_expire", on_expire_name(lifecycle.on_expire)},
-                            {"auto_resume", lifecycle.auto_resume}});
+  return json_object({{"idle_ms", lifecycle.idle.count()},
+                      {"max_ms", lifecycle.max.count()},
+                      {"on_expire", on_expire_name(lifecycle.on_expire)},
+                      {"auto_resume", lifecycle.auto_resume}});
 }
 
 Lifecycle lifecycle_of(const Json& json) {
@@ -100,24 +96,24 @@ Json spec_json(const SandboxInfo& info) {
   const SandboxSpec& spec = info.spec;
   Json enforced = Json::object();
   for (const auto& [name, limit] : info.enforced)
-    enforced[name] = json_object<Json>({{"value", limit.value}, {"by", limit.enforced_by}});
-  return json_object<Json>({{"image", spec.image},
-                            {"image_defaults", json_object<Json>({{"env", json_of(spec.image_defaults.env)},
-                                                                  {"entrypoint", spec.image_defaults.entrypoint},
-                                                                  {"cmd", spec.image_defaults.cmd},
-                                                                  {"cwd", spec.image_defaults.cwd}})},
-                            {"runtime", spec.runtime},
-                            {"user", spec.user},
-                            {"labels", spec.labels},
-                            {"env", json_of(spec.env)},
-                            {"limits", json_of(spec.limits)},
-                            {"strict", spec.strictness == Strictness::Strict},
-                            {"workspace", json_of(spec.workspace)},
-                            {"nesting", spec.nesting},
-                            {"one_use", spec.one_use},
-                            {"lifecycle", json_of(info.lifecycle)},
-                            {"enforced", std::move(enforced)},
-                            {"warnings", info.warnings}});
+    enforced[name] = json_object({{"value", limit.value}, {"by", limit.enforced_by}});
+  return json_object({{"image", spec.image},
+                      {"image_defaults", json_object({{"env", json_of(spec.image_defaults.env)},
+                                                      {"entrypoint", spec.image_defaults.entrypoint},
+                                                      {"cmd", spec.image_defaults.cmd},
+                                                      {"cwd", spec.image_defaults.cwd}})},
+                      {"runtime", spec.runtime},
+                      {"user", spec.user},
+                      {"labels", spec.labels},
+                      {"env", json_of(spec.env)},
+                      {"limits", json_of(spec.limits)},
+                      {"strict", spec.strictness == Strictness::Strict},
+                      {"workspace", json_of(spec.workspace)},
+                      {"nesting", spec.nesting},
+                      {"one_use", spec.one_use},
+                      {"lifecycle", json_of(info.lifecycle)},
+                      {"enforced", std::move(enforced)},
+                      {"warnings", info.warnings}});
 }
 
 void read_spec(const Json& json, SandboxInfo& info) {
@@ -177,15 +173,15 @@ void read_spec(const Json& json, SessionOrder& order) {
 }
 
 Json spec_json(const ExecOrder& order) {
-  Json json = json_object<Json>({{"argv", order.spec.argv},
-                                 {"shell", order.shell},
-                                 {"language", order.language},
-                                 {"env", json_of(order.spec.env)},
-                                 {"cwd", order.spec.cwd},
-                                 {"user", order.spec.user},
-                                 {"input", order.spec.input},
-                                 {"detached", order.detached},
-                                 {"limits", json_of(order.limits)}});
+  Json json = json_object({{"argv", order.spec.argv},
+                           {"shell", order.shell},
+                           {"language", order.language},
+                           {"env", json_of(order.spec.env)},
+                           {"cwd", order.spec.cwd},
+                           {"user", order.spec.user},
+                           {"input", order.spec.input},
+                           {"detached", order.detached},
+                           {"limits", json_of(order.limits)}});
   if (!order.placed.empty()) json["placed"] = order.placed;
   if (!order.spec.compile.empty()) json["compile"] = order.spec.compile;
   if (order.used)
@@ -216,7 +212,13 @@ void read_spec(const Json& json, ExecOrder& order) {
   order.spec.pty = WindowSize{json["pty"].value("rows", uint16_t{24}), json["pty"].value("columns", uint16_t{80})};
 }
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string dump(const Json& json) { return json.dump(); }
+
+Json parse_spec(const std::string& text) {
+  Result<Json> json = Json::parse(text);
+  if (!json || !json->is_object()) throw Json::exception("it is not a JSON object");
+  return std::move(*json);
+}
 
 std::unexpected<Error> damaged(const std::string& what, const std::string& id) {
   return fail(Code::Internal, concat("the record of ", what, " ", id, " is damaged"));
@@ -255,7 +257,7 @@ Result<SandboxInfo> info_of(const SandboxRecord& record) try {
   info.last_used_ms = record.last_used_ms;
   info.expires_ms = record.expires_ms;
   info.binding = record.binding;
-  read_spec(Json::parse(record.spec), info);
+  read_spec(parse_spec(record.spec), info);
   return info;
 } catch (const Json::exception&) {
   return damaged("sandbox", record.id);
@@ -288,7 +290,7 @@ Result<ExecInfo> info_of(const ExecRecord& record) try {
   info.ended_ms = record.ended_ms;
   info.result = record.result;
   info.next_seq = std::max<uint64_t>(1, record.position);
-  read_spec(Json::parse(record.spec), info.order);
+  read_spec(parse_spec(record.spec), info.order);
   return info;
 } catch (const Json::exception&) {
   return damaged("exec", record.id);
@@ -326,7 +328,7 @@ Result<SessionInfo> info_of(const SessionRecord& record) try {
   info.created_ms = record.created_ms;
   info.last_used_ms = record.last_used_ms;
   info.ended_ms = record.ended_ms;
-  read_spec(Json::parse(record.spec), info.order);
+  read_spec(parse_spec(record.spec), info.order);
   return info;
 } catch (const Json::exception&) {
   return damaged("session", record.id);

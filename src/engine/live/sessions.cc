@@ -1,10 +1,10 @@
 #include "engine/live/sessions.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/crash_point.h"
 #include "base/id.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/live/admission.h"
@@ -31,11 +31,9 @@ std::unexpected<Error> has_ended(const SessionInfo& session) {
 
 std::string turn_of(const std::string& project, const std::string& binding) { return concat(project, "/", binding); }
 
-EventDraft event_of(const Caller& caller, const SessionInfo& session, const std::string& kind, nlohmann::json data) {
+EventDraft event_of(const Caller& caller, const SessionInfo& session, const std::string& kind, Json data) {
   data["session"] = session.id;
-  return {kind, session.project, session.sandbox_id,
-          "",   caller.actor,    data.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace),
-          0};
+  return {kind, session.project, session.sandbox_id, "", caller.actor, data.dump(), 0};
 }
 
 // How people find out what a sandbox is for.

@@ -12,8 +12,6 @@
 namespace cove::docker {
 namespace {
 
-using client::Json;
-
 constexpr uint64_t kDefaultShm = 64 * kMiB;
 // As root inside has them in native sandboxes: src/init/fences.cc.
 constexpr const char* kCapabilities[] = {"CHOWN",  "DAC_OVERRIDE", "FOWNER",           "FSETID",     "KILL",   "SETGID",

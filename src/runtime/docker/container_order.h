@@ -39,9 +39,9 @@ struct ContainerPlan {
 
 std::string container_name(const std::string& sandbox_id);
 // The body of POST /containers/create.
-client::Json container_order(const ContainerPlan& plan);
+Json container_order(const ContainerPlan& plan);
 // The body of POST /containers/ID/update, where the engine holds the limits: only what is named.
-client::Json limits_order(const Limits& limits);
+Json limits_order(const Limits& limits);
 
 // What an engine can hold limits with. Disk is not among it: see hold_disk.
 native::Means means_of(const EngineFacts& facts);

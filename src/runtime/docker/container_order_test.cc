@@ -6,7 +6,6 @@
 namespace cove::docker {
 namespace {
 
-using client::Json;
 using testing::HasSubstr;
 
 ContainerPlan plan() {

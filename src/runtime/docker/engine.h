@@ -11,8 +11,6 @@
 
 namespace cove::docker {
 
-using client::Json;
-
 // A container as the engine lists it.
 struct Container {
   std::string id;

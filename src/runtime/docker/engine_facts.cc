@@ -5,8 +5,6 @@
 namespace cove::docker {
 namespace {
 
-using client::Json;
-
 constexpr int64_t kOldestDocker = 24;
 constexpr int64_t kOldestPodman = 4;
 
@@ -19,7 +17,7 @@ std::string podman_version(const Json& version) {
 std::vector<std::string> words_of(const Json& json) {
   std::vector<std::string> words;
   for (const Json& word : json)
-    if (word.is_string()) words.push_back(word);
+    if (word.is_string()) words.push_back(word.as_string());
   return words;
 }
 

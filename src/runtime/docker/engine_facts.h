@@ -28,7 +28,7 @@ struct EngineFacts {
 };
 
 // From the answers to /version and /info.
-Result<EngineFacts> read_engine_facts(const client::Json& version, const client::Json& info);
+Result<EngineFacts> read_engine_facts(const Json& version, const Json& info);
 
 // Older ones are used; the warning says from which version on it is known to work. Empty: new enough.
 std::string age_warning(const EngineFacts& facts);
@@ -37,6 +37,6 @@ std::string age_warning(const EngineFacts& facts);
 Result<void> check_kind(const EngineFacts& facts, const std::string& runtime, const std::string& socket);
 
 // What an image says about how its programs are run.
-ImageConfig read_image_config(const client::Json& image);
+ImageConfig read_image_config(const Json& image);
 
 }  // namespace cove::docker

@@ -7,8 +7,6 @@
 namespace cove::docker {
 namespace {
 
-using client::Json;
-
 const Json kDockerVersion = {{"Version", "24.0.7"}, {"Components", {{{"Name", "Engine"}, {"Version", "24.0.7"}}}}};
 const Json kPodmanVersion = {{"Version", "4.3.1"}, {"Components", {{{"Name", "Podman Engine"}, {"Version", "4.3.1"}}}}};
 

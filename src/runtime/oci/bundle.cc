@@ -1,7 +1,6 @@
 #include "runtime/oci/bundle.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/text.h"
 #include "init/protocol.h"
 #include "runtime/native/proc_masks.h"
@@ -10,8 +9,6 @@
 
 namespace cove::oci {
 namespace {
-
-using Json = nlohmann::json;
 
 // All there are: process 1 has more power in its namespace than any program of the user's, and is out of their reach
 // for that. It drops what its programs must not have before it starts the first.
