@@ -674,7 +674,12 @@ class Evaluator {
 
   // A newline first: if an interrupt broke off the message before, this one is whole.
   emit(count, message, number) {
-    write_fully(EVENTS, Buffer.concat([Buffer.from('\n'), json_line({ count, message, number })]));
+    this.emit_all([{ count, message, number }]);
+  }
+
+  // With one write: an interrupt comes before all of them or after all.
+  emit_all(events) {
+    write_fully(EVENTS, Buffer.concat([Buffer.from('\n'), ...events.map(json_line)]));
   }
 
   // From the controller, which has found settle().
@@ -719,14 +724,14 @@ class Evaluator {
   }
 
   fail(error, place) {
-    const { count } = this.execution;
-    this.emit(count, { type: 'error', ...describe_error(error, place) });
-    this.finish(count, 'error');
+    this.finish(this.execution.count, 'error', describe_error(error, place));
   }
 
-  finish(count, status) {
+  // There is one error at most: an interrupt between the two messages would be told as another.
+  finish(count, status, error) {
     if (this.execution?.count !== count) return;
-    this.emit(count, { type: 'done', count, status });
+    const done = { count, message: { type: 'done', count, status } };
+    this.emit_all(error ? [{ count, message: { type: 'error', ...error } }, done] : [done]);
     this.execution = null;
     this.controller.postMessage({ type: 'finished', count });
   }
@@ -741,8 +746,7 @@ class Evaluator {
     this.begin_once(count);
     if (this.execution?.count === count) {
       this.execution.cancel();
-      this.emit(count, { type: 'error', name: 'KeyboardInterrupt', value: '', traceback: 'KeyboardInterrupt\n' });
-      this.finish(count, 'interrupted');
+      this.finish(count, 'interrupted', { name: 'KeyboardInterrupt', value: '', traceback: 'KeyboardInterrupt\n' });
     }
     this.controller.postMessage({ type: 'finished', count });
   }

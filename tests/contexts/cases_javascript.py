@@ -257,6 +257,21 @@ INTERRUPTS = [
     Case("in a loop after an await", [Step(SLEEP), interrupted("await sleep(1); for (;;) {}"), Step("3", value="3")]),
     Case("in a loop of awaits, which ends with it", [Step(SLEEP + " let ticks = 0"), interrupted("while (true) { await sleep(5); ticks++; }"), Step("const before = ticks; await sleep(100); ticks - before", value="0")]),
     Case("in a loop of other timers", [Step("let ticks = 0; const { setTimeout: sleep } = require('timers/promises'); const again = require('util').promisify(setTimeout)"), interrupted("while (true) { await sleep(5); await again(5); ticks++; }"), Step("const before = ticks; await sleep(100); ticks - before", value="0")]),
+    Case(
+        "held up while its end is told",
+        [
+            Step(
+                "const fs = require('fs'); const { writeSync } = fs; const { spawnSync } = require('child_process');\n"
+                "fs.writeSync = (fd, ...rest) => { const count = writeSync(fd, ...rest); if (fd === 4) { fs.writeSync = writeSync; spawnSync('sleep', ['0.4']); } return count; };\n"
+                "console.log('go'); await new Promise(() => {})",
+                stdout="go\n",
+                interrupt_after="go\n",
+                status="interrupted",
+                error=Error("KeyboardInterrupt"),
+            ),
+            Step("'alive'", value="'alive'"),
+        ],
+    ),
     Case("in a callback", [interrupted("setTimeout(() => { for (;;) {} }, 1); await new Promise(() => {})"), Step("4", value="4")]),
     Case("in a tick", [interrupted("process.nextTick(() => { for (;;) {} }); await new Promise(() => {})"), Step("await new Promise((r) => setTimeout(r, 5, 'timers go on'))", value="'timers go on'")]),
     Case("printing all the time", [interrupted("for (;;) console.log('x'.repeat(1000))"), Step("console.log('y')", stdout="y\n")]),

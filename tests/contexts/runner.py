@@ -11,6 +11,7 @@ import sys
 import time
 
 WORKERS = 2
+MOST_AGAIN = 300  # characters of a complaint that is told again
 MODULES = {"IPython": "python3-ipython", "matplotlib": "python3-matplotlib", "pandas": "python3-pandas", "PIL": "python3-pil"}
 
 
@@ -69,7 +70,7 @@ def complaints_of(test, painter):
 
 
 def run(tests):
-    """Returns how many passed and failed."""
+    """Returns how many passed and failed. Those that failed are told again at the end, which is what a cut log keeps."""
     reader, writer = os.pipe()
     workers = [Worker(tests, reader, writer) for _ in range(WORKERS)]
     os.close(reader)
@@ -78,13 +79,19 @@ def run(tests):
             os.write(writer, struct.pack("i", number))
         os._exit(0)
     os.close(writer)
-    return count_results(workers, len(tests))
+    results = show_results(workers)
+    untold = [name for name, _ in tests if name not in {result["name"] for result in results}]
+    results += [{"name": name, "wrong": ["no worker told of it"]} for name in untold]
+    failed = [result for result in results if result["wrong"]]
+    show_again(failed)
+    return len(results) - len(failed), len(failed)
 
 
-def count_results(workers, number):
+def show_results(workers):
+    """As they come."""
     import select
 
-    passed = failed = 0
+    results = []
     files = {worker.results.fileno(): worker.results for worker in workers}
     while files:
         for descriptor in select.select(list(files), [], [])[0]:
@@ -92,16 +99,22 @@ def count_results(workers, number):
             if not line:
                 del files[descriptor]
                 continue
-            result = json.loads(line)
-            show(result)
-            passed, failed = (passed, failed + 1) if result["wrong"] else (passed + 1, failed)
-    return passed, failed + number - passed - failed  # what no worker told of has failed
+            results.append(json.loads(line))
+            show(results[-1])
+    return results
 
 
 def show(result):
     print(f"  {'FAIL' if result['wrong'] else 'ok  '}  {result['name']} ({result['seconds']:.1f} s)", flush=True)
     for text in result["wrong"]:
         print("        " + text.replace("\n", "\n        "), flush=True)
+
+
+def show_again(failed):
+    """A line for each complaint."""
+    for result in failed:
+        for text in result["wrong"]:
+            print(f"failed: {result['name']}: {' '.join(text.split())[:MOST_AGAIN]}", flush=True)
 
 
 # --- tests of steps ---------------------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ import time
 PROGRAMS = ("coved", "cove-spawn", "cove-init", "cove-sudo", "cove-unpack")
 START_PATIENCE = 60
 EXIT_PATIENCE = 30
+# Seconds for which a connection is kept without use: well below those after which the server closes it (idle_patience).
+KEPT_IDLE = 30
 
 
 class ServerGone(Exception):
@@ -65,6 +67,7 @@ class Client:
         self.path = path
         self.timeout = timeout
         self.connection = None
+        self.used = 0.0  # when the last answer came
 
     def close(self):
         if self.connection:
@@ -76,12 +79,15 @@ class Client:
         if isinstance(body, (dict, list)):
             body = json.dumps(body)
             headers["Content-Type"] = "application/json"
+        if time.monotonic() - self.used > KEPT_IDLE:
+            self.close()
         try:
             if not self.connection:
                 self.connection = UnixConnection(self.path, self.timeout)
             self.connection.request(method, path, body, headers)
             response = self.connection.getresponse()
             data = response.read()
+            self.used = time.monotonic()
         except (OSError, http.client.HTTPException) as error:
             self.close()
             raise ServerGone(f"{method} {path}: {error!r}") from error
