@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "base/id.h"
-#include "engine/environment.h"
 #include "measure.h"
+#include "run/environment.h"
 #include "runtime/native/native_runtime.h"
 #include "support/child.h"
 

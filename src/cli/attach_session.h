@@ -9,7 +9,7 @@
 #include "cli/session.h"
 #include "cli/sink.h"
 #include "client/input_channel.h"
-#include "engine/caller.h"
+#include "run/caller.h"
 
 namespace cove::cli {
 

@@ -1,4 +1,4 @@
-#include "engine/live/config.h"
+#include "config/config.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 #include "cli/session.h"
 #include "cli/table.h"
 #include "cli/words.h"
-#include "engine/live/config_edit.h"
+#include "config/edit.h"
 #include "sys/file.h"
 
 namespace cove::cli {

@@ -1,4 +1,4 @@
-#include "engine/doctor.h"
+#include "machine/doctor.h"
 
 #include <unistd.h>
 
@@ -31,15 +31,15 @@ constexpr Option<DoctorOrder> kOptions[] = {
      }},
 };
 
-std::string_view mark(Standing standing) {
+std::string_view mark(BuiltContainer standing) {
   switch (standing) {
-    case Standing::Good:
+    case BuiltContainer::Good:
       return "ok      ";
-    case Standing::Weak:
+    case BuiltContainer::Weak:
       return "weak    ";
-    case Standing::Missing:
+    case BuiltContainer::Missing:
       return "MISSING ";
-    case Standing::Absent:
+    case BuiltContainer::Absent:
       return "-       ";
   }
   return "";
@@ -54,9 +54,9 @@ std::string describe(const Finding& finding) {
   return text;
 }
 
-Standing standing_of(const RuntimeFact& runtime) {
-  if (!runtime.available) return Standing::Absent;
-  return runtime.problem.empty() ? Standing::Good : Standing::Weak;
+BuiltContainer standing_of(const RuntimeFact& runtime) {
+  if (!runtime.available) return BuiltContainer::Absent;
+  return runtime.problem.empty() ? BuiltContainer::Good : BuiltContainer::Weak;
 }
 
 std::string describe(const RuntimeFact& runtime) {

@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "cli/table.h"
-#include "engine/caller.h"
+#include "run/caller.h"
 #include "sys/file.h"
 
 namespace cove::cli {

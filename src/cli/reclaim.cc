@@ -1,4 +1,4 @@
-#include "engine/reclaim.h"
+#include "machine/reclaim.h"
 
 #include "base/text.h"
 #include "cli/terminal.h"

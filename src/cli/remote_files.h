@@ -4,7 +4,7 @@
 
 #include "base/result.h"
 #include "cli/session.h"
-#include "engine/run_once.h"
+#include "run/run_once.h"
 
 // The files of a `cove run` that goes through a server, with the rules that it has without one.
 namespace cove::cli {

@@ -13,10 +13,10 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 #include "client/server.h"
-#include "engine/live/config.h"
-#include "engine/maxima.h"
+#include "config/config.h"
 #include "model/figures.h"
 #include "model/json.h"
+#include "run/maxima.h"
 #include "sys/file.h"
 
 namespace cove::cli {

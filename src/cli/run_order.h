@@ -6,8 +6,8 @@
 
 #include "base/result.h"
 #include "cli/options.h"
-#include "engine/run_once.h"
 #include "model/maxima.h"
+#include "run/run_once.h"
 
 namespace cove::cli {
 

@@ -15,8 +15,8 @@
 #include "cli/tell_once.h"
 #include "client/problem.h"
 #include "client/server.h"
-#include "engine/caller.h"
 #include "image/catalogue.h"
+#include "run/caller.h"
 #include "sys/file.h"
 
 namespace cove::cli {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/result.h"
-#include "engine/run_once.h"
 #include "model/sandbox.h"
+#include "run/run_once.h"
 
 // The values of `cove run`'s options, one function for each form.
 namespace cove::cli {

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "engine/stream.h"
+#include "run/stream.h"
 #include "sys/file.h"
 
 namespace cove::cli {

@@ -8,7 +8,7 @@
 #include "cli/session.h"
 #include "cli/usage_table.h"
 #include "cli/words.h"
-#include "engine/caller.h"
+#include "run/caller.h"
 
 namespace cove::cli {
 namespace {

@@ -34,17 +34,17 @@ std::string version_of(const ResponseHead& head) {
   return std::string(version.substr(0, version.find(' ')));
 }
 
-enum class Standing { Good, Outdated };
+enum class BuiltContainer { Good, Outdated };
 
 // Only one that was started by itself is replaced: others have somebody who looks after them.
-Result<Standing> examine(Http& http) {
+Result<BuiltContainer> examine(Http& http) {
   Request request;
   request.target = "/v1/health/live";
   Response response = COVE_TRY(http.fetch(request));
   bool automatic = response.head.header("cove-auto") == "1";
   std::string version = version_of(response.head);
   bool older = !version.empty() && is_older(version, COVE_VERSION);
-  return automatic && older ? Standing::Outdated : Standing::Good;
+  return automatic && older ? BuiltContainer::Outdated : BuiltContainer::Good;
 }
 
 // The key, the commands and their output must not cross a network in clear.
@@ -72,8 +72,8 @@ Result<void> start_once(Http& http) {
 Result<void> replace_once(Http& http) {
   UniqueFd lock = COVE_TRY(lock_start(http.address().path));
   Http again(http.address(), http.identity());
-  Result<Standing> standing = examine(again);
-  if (standing && *standing == Standing::Outdated) {
+  Result<BuiltContainer> standing = examine(again);
+  if (standing && *standing == BuiltContainer::Outdated) {
     COVE_TRY(stop_server(COVE_TRY(again.peer())));
     COVE_TRY(start_server(http.address().path));
   }
@@ -113,7 +113,7 @@ bool seems_outdated(const Http& http) {
 
 Result<bool> replace_if_outdated(Http& http) {
   http.set_patience(kPatience);
-  bool outdated = COVE_TRY(examine(http)) == Standing::Outdated;
+  bool outdated = COVE_TRY(examine(http)) == BuiltContainer::Outdated;
   if (outdated) COVE_TRY(replace_once(http));
   http.set_patience(std::chrono::milliseconds(-1));
   return outdated;

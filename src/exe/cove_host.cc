@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "base/text.h"
-#include "engine/harmless.h"
-#include "engine/host_run.h"
+#include "host/harmless.h"
+#include "host/host_run.h"
 #include "sys/file.h"
 #include "sys/landlock.h"
 #include "sys/standard_streams.h"

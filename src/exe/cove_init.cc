@@ -22,7 +22,7 @@ int run_inner(init::Mode mode, const char* processes, const char* memory) {
   init::InnerGroups groups;
   if (!control || groups.make(std::strtoull(processes, nullptr, 10)) < 0) return 6;
   if (init::limit_bounding_set(init::root_capabilities()) < 0 || init::no_new_privileges() < 0) return 2;
-  if (::chdir("/") < 0 || !init::lead_nowhere()) return 2;
+  if (::chdir("/") < 0 || !init::use_null_streams()) return 2;
   init::Supervisor supervisor(std::move(control), UniqueFd(), mode);
   supervisor.put_programs_into(std::move(groups));
   supervisor.run();

@@ -17,9 +17,9 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "engine/live/config.h"
+#include "config/config.h"
 #include "runtime/native/own_folders.h"
-#include "runtime/native/spawn_server.h"
+#include "spawn/server.h"
 #include "sys/file.h"
 #include "sys/own_folder.h"
 #include "sys/socket.h"
@@ -166,11 +166,11 @@ Result<std::vector<std::pair<UniqueFd, std::string>>> open_sockets(const Config&
   return sockets;
 }
 
-Result<native::Callers> callers_of(const std::vector<std::pair<UniqueFd, std::string>>& sockets) {
+Result<spawn::Callers> callers_of(const std::vector<std::pair<UniqueFd, std::string>>& sockets) {
   std::vector<int> listeners;
   for (const auto& [socket, kind] : sockets)
     if (kind == "unix") listeners.push_back(socket.get());
-  return native::Callers::of(listeners);
+  return spawn::Callers::of(listeners);
 }
 
 // A copy of a file that only this user may read, for coved, which may be another one.
@@ -248,7 +248,7 @@ Result<int> serve(const Order& order) {
   native::Places places = COVE_TRY(native::find_places());
   UniqueFd program = COVE_TRY(sys::open(places.programs + "/coved", O_RDONLY));
   std::vector<std::pair<UniqueFd, std::string>> sockets = COVE_TRY(open_sockets(config));
-  native::Callers callers = COVE_TRY(callers_of(sockets));
+  spawn::Callers callers = COVE_TRY(callers_of(sockets));
   std::vector<std::pair<UniqueFd, std::string>> tls = COVE_TRY(copy_tls(config));
   sys::SocketPair channel = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
   std::vector<int> kept = {channel.second.get(), folder.get()};
@@ -264,10 +264,10 @@ Result<int> serve(const Order& order) {
   sockets.clear();
   tls.clear();
   if (order.ready_fd >= 0) ::close(order.ready_fd);
-  native::HostRuns::Rules host{config.modes.allow_off, places.programs, COVE_TRY(native::own_folders(places))};
-  native::SpawnServer server(std::move(channel.first),
-                             native::Walls(std::move(places), native::IdRanges::AsTheKernelCan), config.workspace_roots,
-                             std::move(host), std::move(callers));
+  spawn::HostRuns::Rules host{config.modes.allow_off, places.programs, COVE_TRY(native::own_folders(places))};
+  spawn::SpawnServer server(std::move(channel.first),
+                            native::SandboxFactory(std::move(places), native::IdRanges::AsTheKernelCan),
+                            config.workspace_roots, std::move(host), std::move(callers));
   return server.run(server_pid);
 }
 

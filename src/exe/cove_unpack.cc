@@ -1,5 +1,5 @@
 // cove-unpack VERSION TASK BYTES ENTRIES LETTERS: unpacks the layer of an image, or reads one that is unpacked. It is
-// started in namespaces of its own (runtime/native/unpacking.cc), without privilege outside of them; before it reads
+// started in namespaces of its own (image/unpacker.cc), without privilege outside of them; before it reads
 // the first byte of the archive it sees nothing but the layer's folder, and can do little more than write there.
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <cstring>
 
+#include "base/error_wire.h"
 #include "base/text.h"
 #include "init/fences.h"
-#include "runtime/native/error_report.h"
 #include "sys/file.h"
 #include "sys/standard_streams.h"
 #include "unpack/archive_reader.h"
@@ -103,7 +103,7 @@ int main(int argc, char** argv) {
   cove::sys::keep_standard_streams();
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) return std::puts(COVE_VERSION), 0;
   Result<Report> report = run(argc, argv);
-  std::string text = report ? concat("+", report->encode()) : concat("-", native::encode_error(report.error()));
+  std::string text = report ? concat("+", report->encode()) : concat("-", encode_error(report.error()));
   bool told = cove::sys::write_all(kReportFd, text).has_value();
   return report && told ? 0 : 1;
 }

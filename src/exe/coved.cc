@@ -6,7 +6,7 @@
 #include <clocale>
 #include <cstdio>
 
-#include "api/serve.h"
+#include "api/rest/serve.h"
 #include "base/text.h"
 #include "sys/standard_streams.h"
 

@@ -20,7 +20,7 @@ struct Listener {
   ListenerOptions options;
   std::unique_ptr<TlsContext> tls;
   std::atomic<size_t> connections = 0;
-  std::optional<Strangers> strangers;
+  std::optional<AnonymousClients> strangers;
 };
 
 // Serves the requests of one connection, one after the other, until it ends.

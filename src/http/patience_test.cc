@@ -139,7 +139,7 @@ TEST(Cap, ACrowdAtOneListenerLeavesTheOtherAsItIs) {
 }
 
 // Answers those who say "/known", and takes their word for it.
-TestServer server_with_strangers(StrangerLimits limits) {
+TestServer server_with_strangers(AnonymousLimits limits) {
   ListenerOptions options;
   options.strangers = limits;
   return TestServer(
@@ -153,7 +153,7 @@ TestServer server_with_strangers(StrangerLimits limits) {
       {}, options);
 }
 
-TEST(Strangers, TheOldestMakesRoom) {
+TEST(AnonymousClients, TheOldestMakesRoom) {
   TestServer server = server_with_strangers({.most = 3, .most_of_one_address = 100});
   std::vector<Client> crowd;
   for (int i = 0; i < 3; ++i) {
@@ -165,7 +165,7 @@ TEST(Strangers, TheOldestMakesRoom) {
   EXPECT_EQ(crowd[2].get("/").status, 200);
 }
 
-TEST(Strangers, WhoIsKnownStays) {
+TEST(AnonymousClients, WhoIsKnownStays) {
   TestServer server = server_with_strangers({.most = 3, .most_of_one_address = 2});
   Client known = Client::tcp(server);
   ASSERT_EQ(known.get("/known").status, 200);
@@ -185,7 +185,7 @@ Client client_at(const char* address, const TestServer& server) {
   return Client(std::move(socket));
 }
 
-TEST(Strangers, OneAddressHasOnlyItsPart) {
+TEST(AnonymousClients, OneAddressHasOnlyItsPart) {
   TestServer server = server_with_strangers({.most = 100, .most_of_one_address = 2});
   Client other = client_at("127.0.0.2", server);
   ASSERT_EQ(other.get("/").status, 200);
@@ -199,7 +199,7 @@ TEST(Strangers, OneAddressHasOnlyItsPart) {
   EXPECT_EQ(other.get("/").status, 200);
 }
 
-TEST(Strangers, ACrowdedAddressMakesRoomForOthers) {
+TEST(AnonymousClients, ACrowdedAddressMakesRoomForOthers) {
   TestServer server = server_with_strangers({.most = 3, .most_of_one_address = 100});
   Client first = client_at("127.0.0.2", server);
   ASSERT_EQ(first.get("/").status, 200);
@@ -212,7 +212,7 @@ TEST(Strangers, ACrowdedAddressMakesRoomForOthers) {
   EXPECT_EQ(first.get("/").status, 200);
 }
 
-TEST(Strangers, HaveLittleTime) {
+TEST(AnonymousClients, HaveLittleTime) {
   TestServer server = server_with_strangers({.patience = 100ms});
   EXPECT_TRUE(Client::tcp(server).ends());
   Client served = Client::tcp(server);

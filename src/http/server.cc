@@ -13,8 +13,8 @@
 
 #include "base/text.h"
 #include "http/connection.h"
-#include "http/crew.h"
 #include "http/refused.h"
+#include "http/thread_cache.h"
 
 namespace cove::http {
 namespace {
@@ -43,7 +43,7 @@ void send_at_once(const Arrival& arrival) {
 
 class LiveServer final : public Server {
  public:
-  explicit LiveServer(ServerOptions options) : options_(options), crew_([this] { return await_connection(); }) {}
+  explicit LiveServer(ServerOptions options) : options_(options), builders_([this] { return await_connection(); }) {}
   ~LiveServer() override { stop(milliseconds(0)); }
 
   Result<void> prepare() {
@@ -55,7 +55,7 @@ class LiveServer final : public Server {
   }
 
   Result<void> listen(UniqueFd socket, std::shared_ptr<const Router> routes, ListenerOptions options) override;
-  Result<void> start() override { return crew_.start(); }
+  Result<void> start() override { return builders_.start(); }
   void stop(milliseconds grace) override;
   size_t connections() const override { return connections_.load(std::memory_order_relaxed); }
 
@@ -78,7 +78,7 @@ class LiveServer final : public Server {
   bool aborting_ = false;
   std::atomic<size_t> connections_ = 0;
   Refused refused_;  // the leader's
-  Crew crew_;
+  Crew builders_;
 };
 
 Result<void> LiveServer::listen(UniqueFd socket, std::shared_ptr<const Router> routes, ListenerOptions options) {
@@ -167,10 +167,10 @@ void LiveServer::stop(milliseconds grace) {
   stop_.set = true;
   uint64_t one = 1;
   (void)!::write(stop_.fd.get(), &one, sizeof one);
-  crew_.dismiss();
-  if (!crew_.wait_until_left(grace)) {
+  builders_.dismiss();
+  if (!builders_.wait_until_left(grace)) {
     abort_all();
-    crew_.wait_until_left(kForever);
+    builders_.wait_until_left(kForever);
   }
   std::lock_guard lock(mutex_);
   listeners_.clear();

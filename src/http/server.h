@@ -10,8 +10,8 @@
 
 #include "base/result.h"
 #include "base/unique_fd.h"
+#include "http/anonymous.h"
 #include "http/router.h"
-#include "http/strangers.h"
 
 namespace cove::http {
 
@@ -44,7 +44,7 @@ struct ListenerOptions {
   std::function<void(const Request&, const Route*, int status, std::chrono::nanoseconds)> done;
   std::optional<Tls> tls;
   // Where anybody can connect: bounds for those who have not shown who they are.
-  std::optional<StrangerLimits> strangers;
+  std::optional<AnonymousLimits> strangers;
 };
 
 // An HTTP/1.1 server: a thread per connection from a cache of threads, keep-alive, pipelining-safe, chunked bodies,

@@ -59,10 +59,10 @@ std::vector<std::string> unused_images(const std::string& host, const std::strin
 bool remove_image(const std::string& host, const std::string& name) {
   auto image = sys::open(concat(host, "/", name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!image || ::flock(image->get(), LOCK_EX | LOCK_NB) < 0) return false;
-  std::string aside = concat(host, "/", kHalfMade, name);
-  if (!sys::rename(concat(host, "/", name), aside)) return false;
+  std::string helper = concat(host, "/", kHalfMade, name);
+  if (!sys::rename(concat(host, "/", name), helper)) return false;
   image->reset();
-  return sys::remove_tree(aside).has_value();
+  return sys::remove_tree(helper).has_value();
 }
 
 }  // namespace

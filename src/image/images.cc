@@ -27,10 +27,10 @@ std::vector<std::string> notes_of(const std::vector<unpack::Report>& reports) {
 
 }  // namespace
 
-Images::Images(BlobFolder blobs, std::string folder, std::unique_ptr<LayerShelf> shelf, ImageRules rules)
+Images::Images(BlobFolder blobs, std::string folder, std::unique_ptr<LayerStore> shelf, ImageRules rules)
     : blobs_(std::move(blobs)), folder_(std::move(folder)), shelf_(std::move(shelf)), rules_(std::move(rules)) {}
 
-Result<std::unique_ptr<Images>> Images::open(const std::string& folder, std::unique_ptr<LayerShelf> shelf,
+Result<std::unique_ptr<Images>> Images::open(const std::string& folder, std::unique_ptr<LayerStore> shelf,
                                              ImageRules rules) {
   BlobFolder blobs = COVE_TRY(BlobFolder::open(folder));
   std::unique_ptr<Images> images(new Images(std::move(blobs), folder, std::move(shelf), std::move(rules)));

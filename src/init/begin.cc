@@ -48,7 +48,7 @@ void become_process_one() {
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
 }
 
-bool lead_nowhere() {
+bool use_null_streams() {
   for (int fd = 0; fd < 3; ++fd) ::close(fd);
   for (int fd = 0; fd < 3; ++fd)
     if (::open("/dev/null", O_RDWR) != fd) return false;
@@ -66,7 +66,7 @@ int serve_sandbox(const Mode& mode, int door) {
   if (!mode.single_id && put_up_filters(mode.filters) < 0) return 2;
   // An engine's walls stand before it starts anything.
   if (!mode.contained && !wait_for_walls()) return 2;
-  if (::chdir("/") < 0 || !lead_nowhere()) return 2;
+  if (::chdir("/") < 0 || !use_null_streams()) return 2;
   if (mode.contained) close_door(door);
   Supervisor supervisor(UniqueFd(wire::kControlFd), std::move(listener), mode);
   if (mode.outer) supervisor.run_programs_at(std::move(inner));

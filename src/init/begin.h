@@ -16,6 +16,6 @@ void become_process_one();
 int serve_sandbox(const Mode& mode, int door);
 
 // 0 to 2 are what it was started with; from here on they lead nowhere.
-bool lead_nowhere();
+bool use_null_streams();
 
 }  // namespace cove::init

@@ -9,8 +9,8 @@
 #include <set>
 
 #include "init/channel.h"
+#include "init/descendants.h"
 #include "init/figures.h"
-#include "init/kin.h"
 #include "init/supervisor.h"
 
 namespace cove::init {
@@ -146,8 +146,8 @@ void Supervisor::end_with(Program& program, std::string word) {
   program.next.reset();
   program.join_fds.clear();
   program.code.reset();
-  program.food.reset();
-  program.mouth.reset();
+  program.input_file.reset();
+  program.input_pipe.reset();
   if (mode_.inner) groups_.remove(program.id);
   if (!program.script.empty()) ::unlink(std::exchange(program.script, {}).c_str());
 }

@@ -35,7 +35,7 @@ struct Filters {
 // to make namespaces for them (single-id mode), each of them does it.
 int put_up_filters(const Filters& filters);
 
-// For a command on the host, which only reads (engine/host_run.h).
+// For a command on the host, which only reads (host/host_run.h).
 int apply_host_filter();
 
 // For cove-unpack, which writes the files of a stranger's archive: what it may do to files whoever owns them, and the

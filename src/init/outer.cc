@@ -74,7 +74,7 @@ void Supervisor::take_inner_messages() {
 // Whatever is in there may have been written by a program that took that kernel over.
 void Supervisor::take_inner_message(const std::string& data) {
   Reader in(data);
-  Type type = in.type();
+  Type type = in.type<Type>();
   if (type == Type::Exited) return inner_exited(in);
   std::string id = in.text();
   uint64_t first = in.number();

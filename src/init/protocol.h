@@ -6,15 +6,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/wire.h"
+
 // The channel between Cove and cove-init (process 1 of a sandbox): messages over a SEQPACKET socket, descriptors
 // beside them. docs/formats/init-channel.md describes it. Both sides take what they read as hostile: a Reader never
 // reads past its end and never trusts a length.
 namespace cove::wire {
 
-inline constexpr size_t kMaxMessage = 60 * 1024;        // larger exec requests travel in a memfd
 inline constexpr size_t kMaxRequest = 6 * 1024 * 1024;  // the most that process 1 reads from such a memfd
-inline constexpr size_t kMaxList = 1 << 20;
-inline constexpr size_t kMaxFigures = 32;  // that are taken from one program
+inline constexpr size_t kMaxFigures = 32;               // that are taken from one program
 
 enum class Type : uint32_t {
   // Cove → process 1
@@ -81,73 +81,6 @@ enum class Stage : uint32_t {
 // Everything: whatever the exec started. Where another kernel runs it (kModeInner), its groups tell; else its session
 // does, and who started whom.
 enum class Target : uint32_t { Process = 0, Group = 1, Everything = 2 };
-
-class Writer {
- public:
-  explicit Writer(Type type) { number(static_cast<uint32_t>(type)); }
-  Writer() = default;
-  Writer& number(uint64_t value) {
-    data_.append(reinterpret_cast<const char*>(&value), sizeof value);
-    return *this;
-  }
-  Writer& text(std::string_view value) {
-    number(value.size());
-    data_.append(value);
-    return *this;
-  }
-  template <typename List>
-  Writer& texts(const List& values) {
-    number(values.size());
-    for (const auto& value : values) text(value);
-    return *this;
-  }
-  const std::string& data() const { return data_; }
-
- private:
-  std::string data_;
-};
-
-class Reader {
- public:
-  explicit Reader(std::string_view data) : data_(data) {}
-  uint64_t number() {
-    uint64_t value = 0;
-    if (data_.size() < sizeof value) return broken();
-    std::memcpy(&value, data_.data(), sizeof value);
-    data_.remove_prefix(sizeof value);
-    return value;
-  }
-  std::string text() {
-    uint64_t size = number();
-    if (size > data_.size()) return broken(), std::string();
-    std::string value(data_.substr(0, size));
-    data_.remove_prefix(size);
-    return value;
-  }
-  std::vector<std::string> texts() {
-    uint64_t count = number();
-    std::vector<std::string> values;
-    if (count > kMaxList || count * sizeof(uint64_t) > data_.size()) return broken(), values;
-    values.reserve(count);
-    for (uint64_t i = 0; i < count && ok_; ++i) values.push_back(text());
-    return values;
-  }
-  Type type() { return static_cast<Type>(number()); }
-  bool ok() const { return ok_; }
-  // All was read and all was well formed.
-  bool done() const { return ok_ && data_.empty(); }
-  std::string_view rest() const { return data_; }
-
- private:
-  uint64_t broken() {
-    ok_ = false;
-    data_ = {};
-    return 0;
-  }
-
-  std::string_view data_;
-  bool ok_ = true;
-};
 
 struct Rlimit {
   uint64_t resource;

@@ -110,7 +110,7 @@ int wait_for_end(int socket, const wire::ExecRequest& request) {
     Result<sys::Message> message = sys::receive_message(socket, wire::kMaxMessage);
     if (!message || message->data.empty()) die("process 1 refused");
     Reader in(message->data);
-    Type type = in.type();
+    Type type = in.type<Type>();
     if (type == Type::Failed) return report_failure(in, request);
     if (type == Type::Exited) return exit_like(static_cast<int>(in.number()));
   }

@@ -50,7 +50,7 @@ void Supervisor::accept_petitioner() {
   ucred peer = {};
   socklen_t size = sizeof peer;
   if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) < 0 || peer.pid <= 0) return;
-  auto petitioner = std::make_unique<Petitioner>();
+  auto petitioner = std::make_unique<SudoClient>();
   petitioner->socket = std::move(socket);
   petitioner->peer = peer.pid;
   petitioners_.push_back(std::move(petitioner));
@@ -64,7 +64,7 @@ void Supervisor::turn_away_silent() {
   petitioners_.erase(std::find_if(petitioners_.begin(), petitioners_.end(), silent));
 }
 
-void Supervisor::take_petition(Petitioner& petitioner) {
+void Supervisor::take_petition(SudoClient& petitioner) {
   sys::Message message;
   switch (receive(petitioner.socket.get(), message)) {
     case Received::Nothing:
@@ -76,7 +76,7 @@ void Supervisor::take_petition(Petitioner& petitioner) {
       break;
   }
   Reader in(message.data);
-  Type type = in.type();
+  Type type = in.type<Type>();
   if (type == Type::Signal && petitioner.pid > 0) {
     auto number = static_cast<int>(in.number());
     if (number > 0 && number < NSIG) ::kill(-petitioner.pid, number);
@@ -90,7 +90,7 @@ void Supervisor::take_petition(Petitioner& petitioner) {
   }
 }
 
-void Supervisor::start_petition(Petitioner& petitioner, wire::ExecRequest request, std::vector<UniqueFd> fds) {
+void Supervisor::start_petition(SudoClient& petitioner, wire::ExecRequest request, std::vector<UniqueFd> fds) {
   auto refuse = [&](Stage stage, int errnum) {
     send(petitioner.socket.get(),
          Writer(Type::Failed).number(static_cast<uint64_t>(stage)).number(static_cast<uint64_t>(errnum)));
@@ -123,7 +123,7 @@ const Supervisor::Program* Supervisor::program_of(pid_t pid) const {
   return last;
 }
 
-void Supervisor::petition_ended(Petitioner& petitioner, int status) {
+void Supervisor::petition_ended(SudoClient& petitioner, int status) {
   StartFailure failure;
   if (::read(petitioner.report.get(), &failure, sizeof failure) == sizeof failure)
     send(petitioner.socket.get(), Writer(Type::Failed)

@@ -158,7 +158,7 @@ void Supervisor::accept_server() {
 
 void Supervisor::handle(sys::Message message) {
   Reader in(message.data);
-  switch (in.type()) {
+  switch (in.type<Type>()) {
     case Type::Exec:
       return handle_exec(in, std::move(message.fds));
     case Type::Signal:

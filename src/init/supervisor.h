@@ -82,8 +82,8 @@ class Supervisor {
     std::string script;     // the path of a script that is still to come
     User owner;
     UniqueFd code;                   // where it is written to, once the program waits for it
-    UniqueFd food;                   // its input, whole, as long as not all of it is in the pipe
-    UniqueFd mouth;                  // that pipe
+    UniqueFd input_file;             // its input, whole, as long as not all of it is in the pipe
+    UniqueFd input_pipe;             // that pipe
     std::unique_ptr<NextStep> next;  // there while its compiler runs
     Spent spent;
     pid_t inner_pid = -1;     // in the other kernel
@@ -101,7 +101,7 @@ class Supervisor {
     std::vector<UniqueFd> fds;
   };
   // Someone inside who asked for sudo.
-  struct Petitioner {
+  struct SudoClient {
     UniqueFd socket;
     UniqueFd report;
     pid_t peer = -1;
@@ -168,13 +168,13 @@ class Supervisor {
 
   void reap();
   void program_ended(Program& program, int status);
-  void petition_ended(Petitioner& petitioner, int status);
+  void petition_ended(SudoClient& petitioner, int status);
   void kill_all_of(const Program& program) const;
 
   void accept_petitioner();
   void turn_away_silent();
-  void take_petition(Petitioner& petitioner);
-  void start_petition(Petitioner& petitioner, wire::ExecRequest request, std::vector<UniqueFd> fds);
+  void take_petition(SudoClient& petitioner);
+  void start_petition(SudoClient& petitioner, wire::ExecRequest request, std::vector<UniqueFd> fds);
   const Program* program_of(pid_t pid) const;
   void forget_closed_petitioners();
 
@@ -189,7 +189,7 @@ class Supervisor {
   UniqueFd signals_;
   UniqueFd sudo_door_;
   std::vector<std::unique_ptr<Program>> programs_;
-  std::vector<std::unique_ptr<Petitioner>> petitioners_;
+  std::vector<std::unique_ptr<SudoClient>> petitioners_;
   bool arming_ = false;          // some program is to open its script, and has not yet
   uint64_t turn_at_ = 0;         // when memory is looked at next
   bool untold_ = false;          // some ended program could not be told of yet

@@ -25,7 +25,7 @@ using wire::Type;
 using wire::Writer;
 
 constexpr size_t kEntriesPerMessage = 100;
-constexpr std::string_view kUploadPrefix = ".cove-upload-";  // as in api/files.cc
+constexpr std::string_view kUploadPrefix = ".cove-upload-";  // as in api/rest/files.cc
 
 bool is_upload(const std::string& path, int flags) {
   std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
@@ -83,7 +83,7 @@ class View {
 
   void handle(const sys::Message& message) {
     Reader in(message.data);
-    switch (in.type()) {
+    switch (in.type<Type>()) {
       case Type::Open:
         return open(in);
       case Type::Stat:

@@ -134,7 +134,7 @@ Result<void> Layers::remove(const std::string& id) {
   return COVE_TRY(FolderLayer::find(state_, id))->remove();
 }
 
-Result<void> Layers::tend() { return pool_ ? pool_->tend() : Result<void>(); }
+Result<void> Layers::maintain() { return pool_ ? pool_->maintain() : Result<void>(); }
 
 Result<std::unique_ptr<Layer>> make_layer(const LayerChoice& choice, const std::string& state, const std::string& id,
                                           Lifetime lifetime) {

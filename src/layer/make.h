@@ -37,7 +37,7 @@ class Layers {
   Result<void> remove(const std::string& id);
 
   // To be called a few times a second while long-lived layers are written to: Pool::tend of a pool that is open.
-  Result<void> tend();
+  Result<void> maintain();
   bool pool_open() const { return pool_ != nullptr; }
 
  private:

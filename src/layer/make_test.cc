@@ -53,7 +53,7 @@ TEST_F(FoldersOnly, AreMadeFoundListedAndRemoved) {
   EXPECT_EQ((*found)->mount().kind, LayerKind::Folder);
   ASSERT_OK(layers.remove("a"));
   EXPECT_THAT(*layers.list_long(), ElementsAre("b"));
-  EXPECT_OK(layers.tend());
+  EXPECT_OK(layers.maintain());
   EXPECT_FALSE(layers.pool_open());
 }
 
@@ -81,12 +81,12 @@ TEST_F(Pools, AreOpenedWhenLayersFirstNeedThemAndKept) {
   Layers layers(state_);
   EXPECT_THAT(*layers.list_long(), IsEmpty());
   EXPECT_FALSE(layers.pool_open());
-  EXPECT_OK(layers.tend());
+  EXPECT_OK(layers.maintain());
   ASSERT_TRUE(make(layers, kPool, "run", Lifetime::OneRun));
   EXPECT_TRUE(layers.pool_open());
   EXPECT_TRUE(sys::exists(image()));
   ASSERT_TRUE(make(layers, kPool, "a"));
-  EXPECT_OK(layers.tend());
+  EXPECT_OK(layers.maintain());
   ASSERT_OK(layers.remove("a"));
   EXPECT_EQ(code_of(layers.remove("a")), Code::NotFound);
   EXPECT_TRUE(sys::exists(image()));

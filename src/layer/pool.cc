@@ -297,7 +297,7 @@ Result<void> Pool::freeze(const std::string& id) {
 
 Result<void> Pool::remove(const std::string& id) { return btrfs::destroy_subvolume(long_.get(), id); }
 
-Result<void> Pool::tend(std::chrono::steady_clock::time_point now) {
+Result<void> Pool::maintain(std::chrono::steady_clock::time_point now) {
   Lock lock(lock_);
   COVE_TRY_NOTE("grow the pool", make_room({}));
   // Runs come one after the other: what one leaves, the next may want.

@@ -72,7 +72,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   // Grows the pool so that the reserve is there again, or gives back what it has too much of. To be called a few times
   // a second while long-lived layers are written to. Exhausted where the host's disk has no room for it: layers then
   // meet the end of the pool (ENOSPC).
-  Result<void> tend(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
+  Result<void> maintain(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
 
  private:
   class Lock;

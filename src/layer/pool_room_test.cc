@@ -99,9 +99,9 @@ TEST_F(Pools, GiveBackWhatNoLayerNeeds) {
   ASSERT_TRUE(layer->remove());
   // Not at once: the next run may want it.
   const auto now = std::chrono::steady_clock::now();
-  ASSERT_TRUE(pool->tend(now));
+  ASSERT_TRUE(pool->maintain(now));
   EXPECT_EQ(sys::stat(image())->st_size, large);
-  ASSERT_TRUE(pool->tend(now + Pool::kSpareHolds));
+  ASSERT_TRUE(pool->maintain(now + Pool::kSpareHolds));
   struct stat after = *sys::stat(image());
   EXPECT_LE(after.st_size, large - static_cast<off_t>(4 * kGiB));
   EXPECT_LE(after.st_blocks * 512, large - static_cast<off_t>(4 * kGiB));
@@ -157,7 +157,7 @@ TEST_F(PoolReserves, FiveHundredIdleLayersShareOne) {
   ASSERT_LT(disk.f_bavail * disk.f_frsize, kLayers * 10 * kGiB) << "this disk is too large for the test";
   for (int i = 0; i < kLayers; ++i) ASSERT_TRUE(create(*pool, make_id(), Lifetime::Long, 10 * kGiB));
   EXPECT_LE(sys::stat(image())->st_size, static_cast<off_t>(3 * kGiB));
-  ASSERT_OK(pool->tend());
+  ASSERT_OK(pool->maintain());
   EXPECT_LE(sys::stat(image())->st_size, static_cast<off_t>(3 * kGiB));
   std::vector<std::string> all = ids(*pool);
   EXPECT_EQ(all.size(), static_cast<size_t>(kLayers));
@@ -171,7 +171,7 @@ TEST_F(PoolReserves, AreFilledUpAgainForWhoeverWrites) {
   std::unique_ptr<Layer> layer = create(*pool, "a", Lifetime::Long, 10 * kGiB);
   ASSERT_TRUE(layer);
   int folder = layer->mount().mount;
-  Written tended = take_room(folder, "tended", kMuch, [&] { EXPECT_TRUE(pool->tend()); });
+  Written tended = take_room(folder, "tended", kMuch, [&] { EXPECT_TRUE(pool->maintain()); });
   EXPECT_EQ(tended.errnum, 0);
   EXPECT_EQ(tended.bytes, kMuch);
   Written untended = take_room(folder, "untended", kMuch);
@@ -179,7 +179,7 @@ TEST_F(PoolReserves, AreFilledUpAgainForWhoeverWrites) {
   EXPECT_GE(untended.bytes, kReserve);
   // Metadata has room where data has none.
   for (int i = 0; i < 1000; ++i) ASSERT_EQ(::mkdirat(folder, concat("folder", i).c_str(), 0700), 0) << i;
-  ASSERT_OK(pool->tend());
+  ASSERT_OK(pool->maintain());
   EXPECT_GE(take_room(folder, "more", kReserve).bytes, kReserve);
   ASSERT_OK(layer->remove());
 }
@@ -215,7 +215,7 @@ TEST_F(PoolReserves, AreBesidesWhatLayersOfOneRunWerePromised) {
   std::unique_ptr<Layer> run = create(*pool, "run", Lifetime::OneRun, kPromised);
   std::unique_ptr<Layer> layer = create(*pool, "long", Lifetime::Long, 10 * kGiB);
   ASSERT_TRUE(run && layer);
-  EXPECT_EQ(take_room(layer->mount().mount, "file", kWritten, [&] { EXPECT_TRUE(pool->tend()); }).errnum, 0);
+  EXPECT_EQ(take_room(layer->mount().mount, "file", kWritten, [&] { EXPECT_TRUE(pool->maintain()); }).errnum, 0);
   EXPECT_GE(sys::stat(image())->st_size, static_cast<off_t>(kWritten + kPromised + kReserve));
   Written taken = take_room(run->mount().mount, "file", 2 * kPromised);
   EXPECT_EQ(taken.errnum, EDQUOT);
@@ -277,7 +277,7 @@ TEST_F(PoolsOnASmallDisk, EndForLongLayersAndAreUsableAgainWhenTheseRemoveFiles)
   Written written = fill(folder, "file", 2 * kGiB);
   EXPECT_EQ(written.errnum, ENOSPC);
   EXPECT_GE(written.bytes, 64 * kMiB);
-  Result<void> tended = (*pool)->tend();
+  Result<void> tended = (*pool)->maintain();
   ASSERT_FALSE(tended);
   EXPECT_EQ(tended.error().code(), Code::Exhausted);
   EXPECT_THAT(tended.error().message(), HasSubstr("grow the pool"));

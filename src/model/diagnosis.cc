@@ -26,15 +26,15 @@ const char* level_meaning(IsolationLevel level) {
   return "";
 }
 
-const char* standing_name(Standing standing) {
+const char* standing_name(BuiltContainer standing) {
   switch (standing) {
-    case Standing::Good:
+    case BuiltContainer::Good:
       return "good";
-    case Standing::Weak:
+    case BuiltContainer::Weak:
       return "weak";
-    case Standing::Missing:
+    case BuiltContainer::Missing:
       return "missing";
-    case Standing::Absent:
+    case BuiltContainer::Absent:
       return "absent";
   }
   return "absent";

@@ -13,7 +13,7 @@ namespace cove {
 
 // What keeps a command on the host from doing harm.
 enum class HostFence {
-  Reading,  // it runs only where it is judged to be harmless, and then behind a fence (engine/harmless.h, host_run.h)
+  Reading,  // it runs only where it is judged to be harmless, and then behind a fence (host/harmless.h, host_run.h)
   None,
 };
 

@@ -102,7 +102,7 @@ struct EventRecord {
   bool operator==(const EventRecord&) const = default;
 };
 
-// A key of the API. The key itself is kept nowhere: see engine/live/keys.h for salt and hash.
+// A key of the API. The key itself is kept nowhere: see auth/keys.h for salt and hash.
 struct KeyRecord {
   std::string id;
   std::string name;

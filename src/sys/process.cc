@@ -58,7 +58,7 @@ cpu_set_t some_of(const cpu_set_t& allowed, unsigned count, unsigned start) {
   return chosen;
 }
 
-void begin_elsewhere(pid_t child, const cpu_set_t& allowed) {
+void start_on_another_cpu(pid_t child, const cpu_set_t& allowed) {
   int here = ::sched_getcpu();
   if (here < 0 || CPU_COUNT(&allowed) == 0) return;
   cpu_set_t others = allowed;

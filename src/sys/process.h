@@ -33,7 +33,7 @@ cpu_set_t some_of(const cpu_set_t& allowed, unsigned count, unsigned start);
 // Lets a new child, which may use `allowed` from then on, begin on another CPU than this one, where its maker works on:
 // the kernel often leaves it waiting behind its maker though another CPU is idle. What the child forks before this
 // returns may be kept from this CPU: its allowed CPUs must be set, too.
-void begin_elsewhere(pid_t child, const cpu_set_t& allowed);
+void start_on_another_cpu(pid_t child, const cpu_set_t& allowed);
 
 Result<void> unshare(int flags);
 Result<void> setns(int fd, int flags);

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <chrono>
 
-#include "engine/environment.h"
+#include "run/environment.h"
 #include "sys/file.h"
 
 namespace cove::test {

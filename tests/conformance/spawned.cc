@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include "runtime/native/spawn_client.h"
-#include "runtime/native/spawn_server.h"
+#include "spawn/client.h"
+#include "spawn/server.h"
 #include "sys/socket.h"
 
 namespace cove::test {
@@ -13,7 +13,7 @@ namespace {
 void serve(UniqueFd channel) {
   Result<native::Places> places = native::find_places();
   if (!places) ::_exit(1);
-  native::SpawnServer server(std::move(channel), native::Walls(*places, native::IdRanges::AsTheKernelCan), {});
+  spawn::SpawnServer server(std::move(channel), native::SandboxFactory(*places, native::IdRanges::AsTheKernelCan), {});
   static_cast<void>(server.run(-1));
   ::_exit(0);
 }
@@ -29,7 +29,7 @@ Result<std::unique_ptr<Runtime>> make_spawned() {
     serve(std::move(channel.second));
   }
   channel.second.reset();
-  return native::make_spawned_runtime(native::SpawnClient::create(std::move(channel.first), [] {}));
+  return spawn::make_spawned_runtime(spawn::SpawnClient::create(std::move(channel.first), [] {}));
 }
 
 }  // namespace cove::test

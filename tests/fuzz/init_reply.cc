@@ -11,7 +11,7 @@ constexpr uint8_t kAdopts = 1, kEndsWithExec = 2, kLives = 4;
 constexpr size_t kMostEvents = 2 * kMostMessages;
 
 // Holds nothing.
-class NoHand : public native::Hand {
+class NoHand : public native::SandboxResources {
  public:
   Result<void> ready() override { return {}; }
   SandboxEnded how_it_ended() override { return {}; }
@@ -37,7 +37,7 @@ std::unique_ptr<native::NativeSandbox> make_sandbox(UniqueFd control, uint8_t ki
   native::NativeSandbox::Parts parts;
   parts.spec.ends_with_exec = (kind & kEndsWithExec) != 0;
   parts.spec.lifetime = (kind & kLives) != 0 ? Lifetime::Long : Lifetime::OneRun;
-  parts.hand = std::make_unique<NoHand>();
+  parts.resources = std::make_unique<NoHand>();
   parts.control = std::move(control);
   auto sandbox = native::NativeSandbox::create(std::move(parts));
   require(sandbox.has_value());

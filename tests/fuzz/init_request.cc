@@ -113,7 +113,7 @@ struct SupervisorFuzzer {
   void request(sys::Message message) { supervisor.handle(std::move(message)); }
 
   void knock(UniqueFd socket) {
-    auto petitioner = std::make_unique<Supervisor::Petitioner>();
+    auto petitioner = std::make_unique<Supervisor::SudoClient>();
     petitioner->socket = std::move(socket);
     petitioner->peer = ::getpid();
     supervisor.turn_away_silent();
@@ -189,12 +189,12 @@ class World {
       require(type >= static_cast<uint64_t>(wire::Type::Started) && type <= static_cast<uint64_t>(wire::Type::Waiting));
     }
     for (const sys::Message& message : inner_.hear()) {
-      wire::Type type = wire::Reader(message.data).type();
+      wire::Type type = wire::Reader(message.data).type<wire::Type>();
       require(type == wire::Type::Exec || type == wire::Type::Signal || type == wire::Type::Resize);
     }
     for (Peer& peer : inside_)
       for (const sys::Message& message : peer.hear()) {
-        wire::Type type = wire::Reader(message.data).type();
+        wire::Type type = wire::Reader(message.data).type<wire::Type>();
         require(type == wire::Type::Failed || type == wire::Type::Exited);
         require(message.fds.empty());
       }

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/error_wire.h"
 #include "messages.h"
-#include "runtime/native/error_report.h"
-#include "runtime/native/spawn_protocol.h"
+#include "spawn/protocol.h"
 
 namespace {
 
@@ -15,7 +15,6 @@ using namespace cove;
 using namespace cove::fuzz;
 using wire::Stage;
 using wire::Writer;
-namespace spawn = cove::native::spawn;
 
 std::filesystem::path corpus;
 
@@ -123,14 +122,14 @@ void write_spawn_values() {
   held.limits["memory"] = {"64 MiB", "cgroup v2"};
   held.warnings = {"swap is not limited"};
   held.rlimits = {{7, 1024, 4096}};
-  spawn::encode(holding, held);
+  native::encode(holding, held);
   seed("holding", holding.data());
   sys::CgroupUsage used;
   used.cpu_user_us = 1500;
   used.memory_peak_bytes = 1 << 20;
   spawn::encode(usage, used);
   seed("usage", usage.data());
-  seed("error", native::encode_error(Error::from_errno(ENOSPC, "write").note("make the layer").hint("make room")));
+  seed("error", encode_error(Error::from_errno(ENOSPC, "write").note("make the layer").hint("make room")));
   seed("error_of_no_kind",
        Writer().number(1000).number(0).text("what").texts(std::vector<std::string>()).text("").data());
   seed("group_name", kGroup);

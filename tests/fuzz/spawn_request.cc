@@ -1,19 +1,19 @@
 // Requests of a coved that has been taken over, to a cove-spawn without walls: its sandboxes are values in memory, so
-// that nothing of the machine is reached whatever is asked for. This file has the Walls that are linked in.
+// that nothing of the machine is reached whatever is asked for. This file has the SandboxFactory that are linked in.
 #include <unistd.h>
 
 #include <cmath>
 #include <set>
 
+#include "base/error_wire.h"
 #include "messages.h"
-#include "runtime/native/error_report.h"
-#include "runtime/native/spawn_server.h"
+#include "spawn/server.h"
 
 namespace {
 
 using namespace cove;
 using namespace cove::fuzz;
-using native::spawn::Type;
+using spawn::Type;
 
 class NoLayer : public Layer {
  public:
@@ -45,11 +45,11 @@ class NoGroup : public sys::Cgroup {
   Result<sys::CgroupUsage> usage() const override { return sys::CgroupUsage(); }
   Result<void> remove() override { return {}; }
   Result<std::unique_ptr<Cgroup>> create_child(const std::string& name) override {
-    require(native::spawn::is_group_name(name));
+    require(spawn::is_group_name(name));
     return std::make_unique<NoGroup>();
   }
   Result<std::unique_ptr<Cgroup>> adopt_child(const std::string& name) override {
-    require(native::spawn::is_group_name(name));
+    require(spawn::is_group_name(name));
     if (name.back() < '0' || name.back() > '9') return fail(Code::NotFound, "there is no such group");
     return std::make_unique<NoGroup>();
   }
@@ -63,23 +63,23 @@ class NoGroup : public sys::Cgroup {
 bool has_no_nul(const std::string& text) { return text.find('\0') == std::string::npos; }
 
 void check(const SandboxSpec& spec) {
-  require(native::spawn::is_sandbox_id(spec.id));
+  require(spawn::is_sandbox_id(spec.id));
   require(spec.name.size() < 64 && spec.name.find('/') == std::string::npos && has_no_nul(spec.name));
   require(has_no_nul(spec.image) && has_no_nul(spec.user) && has_no_nul(spec.workspace.path));
   require(spec.lifetime == Lifetime::Long);
   require(std::isfinite(spec.limits.cpus.value) && spec.limits.cpus.value >= 0);
 }
 
-native::Raised pretend(const SandboxSpec& spec) {
-  native::Raised raised;
-  raised.spec = spec;
-  native::LocalHand::Parts parts;
+native::CreatedSandbox pretend(const SandboxSpec& spec) {
+  native::CreatedSandbox created;
+  created.spec = spec;
+  native::LocalResources::Parts parts;
   parts.spec = spec;
   parts.layer = std::make_unique<NoLayer>();
   if (!spec.nesting) parts.group = std::make_unique<NoGroup>();
-  raised.hand = std::make_unique<native::LocalHand>(std::move(parts));
-  raised.control = open_nothing();
-  return raised;
+  created.resources = std::make_unique<native::LocalResources>(std::move(parts));
+  created.control = open_nothing();
+  return created;
 }
 
 uint64_t number_at(std::string_view data, size_t index) {
@@ -98,7 +98,7 @@ void check_answers(const std::vector<sys::Message>& answers, std::string_view re
     require(in.number() == number_at(request, 1));
     if (type != Type::Failed) continue;
     std::string error = in.text();
-    require(in.done() && native::encode_error(native::decode_error(error)) == error);
+    require(in.done() && encode_error(decode_error(error)) == error);
   }
 }
 
@@ -106,69 +106,77 @@ void check_answers(const std::vector<sys::Message>& answers, std::string_view re
 
 namespace cove::native {
 
-Walls::Walls(Places places, IdRanges)
+SandboxFactory::SandboxFactory(Places places, IdRanges)
     : places_(std::move(places)), shares_ids_(true), groups_(fail(Code::Unsupported, "there are none here")) {}
 
-Result<Raised> Walls::raise(const SandboxSpec& spec) {
+Result<CreatedSandbox> SandboxFactory::raise(const SandboxSpec& spec) {
   check(spec);
   require(spec.workspace.access == Access::None);  // there is none that may be shown
   if (spec.strictness == Strictness::Strict) return fail(Code::Unsupported, "walls");
   return pretend(spec);
 }
 
-Result<Raised> Walls::adopt(const SandboxSpec& spec) {
+Result<CreatedSandbox> SandboxFactory::adopt(const SandboxSpec& spec) {
   check(spec);
   if (spec.strictness == Strictness::Strict) return fail(Code::NotFound, "walls");
   return pretend(spec);
 }
 
-Result<void> Walls::remove_files(const std::string& id) {
+Result<void> SandboxFactory::remove_files(const std::string& id) {
   require(spawn::is_sandbox_id(id));
   return {};
 }
 
-Result<void> Walls::sweep(const std::vector<std::string>& known) {
+Result<void> SandboxFactory::sweep(const std::vector<std::string>& known) {
   require(known.size() <= spawn::kMaxKnown);
   return {};
 }
 
 // What takes long is for a child: those requests are not asked for here.
-Result<std::optional<unpack::Report>> Walls::find_layer(const std::string& key) const {
+Result<std::optional<unpack::Report>> SandboxFactory::find_layer(const std::string& key) const {
   require(key.size() == 64 && key.find('/') == std::string::npos);
   return key.front() == '0' ? std::optional(unpack::Report()) : std::nullopt;
 }
-Result<RuntimeFact> Walls::examine(const RuntimeKind&) const { return fail(Code::Unsupported, "walls"); }
-Result<unpack::Report> Walls::unpack_layer(const UnpackRequest&) const { return fail(Code::Unsupported, "walls"); }
-Result<unpack::Report> Walls::examine_layer(const std::string&) const { return fail(Code::Unsupported, "walls"); }
-Result<void> Walls::assemble_image(const std::string&, const std::vector<std::string>&) const { return {}; }
-Result<void> Walls::sweep_images(const std::set<std::string>&, const std::set<std::string>&) const { return {}; }
+Result<RuntimeFact> SandboxFactory::examine(const RuntimeKind&) const { return fail(Code::Unsupported, "walls"); }
+Result<unpack::Report> SandboxFactory::unpack_layer(const UnpackRequest&) const {
+  return fail(Code::Unsupported, "walls");
+}
+Result<unpack::Report> SandboxFactory::examine_layer(const std::string&) const {
+  return fail(Code::Unsupported, "walls");
+}
+Result<void> SandboxFactory::assemble_image(const std::string&, const std::vector<std::string>&) const { return {}; }
+Result<void> SandboxFactory::sweep_images(const std::set<std::string>&, const std::set<std::string>&) const {
+  return {};
+}
 
-void Walls::tend() {}
+void SandboxFactory::maintain() {}
 
 }  // namespace cove::native
 
 namespace cove::docker {
 
 // Nobody is asked for a container here.
-Result<native::Raised> EngineWalls::raise(const SandboxSpec& spec) { return pretend(spec); }
-Result<Rising> EngineWalls::prepare(const SandboxSpec& spec) const {
+Result<native::CreatedSandbox> EngineFactory::raise(const SandboxSpec& spec) { return pretend(spec); }
+Result<PendingContainer> EngineFactory::prepare(const SandboxSpec& spec) const {
   check(spec);
   return fail(Code::Unsupported, "engine");
 }
-Result<Standing> EngineWalls::build(const Rising&) const { return fail(Code::Unsupported, "engine"); }
-Result<native::Raised> EngineWalls::finish(Rising, Standing) { return fail(Code::Unsupported, "engine"); }
-Result<native::Raised> EngineWalls::adopt(const SandboxSpec& spec) const {
+Result<BuiltContainer> EngineFactory::build(const PendingContainer&) const { return fail(Code::Unsupported, "engine"); }
+Result<native::CreatedSandbox> EngineFactory::finish(PendingContainer, BuiltContainer) {
+  return fail(Code::Unsupported, "engine");
+}
+Result<native::CreatedSandbox> EngineFactory::adopt(const SandboxSpec& spec) const {
   check(spec);
   return pretend(spec);
 }
-Result<void> EngineWalls::remove_files(const std::string&) const { return {}; }
-Result<void> EngineWalls::sweep(const std::vector<std::string>&) const { return {}; }
-bool EngineWalls::used() const { return false; }
-Result<ImageConfig> EngineWalls::image(const std::string&, const std::string&) const {
+Result<void> EngineFactory::remove_files(const std::string&) const { return {}; }
+Result<void> EngineFactory::sweep(const std::vector<std::string>&) const { return {}; }
+bool EngineFactory::used() const { return false; }
+Result<ImageConfig> EngineFactory::image(const std::string&, const std::string&) const {
   return fail(Code::Unsupported, "engine");
 }
-void encode(wire::Writer&, const Standing&) {}
-Standing decode_standing(wire::Reader&) { return {}; }
+void encode(wire::Writer&, const BuiltContainer&) {}
+BuiltContainer decode_standing(wire::Reader&) { return {}; }
 
 }  // namespace cove::docker
 
@@ -176,7 +184,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // Without root a folder is opened with the rights of whoever runs this, if somebody's connection comes along.
   static const size_t most_fds = ::geteuid() == 0 ? 7 : 0;
   Peer coved;
-  native::SpawnServer server(coved.take_first(), native::Walls({}, native::IdRanges::Shared), {});
+  spawn::SpawnServer server(coved.take_first(), native::SandboxFactory({}, native::IdRanges::Shared), {});
   for (const Piece& piece : split_pieces({reinterpret_cast<const char*>(data), size})) {
     // A sandbox is ended by a child, and so is most of what is done with images.
     auto type = static_cast<Type>(number_at(piece.content, 0));

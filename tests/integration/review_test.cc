@@ -113,15 +113,15 @@ TEST_F(Review, WhatWasThereBeforeIsOnRecord) {
 TEST_F(Review, AnotherFolderInItsPlaceIsNoticed) {
   std::string id = make()["id"];
   EXPECT_EQ(call("POST", "/v1/sandboxes/" + id + "/stop").status, 200);
-  fs::path aside = folder_.parent_path() / "aside";
-  fs::rename(folder_, aside);
+  fs::path helper = folder_.parent_path() / "aside";
+  fs::rename(folder_, helper);
   fs::create_directories(folder_);
   give(folder_);
   HttpResponse refused = call("POST", "/v1/sandboxes/" + id + "/start");
   EXPECT_GE(refused.status, 400);
   EXPECT_THAT(refused.body, HasSubstr("is another folder than the one that was recorded"));
   fs::remove(folder_);
-  fs::rename(aside, folder_);
+  fs::rename(helper, folder_);
   EXPECT_EQ(call("POST", "/v1/sandboxes/" + id + "/start").status, 200);
 }
 

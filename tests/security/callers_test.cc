@@ -1,6 +1,6 @@
 // A coved that was taken over, and asks cove-spawn for what its caller could not have. The test plays coved, in a
 // process of its own; cove-spawn is a child.
-#include "runtime/native/callers.h"
+#include "spawn/callers.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -15,15 +15,15 @@
 #include <filesystem>
 #include <future>
 
-#include "runtime/native/spawn_client.h"
-#include "runtime/native/spawn_server.h"
+#include "spawn/client.h"
+#include "spawn/server.h"
 #include "support/child.h"
 #include "sys/file.h"
 
 namespace cove::test {
 namespace {
 
-using native::spawn::Type;
+using spawn::Type;
 
 constexpr unsigned kOrdinary = 12345;
 constexpr unsigned kGroup = 23456;
@@ -80,15 +80,15 @@ class TakenOver : public testing::Test {
       channel.first.reset();
       ::setenv("COVE_STATE", (folder_ + "/state").c_str(), 1);
       Result<native::Places> places = native::find_places();
-      Result<native::Callers> callers = native::Callers::of({own_.get()});
+      Result<spawn::Callers> callers = spawn::Callers::of({own_.get()});
       if (!places || !callers) ::_exit(1);
-      native::SpawnServer server(std::move(channel.second), native::Walls(*places, native::IdRanges::Shared), {}, {},
-                                 std::move(*callers));
+      spawn::SpawnServer server(std::move(channel.second), native::SandboxFactory(*places, native::IdRanges::Shared),
+                                {}, {}, std::move(*callers));
       static_cast<void>(server.run(-1));
       ::_exit(0);
     }
     channel.second.reset();
-    client_ = native::SpawnClient::create(std::move(channel.first), [] {});
+    client_ = spawn::SpawnClient::create(std::move(channel.first), [] {});
   }
 
   // A connection that a user of this machine has made and that was accepted at `listener`.
@@ -115,7 +115,7 @@ class TakenOver : public testing::Test {
   Result<void> look(const std::string& path, int connection) {
     wire::Writer request;
     request.text(path).number(static_cast<uint64_t>(Access::ReadOnly));
-    Result<native::SpawnClient::Answer> answer = client_->ask(Type::PinWorkspace, request, {connection});
+    Result<spawn::SpawnClient::Answer> answer = client_->ask(Type::PinWorkspace, request, {connection});
     return answer ? Result<void>() : std::unexpected(answer.error());
   }
   void expect_denied(int connection, const char* what) {
@@ -128,7 +128,7 @@ class TakenOver : public testing::Test {
   UniqueFd own_;
   UniqueFd other_;
   pid_t spawn_ = -1;
-  std::shared_ptr<native::SpawnClient> client_;
+  std::shared_ptr<spawn::SpawnClient> client_;
 };
 
 TEST_F(TakenOver, GetsWhatTheCallerCouldHave) {

@@ -24,10 +24,10 @@ CALL = re.compile(r"(?:(?<![\w>])::|\bsys::|\bstd::)(%s)\(|\b(std::filesystem|st
                   % ("|".join(NAMES), "|".join(RAW)))
 
 # What runs with privilege, or as root of a sandbox, or on files of others. Of image/ only what cove-spawn is made of.
-SCOPE = """exe/cove_host.cc exe/cove_init.cc exe/cove_record.cc exe/cove_spawn.cc exe/cove_unpack.cc engine/harmless_paths.cc
-engine/host_run.cc runtime layer change unpack init image/catalogue.cc image/etc_copy.cc image/etc_generate.cc image/fingerprint.cc
-image/host_cache.cc image/host_image.cc image/image_top.cc image/manifest.cc image/public_address.cc image/reference.cc
-image/skeleton.cc image/tree_writer.cc""".split()
+SCOPE = """exe/cove_host.cc exe/cove_init.cc exe/cove_record.cc exe/cove_spawn.cc exe/cove_unpack.cc host/harmless_paths.cc
+host/host_run.cc runtime spawn layer change unpack init sys/ids.cc image/catalogue.cc image/etc_copy.cc image/etc_generate.cc image/fingerprint.cc
+image/host_cache.cc image/host_image.cc image/image_top.cc image/local_layer_store.cc image/manifest.cc image/public_address.cc image/reference.cc
+image/skeleton.cc image/tree_writer.cc image/unpacker.cc""".split()
 
 OWN = "folders that only this process's user can write to, and files of the system's"
 STAGE = "the builder's own file system in memory, and its mounts"
@@ -41,8 +41,8 @@ ALLOWED = {
     "change/base_file.cc": (OWN, "mkdirat openat*3 read_file_at*2 renameat"),
     "change/base_stream.cc": (OWN, "mkdirat openat*2"),
     "change/tree_scan.cc": ("below an opened folder, without links", "list_folder openat2 readlinkat statx"),
-    "engine/harmless_paths.cc": (AS_CALLER, "open openat2*2 read_file readlink stat"),
-    "engine/host_run.cc": (AS_CALLER, "execve open*2 openat2 readlink"),
+    "host/harmless_paths.cc": (AS_CALLER, "open openat2*2 read_file readlink stat"),
+    "host/host_run.cc": (AS_CALLER, "execve open*2 openat2 readlink"),
     "exe/cove_host.cc": (AS_CALLER, "readlink"),
     "exe/cove_init.cc": (INSIDE, "chdir"),
     "exe/cove_spawn.cc": (OWN,
@@ -67,7 +67,7 @@ ALLOWED = {
     "init/figures.cc": (INSIDE, "fstatat open openat rmdir unlinkat*2"),
     "init/inner.cc": (INSIDE, "SYS_statx"),
     "init/inner_groups.cc": (INSIDE, "mkdirat*2 mount open*3 openat*5 opendir umount2 unlinkat"),
-    "init/kin.cc": (INSIDE, "opendir"),
+    "init/descendants.cc": (INSIDE, "opendir"),
     "init/passwd.cc": (INSIDE, "open"),
     "init/process_files.h": (INSIDE, "open"),
     "init/stat_shim.cc": (INSIDE, "SYS_statx"),
@@ -84,39 +84,39 @@ ALLOWED = {
     "layer/pool_image.cc": (OWN, "linkat openat*2 posix_spawn read_file unlinkat"),
     "runtime/docker/doorway.cc": ("/proc, and without a server the caller's own folder", "open stat"),
     "runtime/docker/engine_socket.cc": ("sockets of engines, files of the system's", "read_file stat"),
-    "runtime/docker/engine_walls.cc": ("sockets of engines, Cove's own folders; without a server the caller's own folder",
+    "runtime/docker/engine_factory.cc": ("sockets of engines, Cove's own folders; without a server the caller's own folder",
                                        "chmod exists list_folder listen_unix*2 open read_file*2 unlink*5"),
     "runtime/docker/own_containers.cc": (OWN, "open read_file"),
     "runtime/native/builder.cc": ("/dev/null", "open"),
-    "runtime/native/builder_crew.cc": (STAGE, "attach_mount*2 mkdirat open*3 open_tree_clone"),
+    "runtime/native/builder_pool.cc": (STAGE, "attach_mount*2 mkdirat open*3 open_tree_clone"),
     "runtime/native/group_view.cc": ("a descriptor, without a path", "open_tree_clone"),
-    "runtime/native/host_runs.cc": ("Cove's programs; else in a child that has become the caller",
+    "spawn/host_runs.cc": ("Cove's programs; else in a child that has become the caller",
                                     "SYS_execveat*2 chdir execvpe open*6 read_file"),
-    "runtime/native/ids.cc": (OWN, "access*2 make_run_folder open*2 posix_spawnp read_file*2 statfs"),
-    "runtime/native/image_shelf.cc": (OWN,
+    "sys/ids.cc": (OWN, "access*2 make_run_folder open*2 posix_spawnp read_file*2 statfs"),
+    "image/local_layer_store.cc": (OWN,
                                       "exists*6 list_folder*3 lstat make_folders mkdir*5 open*7 read_file*3 remove_tree "
                                       "rename*4 write_file*2"),
     "runtime/native/limit_views.cc": (STAGE, "attach_mount*2 mkdirat*4 open_tree_clone write_file"),
     "runtime/native/linked_worktree.cc": ("in a child that has become the caller; what is found must name the workspace in turn",
                                         "openat*3 readlink"),
-    "runtime/native/local_hand.cc": (OWN, "unlink*2"),
+    "runtime/native/local_resources.cc": (OWN, "unlink*2"),
     "runtime/native/memory_watch.cc": ("file systems that the builder mounted", "list_folder read_file statfs"),
     "runtime/native/own_folders.cc": ("Cove's own folders, where they are mounted, '..' of an opened one, /proc",
                                       "open*2 openat read_file*2 readlink"),
     "runtime/native/process_one.cc": ("/proc, cove-init", "SYS_execveat attach_mount open*2 open_tree_clone"),
     "runtime/native/root_mounts.cc": (STAGE + "; what comes from the host; without a server the caller's own folder",
                                       "attach_mount*9 fchownat mkdir*5 mkdirat*2 open open_tree_clone*10"),
-    "runtime/native/spawn_server.cc": ("a descriptor, without a path", "open_tree_clone*2"),
-    "runtime/native/spawn_workspaces.cc": ("in a child that has become the caller, or below configured folders",
+    "spawn/server.cc": ("a descriptor, without a path", "open_tree_clone*2"),
+    "spawn/workspaces.cc": ("in a child that has become the caller, or below configured folders",
                                         "faccessat open*2 openat2"),
-    "runtime/native/unpacking.cc": (STAGE + "; Cove's own folders",
+    "image/unpacker.cc": (STAGE + "; Cove's own folders",
                                     "SYS_execveat attach_mount*3 fchownat mkdir*2 open*5 open_tree_clone*2"),
     "runtime/native/user_scope.cc": ("/proc, the user's own run folder", "exists posix_spawnp read_file"),
     "runtime/native/user_share.cc": ("/proc/sys/user", "poke_at read_file"),
-    "runtime/native/walls.cc": (OWN,
+    "runtime/native/sandbox_factory.cc": (OWN,
                                 "exists*3 list_folder listen_unix make_folders make_run_folder open read_file readlink stat "
                                 "unlink*2"),
-    "runtime/native/who.cc": (OWN, "connect_unix"),
+    "runtime/native/process_one_identity.cc": (OWN, "connect_unix"),
     "runtime/oci/builder.cc": ("/proc, /dev/null, " + STAGE, "open*2 read_file"),
     "runtime/oci/groups.cc": ("control groups", "attach_mount*2 list_folder mkdir open_tree_clone read_file*2 rmdir umount2"),
     "runtime/oci/invocation.cc": (STAGE + "; the runtime's program", "attach_mount execve mkdir write_file"),

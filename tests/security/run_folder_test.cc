@@ -22,7 +22,7 @@ namespace {
 using testing::HasSubstr;
 
 constexpr unsigned kUser = 12346;
-constexpr unsigned kStranger = 12347;
+constexpr unsigned kUnusedId = 12347;
 const std::string kFolder = "/tmp/cove-" + std::to_string(kUser);
 
 // Another user, who listens at a path and notes what he is sent.
@@ -65,7 +65,7 @@ class Stranger {
 
   [[noreturn]] static void listen(const std::string& folder, const std::string& socket, int tell) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::setresgid(kStranger, kStranger, kStranger) < 0 || ::setresuid(kStranger, kStranger, kStranger) < 0)
+    if (::setresgid(kUnusedId, kUnusedId, kUnusedId) < 0 || ::setresuid(kUnusedId, kUnusedId, kUnusedId) < 0)
       ::_exit(1);
     ::umask(0);
     ::mkdir(folder.c_str(), 0777);
@@ -129,20 +129,20 @@ TEST_F(RunFolder, OfAnotherUserIsNotUsedByAClient) {
 TEST_F(RunFolder, OfAnotherUserIsNotUsedByAServer) {
   ASSERT_EQ(::mkdir(kFolder.c_str(), 0777), 0);
   ASSERT_EQ(::chmod(kFolder.c_str(), 0777), 0);
-  ASSERT_EQ(::chown(kFolder.c_str(), kStranger, kStranger), 0);
+  ASSERT_EQ(::chown(kFolder.c_str(), kUnusedId, kUnusedId), 0);
   expect_refusal(cove({"serve"}));
   EXPECT_TRUE(std::filesystem::is_empty(kFolder));
 }
 
 TEST_F(RunFolder, OfAnotherUserIsNotUsedByADirectRun) {
   ASSERT_EQ(::mkdir(kFolder.c_str(), 0755), 0);
-  ASSERT_EQ(::chown(kFolder.c_str(), kStranger, kStranger), 0);
+  ASSERT_EQ(::chown(kFolder.c_str(), kUnusedId, kUnusedId), 0);
   expect_refusal(cove({"run", "--direct", "--", "true"}));
 }
 
 TEST_F(RunFolder, ThatIsALinkIsNotUsed) {
   std::filesystem::create_directory_symlink(home_, kFolder);
-  ASSERT_EQ(::lchown(kFolder.c_str(), kStranger, kStranger), 0);
+  ASSERT_EQ(::lchown(kFolder.c_str(), kUnusedId, kUnusedId), 0);
   expect_refusal(cove({"ls"}));
   expect_refusal(cove({"run", "--direct", "--", "true"}));
   expect_refusal(cove({"serve"}));
@@ -162,7 +162,7 @@ TEST_F(RunFolder, AServerOfAnotherUserIsToldNothing) {
   Stranger stranger(folder, folder + "/api.sock");
   Outcome outcome = cove({"run", "-e", "TOKEN", "--", "true"}, "unix:" + folder + "/api.sock");
   EXPECT_NE(outcome.exit_code, 0);
-  EXPECT_THAT(outcome.err, HasSubstr("belongs to user " + std::to_string(kStranger)));
+  EXPECT_THAT(outcome.err, HasSubstr("belongs to user " + std::to_string(kUnusedId)));
   EXPECT_EQ(stranger.heard(folder + "/api.sock"), "");
   std::filesystem::remove_all(folder);
 }

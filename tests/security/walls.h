@@ -83,8 +83,8 @@ class InEveryMode : public testing::TestWithParam<Mode> {
     return run(Order{GetParam(), std::move(options), std::move(testees), std::move(command)});
   }
 };
-#define COVE_IN_EVERY_MODE(suite)                                                       \
-  INSTANTIATE_TEST_SUITE_P(Walls, suite, testing::ValuesIn(::cove::test::every_mode()), \
+#define COVE_IN_EVERY_MODE(suite)                                                                \
+  INSTANTIATE_TEST_SUITE_P(SandboxFactory, suite, testing::ValuesIn(::cove::test::every_mode()), \
                            [](const auto& test) { return ::cove::test::mode_name(test.param); })
 
 }  // namespace cove::test

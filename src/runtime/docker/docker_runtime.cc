@@ -1,8 +1,8 @@
 #include "runtime/docker/docker_runtime.h"
 
 #include "base/text.h"
+#include "runtime/docker/engine_factory.h"
 #include "runtime/docker/engine_socket.h"
-#include "runtime/docker/engine_walls.h"
 #include "runtime/native/capabilities.h"
 #include "runtime/native/native_sandbox.h"
 
@@ -15,27 +15,27 @@ constexpr std::chrono::seconds kPatience(3);
 class EngineRuntime : public Runtime {
  public:
   EngineRuntime(std::string runtime, native::Places places, std::string state)
-      : runtime_(std::move(runtime)), walls_(std::move(places), std::move(state)) {}
+      : runtime_(std::move(runtime)), factory_(std::move(places), std::move(state)) {}
 
   Capabilities capabilities() const override {
     return native::runtime_capabilities(runtime_, native::ControlGroups::Usable);
   }
 
   Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override {
-    return COVE_TRY(sandbox_of(COVE_TRY(walls_.raise(own(spec)))));
+    return COVE_TRY(sandbox_of(COVE_TRY(factory_.raise(own(spec)))));
   }
 
   Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) override {
-    std::unique_ptr<native::NativeSandbox> sandbox = COVE_TRY(sandbox_of(COVE_TRY(walls_.adopt(own(spec)))));
+    std::unique_ptr<native::NativeSandbox> sandbox = COVE_TRY(sandbox_of(COVE_TRY(factory_.adopt(own(spec)))));
     COVE_TRY(sandbox->take_over());
     return sandbox;
   }
 
   Result<ImageConfig> image(const std::string&, const std::string& name) override {
-    return walls_.image(runtime_, name);
+    return factory_.image(runtime_, name);
   }
-  Result<void> remove_files(const SandboxSpec& spec) override { return walls_.remove_files(spec.id); }
-  Result<void> sweep(const std::vector<std::string>& known) override { return walls_.sweep(known); }
+  Result<void> remove_files(const SandboxSpec& spec) override { return factory_.remove_files(spec.id); }
+  Result<void> sweep(const std::vector<std::string>& known) override { return factory_.sweep(known); }
 
  private:
   SandboxSpec own(SandboxSpec spec) const {
@@ -43,13 +43,13 @@ class EngineRuntime : public Runtime {
     return spec;
   }
 
-  static Result<std::unique_ptr<native::NativeSandbox>> sandbox_of(native::Raised raised) {
-    return native::NativeSandbox::create(
-        {std::move(raised.spec), std::move(raised.holding), std::move(raised.hand), std::move(raised.control)});
+  static Result<std::unique_ptr<native::NativeSandbox>> sandbox_of(native::CreatedSandbox created) {
+    return native::NativeSandbox::create({std::move(created.spec), std::move(created.holding),
+                                          std::move(created.resources), std::move(created.control)});
   }
 
   std::string runtime_;
-  EngineWalls walls_;
+  EngineFactory factory_;
 };
 
 }  // namespace

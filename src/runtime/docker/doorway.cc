@@ -69,13 +69,13 @@ uint64_t user_id(const Workspace& workspace) {
 
 }  // namespace
 
-Result<SecondFence> let_in(const Rising& rising, const Engine& engine, const std::string& container) {
-  UniqueFd visitor = COVE_TRY(wait_at_door(rising.door.get(), engine, container));
-  COVE_TRY(check_workspace(rising.spec.workspace, COVE_TRY(pid_of(visitor.get()))));
-  std::vector<int> fds = {rising.control.second.get()};
-  if (rising.listener) fds.push_back(rising.listener.get());
+Result<SecondFence> let_in(const PendingContainer& pending, const Engine& engine, const std::string& container) {
+  UniqueFd visitor = COVE_TRY(wait_at_door(pending.door.get(), engine, container));
+  COVE_TRY(check_workspace(pending.spec.workspace, COVE_TRY(pid_of(visitor.get()))));
+  std::vector<int> fds = {pending.control.second.get()};
+  if (pending.listener) fds.push_back(pending.listener.get());
   wire::Writer word;
-  word.text(wire::kDoorWord).number(user_id(rising.spec.workspace));
+  word.text(wire::kDoorWord).number(user_id(pending.spec.workspace));
   COVE_TRY_NOTE("let process 1 in", sys::send_message(visitor.get(), word.data(), fds));
   if (!readable(visitor.get(), kPatience)) return fail(Code::Unavailable, "process 1 does not answer");
   sys::Message answer = COVE_TRY_NOTE("hear from process 1", sys::receive_message(visitor.get(), wire::kMaxMessage));

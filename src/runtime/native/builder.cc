@@ -18,8 +18,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/error_wire.h"
 #include "base/text.h"
-#include "runtime/native/error_report.h"
 #include "runtime/native/group_view.h"
 #include "runtime/native/memory_watch.h"
 #include "runtime/native/process_one.h"
@@ -191,10 +191,10 @@ Result<sys::Child> build_walls(const BuildOrder& order) {
   cpu_set_t cpus = order.cpus;
   COVE_TRY(become_namespace_root(plan, order.status));
   RootMounts mounts(plan);
-  const bool nested = order.nest >= 0 && may_go_on_as_init(plan);
+  const bool nested = order.minimal_namespace >= 0 && may_go_on_as_init(plan);
   if (nested) {
     COVE_TRY_NOTE("open the image", mounts.open_sources());
-    COVE_TRY(sys::setns(order.nest, CLONE_NEWNS));
+    COVE_TRY(sys::setns(order.minimal_namespace, CLONE_NEWNS));
   }
   COVE_TRY_NOTE("make a mount namespace", sys::unshare(CLONE_NEWNS));
   if (!nested) COVE_TRY(sys::make_mounts_private());
@@ -232,14 +232,14 @@ Result<Builder> start_builder(const SpawnPlan& plan, sys::SocketPair& control, c
     builder_main(plan, std::move(control.second), status.second.get(), cpus, clean_up);
   }
   // What an OCI runtime forks keeps the CPUs that it began with.
-  if (!plan.oci && plan.pinned_cpus == 0) sys::begin_elsewhere(child.pid, cpus);
+  if (!plan.oci && plan.pinned_cpus == 0) sys::start_on_another_cpu(child.pid, cpus);
   control.second.reset();
   bool stays = plan.lifetime == Lifetime::OneRun || plan.watched_memory > 0;
   Builder builder{std::move(child), std::move(status.first), stays, {}};
   if (!plan.ids.rootless || plan.ids.single_id) return builder;
   sys::Message word = COVE_TRY(sys::receive_message(builder.status.get(), wire::kMaxMessage));
   if (word.data != kMapMe) return fail(decode_error(word.data));
-  COVE_TRY(map_with_helpers(builder.process.pid, plan.ids));
+  COVE_TRY(sys::map_with_helpers(builder.process.pid, plan.ids));
   COVE_TRY(sys::send_message(builder.status.get(), kMapped));
   return builder;
 }

@@ -39,7 +39,8 @@ struct BuildOrder {
   int status;
   cpu_set_t cpus;  // those that process 1 may use
   Parentage parentage;
-  int nest = -1;  // a mount namespace with little in it but /tmp and /proc, to begin with in place of this one
+  int minimal_namespace =
+      -1;  // a mount namespace with little in it but /tmp and /proc, to begin with in place of this one
 };
 // In the builder itself, which is in the sandbox's mount namespace afterwards: process 1, let go in walls that stand.
 Result<sys::Child> build_walls(const BuildOrder& order);

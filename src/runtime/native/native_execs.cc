@@ -105,8 +105,8 @@ wire::ExecRequest NativeSandbox::request_of(const ExecSpec& spec) const {
 }
 
 Result<std::vector<UniqueFd>> NativeSandbox::join_fds(RunningExec& exec) {
-  if (!parts_.hand->has_groups()) return std::vector<UniqueFd>();
-  ExecGroup taken = COVE_TRY(parts_.hand->take_exec_group());
+  if (!parts_.resources->has_groups()) return std::vector<UniqueFd>();
+  ExecGroup taken = COVE_TRY(parts_.resources->take_exec_group());
   exec.group_name = std::move(taken.name);
   exec.group = std::move(taken.group);
   return std::move(taken.join_fds);
@@ -159,14 +159,14 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
   const bool waits = spec.script_follows || spec.command_follows;
   if (exec.group && waits) {
     exec.group->keep_counters_open();
-    parts_.hand->keep_counters_open();
+    parts_.resources->keep_counters_open();
   }
   if (waits) exec.ends = {std::move(out.write), std::move(err.write)};
   // There is no end of it to keep, and process 1 wants one.
   if (spec.whole_input && parts_.spec.lifetime == Lifetime::Long) static_cast<void>(close_input(spec.id));
   execs_.emplace(spec.id, std::move(exec));
   // While the program starts. The first one is in many a sandbox the only one.
-  if (std::exchange(used_, true)) parts_.hand->make_spare();
+  if (std::exchange(used_, true)) parts_.resources->make_spare();
   if (!spec.pty) return Attachment{std::move(in.write), std::move(out.read), std::move(err.read), {}};
   Reply started = COVE_TRY(wait_for_reply(Type::Started, spec.id));
   // A program that cannot be started has no terminal; why, is an event.
@@ -215,7 +215,7 @@ void NativeSandbox::forget(const std::string& exec_id) {
   static_cast<void>(send(Writer(Type::Forget).text(exec_id)));
   auto ended = ended_groups_.find(exec_id);
   if (ended == ended_groups_.end()) return;
-  parts_.hand->retire_exec_group(ended->second.name);
+  parts_.resources->retire_exec_group(ended->second.name);
   ended_groups_.erase(ended);
 }
 
@@ -223,7 +223,7 @@ void NativeSandbox::forget(const std::string& exec_id) {
 uint64_t NativeSandbox::layer_usage(uint64_t measured_inside) const {
   auto disk = enforced().find("disk");
   if (disk != enforced().end() && disk->second.enforced_by == "tmpfs") return measured_inside;
-  return parts_.hand->layer_usage().value_or(measured_inside);
+  return parts_.resources->layer_usage().value_or(measured_inside);
 }
 
 Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::vector<UniqueFd>& figures) {
@@ -244,7 +244,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   end.figures = read_figures(figures);
   end.figures_left_out += figures.size() - end.figures.size();
   if (found->second.group) {
-    if (found->second.killed) static_cast<void>(parts_.hand->kill_exec_group(found->second.group_name));
+    if (found->second.killed) static_cast<void>(parts_.resources->kill_exec_group(found->second.group_name));
     sys::CgroupUsage counted = COVE_TRY(found->second.group->usage());
     const bool alone = found->second.group->has(sys::Controller::Pids) && counted.pids == 0;
     if (parts_.spec.ends_with_exec && !alone) {
@@ -277,7 +277,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   if (parts_.spec.lifetime == Lifetime::Long)
     ended_groups_[end.exec_id] = {found->second.group_name, std::move(found->second.group)};
   else
-    parts_.hand->retire_exec_group(found->second.group_name);
+    parts_.resources->retire_exec_group(found->second.group_name);
   execs_.erase(found);
   return Event(std::move(end));
 }
@@ -301,7 +301,7 @@ Result<std::optional<Event>> NativeSandbox::exec_failed(Reader& in) {
   if (phase == Phase::Compile) request.argv = request.compile;
   ExecFailed failure = explain_failure(request, stage, errnum);
   failure.phase = phase;
-  parts_.hand->retire_exec_group(found->second.group_name);
+  parts_.resources->retire_exec_group(found->second.group_name);
   execs_.erase(found);
   return Event(std::move(failure));
 }
@@ -327,21 +327,21 @@ Result<void> NativeSandbox::kill(const std::string& exec_id) {
     // What it may have started by then goes when its end is known.
     if (!parts_.spec.single_exec || !found->second.spec.compile.empty())
       static_cast<void>(signal(exec_id, SIGKILL, SignalReach::Process));
-    return parts_.hand->kill_exec_group(found->second.group_name);
+    return parts_.resources->kill_exec_group(found->second.group_name);
   }
-  if (parts_.spec.single_exec) return parts_.hand->kill(), Result<void>();
+  if (parts_.spec.single_exec) return parts_.resources->kill(), Result<void>();
   return send(
       Writer(Type::Signal).text(exec_id).number(SIGKILL).number(static_cast<uint64_t>(wire::Target::Everything)));
 }
 
 Result<void> NativeSandbox::update_limits(const Limits& limits) {
-  COVE_TRY(parts_.hand->set_limits(limits));
+  COVE_TRY(parts_.resources->set_limits(limits));
   change_rlimits(parts_.holding, limits);
   return {};
 }
 
 Result<Stats> NativeSandbox::stats() {
-  sys::CgroupUsage counted = COVE_TRY(parts_.hand->usage());
+  sys::CgroupUsage counted = COVE_TRY(parts_.resources->usage());
   // On cgroup v1 only those with a limit of their own have a group that counts their traffic.
   counted.io_read_bytes = std::max(counted.io_read_bytes, io_read_bytes_);
   counted.io_write_bytes = std::max(counted.io_write_bytes, io_write_bytes_);

@@ -1,7 +1,7 @@
 #include "runtime/native/native_runtime.h"
 
 #include "runtime/native/native_sandbox.h"
-#include "runtime/native/walls.h"
+#include "runtime/native/sandbox_factory.h"
 #include "runtime/oci/programs.h"
 
 namespace cove::native {
@@ -11,23 +11,23 @@ namespace {
 class NativeRuntime : public Runtime {
  public:
   NativeRuntime(Places places, IdRanges ranges, std::string name)
-      : walls_(std::move(places), ranges), name_(std::move(name)) {}
+      : factory_(std::move(places), ranges), name_(std::move(name)) {}
 
-  Capabilities capabilities() const override { return walls_.capabilities(name_); }
-  Capabilities capabilities_of(const std::string& runtime) const override { return walls_.capabilities(runtime); }
+  Capabilities capabilities() const override { return factory_.capabilities(name_); }
+  Capabilities capabilities_of(const std::string& runtime) const override { return factory_.capabilities(runtime); }
 
   Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override {
-    return COVE_TRY(sandbox_of(COVE_TRY(walls_.raise(named(spec)))));
+    return COVE_TRY(sandbox_of(COVE_TRY(factory_.raise(named(spec)))));
   }
 
   Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) override {
-    std::unique_ptr<NativeSandbox> sandbox = COVE_TRY(sandbox_of(COVE_TRY(walls_.adopt(named(spec)))));
+    std::unique_ptr<NativeSandbox> sandbox = COVE_TRY(sandbox_of(COVE_TRY(factory_.adopt(named(spec)))));
     COVE_TRY(sandbox->take_over());
     return sandbox;
   }
 
-  Result<void> remove_files(const SandboxSpec& spec) override { return walls_.remove_files(spec.id); }
-  Result<void> sweep(const std::vector<std::string>& known) override { return walls_.sweep(known); }
+  Result<void> remove_files(const SandboxSpec& spec) override { return factory_.remove_files(spec.id); }
+  Result<void> sweep(const std::vector<std::string>& known) override { return factory_.sweep(known); }
 
  private:
   SandboxSpec named(SandboxSpec spec) const {
@@ -35,12 +35,12 @@ class NativeRuntime : public Runtime {
     return spec;
   }
 
-  static Result<std::unique_ptr<NativeSandbox>> sandbox_of(Raised raised) {
-    return NativeSandbox::create(
-        {std::move(raised.spec), std::move(raised.holding), std::move(raised.hand), std::move(raised.control)});
+  static Result<std::unique_ptr<NativeSandbox>> sandbox_of(CreatedSandbox created) {
+    return NativeSandbox::create({std::move(created.spec), std::move(created.holding), std::move(created.resources),
+                                  std::move(created.control)});
   }
 
-  Walls walls_;
+  SandboxFactory factory_;
   std::string name_;
 };
 

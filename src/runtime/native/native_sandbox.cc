@@ -90,7 +90,7 @@ Result<std::optional<NativeSandbox::Reply>> NativeSandbox::read_reply() {
     return fail(gone());
   }
   Reader in(message->data);
-  Type type = in.type();
+  Type type = in.type<Type>();
   return Reply{type, std::string(in.rest()), std::move(message->fds)};
 }
 
@@ -105,14 +105,14 @@ Result<std::optional<Event>> NativeSandbox::next_event() {
   if (!message && message.error().errnum() == EAGAIN) return std::optional<Event>();
   if (!message || message->data.empty()) return sandbox_ended();
   Reader in(message->data);
-  Type type = in.type();
+  Type type = in.type<Type>();
   return event_of(Reply{type, std::string(in.rest()), std::move(message->fds)});
 }
 
 // The channel has closed.
 Result<std::optional<Event>> NativeSandbox::sandbox_ended() {
   ended_ = true;
-  return Event(parts_.hand->how_it_ended());
+  return Event(parts_.resources->how_it_ended());
 }
 
 Result<std::optional<Event>> NativeSandbox::event_of(Reply reply) {
@@ -171,7 +171,7 @@ void NativeSandbox::take_over_exec(Reader& in) {
   if (in.number() & wire::kExecPty) exec.spec.pty = WindowSize();
   if (!in.ok()) return;
   if (!exec.group_name.empty()) {
-    Result<std::unique_ptr<sys::Cgroup>> group = parts_.hand->adopt_exec_group(exec.group_name);
+    Result<std::unique_ptr<sys::Cgroup>> group = parts_.resources->adopt_exec_group(exec.group_name);
     if (group) exec.group = std::move(*group);
   }
   adopted_.push_back(exec.spec.id);
@@ -181,9 +181,9 @@ void NativeSandbox::take_over_exec(Reader& in) {
 Result<void> NativeSandbox::destroy(Files files) {
   const bool unmissed = quiet() && files == Files::Remove;
   ended_ = true;
-  if (parts_.spec.lifetime == Lifetime::OneRun) parts_.hand->kill();
+  if (parts_.spec.lifetime == Lifetime::OneRun) parts_.resources->kill();
   parts_.control.reset();
-  return unmissed ? parts_.hand->let_go(files) : parts_.hand->destroy(files);
+  return unmissed ? parts_.resources->let_go(files) : parts_.resources->destroy(files);
 }
 
 }  // namespace cove::native

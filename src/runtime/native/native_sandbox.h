@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "runtime/native/enforcement.h"
-#include "runtime/native/hand.h"
+#include "runtime/native/sandbox_resources.h"
 #include "runtime/runtime.h"
 
 namespace cove::native {
@@ -19,7 +19,7 @@ class NativeSandbox : public Sandbox {
   struct Parts {
     SandboxSpec spec;
     Holding holding;
-    std::unique_ptr<Hand> hand;
+    std::unique_ptr<SandboxResources> resources;
     UniqueFd control;
   };
   static Result<std::unique_ptr<NativeSandbox>> create(Parts parts);
@@ -27,7 +27,7 @@ class NativeSandbox : public Sandbox {
 
   const EnforcedLimits& enforced() const override { return parts_.holding.limits; }
   const std::vector<std::string>& warnings() const override { return parts_.holding.warnings; }
-  Result<void> ready() override { return parts_.hand->ready(); }
+  Result<void> ready() override { return parts_.resources->ready(); }
   Result<Attachment> exec(const ExecSpec& spec) override;
   Result<Attachment> attach(const std::string& exec_id) override;
   Result<void> close_input(const std::string& exec_id) override;
@@ -38,8 +38,8 @@ class NativeSandbox : public Sandbox {
   Result<void> signal(const std::string& exec_id, int number, SignalReach reach) override;
   Result<void> resize(const std::string& exec_id, WindowSize size) override;
   Result<void> kill(const std::string& exec_id) override;
-  Result<void> pause() override { return parts_.hand->freeze(); }
-  Result<void> resume() override { return parts_.hand->thaw(); }
+  Result<void> pause() override { return parts_.resources->freeze(); }
+  Result<void> resume() override { return parts_.resources->thaw(); }
   Result<void> update_limits(const Limits& limits) override;
   Result<Stats> stats() override;
   Result<std::unique_ptr<View>> open_view(const std::string& user) override;

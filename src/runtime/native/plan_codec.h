@@ -8,7 +8,7 @@
 #include "runtime/native/spawn_plan.h"
 
 // A SpawnPlan on its way to a builder that waits for orders, between two processes of the same program: of such plans
-// as BuilderCrew takes.
+// as BuilderPool takes.
 namespace cove::native {
 
 inline constexpr size_t kMaxPlan = 64 * 1024;

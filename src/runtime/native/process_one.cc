@@ -15,10 +15,10 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/error_wire.h"
 #include "base/text.h"
 #include "init/begin.h"
 #include "init/protocol.h"
-#include "runtime/native/error_report.h"
 #include "sys/command_line.h"
 #include "sys/file.h"
 #include "sys/mount.h"
@@ -164,7 +164,7 @@ Result<ProcessOne> start_process_one(const SpawnPlan& plan, const Birth& birth) 
     static_cast<void>(sys::send_message(birth.status, encode_error(outcome.error())));
     ::_exit(127);
   }
-  sys::begin_elsewhere(child.pid, birth.cpus);  // it forks nothing before its ids are mapped
+  sys::start_on_another_cpu(child.pid, birth.cpus);  // it forks nothing before its ids are mapped
   sys::Setgroups setgroups = plan.ids.single_id ? sys::Setgroups::Deny : sys::Setgroups::Keep;
   COVE_TRY(sys::write_id_maps(child.pid, plan.ids.users, plan.ids.groups, setgroups));
   // While it waits: once it changes its identity, it is closed to an ordinary user's eyes until it has executed.

@@ -12,12 +12,12 @@
 
 #include "base/text.h"
 #include "runtime/native/linked_worktree.h"
-#include "runtime/native/overlay.h"
 #include "runtime/native/proc_masks.h"
 #include "runtime/native/same_folder.h"
 #include "sys/beneath.h"
 #include "sys/file.h"
 #include "sys/mount.h"
+#include "sys/overlay.h"
 #include "sys/process.h"
 
 namespace cove::native {
@@ -33,7 +33,7 @@ constexpr uint64_t kSafe = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
 // Devices can be written to all the same.
 constexpr uint64_t kDevice = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
 // Nobody's id: files of the host that this one may not read are closed to root inside, too.
-constexpr uint32_t kStranger = kIdsPerSandbox - 1;
+constexpr uint32_t kUnusedId = sys::kIdsPerSandbox - 1;
 constexpr uint32_t kTtyGroup = 5;
 constexpr unsigned kTerminals = 64;  // all sandboxes together share what the kernel has
 
@@ -301,9 +301,9 @@ std::vector<std::string> RootMounts::lower_paths(const Part& part) {
 // access against these as well, so what an unprivileged user of this machine cannot read stays closed, also for root
 // inside, and also if it appears after the sandbox has started.
 Result<void> RootMounts::stage_shielded(Part& part, size_t index) {
-  MountOptions options = lower_options(lower_paths(part));
+  MountOptions options = sys::lower_options(lower_paths(part));
   if (plan_.ids.rootless) options.emplace_back("userxattr", "");
-  COVE_TRY(file_rights_of(kStranger));
+  COVE_TRY(file_rights_of(kUnusedId));
   Result<UniqueFd> shielded = sys::make_mount("overlay", options, kSafe | MOUNT_ATTR_RDONLY);
   COVE_TRY(own_file_rights());
   if (!shielded) return std::unexpected(shielded.error());
@@ -316,7 +316,7 @@ Result<void> RootMounts::stage_shielded(Part& part, size_t index) {
 }
 
 Result<UniqueFd> RootMounts::mount_overlay(const std::vector<std::string>& lowers, const std::string& name) {
-  MountOptions options = lower_options(lowers);
+  MountOptions options = sys::lower_options(lowers);
   options.emplace_back("upperdir", concat(layer_path_, "/", name, ".upper"));
   options.emplace_back("workdir", concat(layer_path_, "/", name, ".work"));
   if (plan_.ids.rootless)
@@ -434,9 +434,9 @@ Result<void> RootMounts::mask_proc() {
 Result<void> RootMounts::map_owner(int mount) {
   if (plan_.ids.rootless) return {};
   struct stat info = COVE_TRY(sys::fstat(mount));
-  WorkspaceIds ids = plan_workspace_ids(info.st_uid, info.st_gid, plan_.ids.builder_id(plan_.workspace_owner),
-                                        plan_.ids.builder_id(0));
-  UniqueFd map = COVE_TRY(make_id_mapping(ids.users, ids.groups));
+  sys::WorkspaceIds ids = sys::plan_workspace_ids(info.st_uid, info.st_gid, plan_.ids.builder_id(plan_.workspace_owner),
+                                                  plan_.ids.builder_id(0));
+  UniqueFd map = COVE_TRY(sys::make_id_mapping(ids.users, ids.groups));
   Result<void> mapped = sys::mount_setattr(mount, 0, Subtree::One, map.get());
   if (mapped || mapped.error().errnum() != EINVAL) return mapped;
   return fail(Error(Code::Unsupported, concat(plan_.workspace.path,

@@ -32,7 +32,7 @@ Result<SocketView::Answer> SocketView::ask(const Writer& request, const std::str
     if (!message || message->data.empty())
       return fail(Error(Code::Unavailable, "the sandbox's file server is gone").note(what));
     Reader in(message->data);
-    Type type = in.type();
+    Type type = in.type<Type>();
     if (type == Type::Entries) {
       uint64_t count = in.number();
       for (uint64_t i = 0; i < count && in.ok(); ++i) answer.entries.push_back(FileEntry::decode(in));

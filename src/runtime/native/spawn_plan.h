@@ -8,7 +8,7 @@
 #include "image/host_image.h"
 #include "layer/layer.h"
 #include "model/sandbox.h"
-#include "runtime/native/ids.h"
+#include "sys/ids.h"
 
 namespace cove::native {
 
@@ -36,10 +36,10 @@ struct SpawnPlan {
   ImageRoot image;
   UniqueFd image_hold;  // for as long as it is open, the image is not removed
   LayerMount layer;
-  IdPlan ids;
+  sys::IdPlan ids;
   Workspace workspace;
-  std::vector<std::string> own_folders;  // what a workspace must not show
-  uint32_t workspace_owner = kUserId;    // the id inside that owns the workspace's files
+  std::vector<std::string> own_folders;     // what a workspace must not show
+  uint32_t workspace_owner = sys::kUserId;  // the id inside that owns the workspace's files
   uint64_t shm_bytes = 0;
   uint64_t memory = 0;          // the limit, for /proc/meminfo; 0: none
   uint64_t process_rlimit = 0;  // where no control group counts processes: RLIMIT_NPROC of the sandbox, 0 for none

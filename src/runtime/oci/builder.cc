@@ -50,7 +50,7 @@ Result<sys::Child> build(const native::SpawnPlan& plan, int control, int status)
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   UniqueFd program = COVE_TRY(native::open_init(plan.init_program));
   UniqueFd map;
-  if (!plan.ids.rootless) map = COVE_TRY(native::make_user_namespace(plan.ids));
+  if (!plan.ids.rootless) map = COVE_TRY(sys::make_user_namespace(plan.ids));
   native::RootMounts mounts(plan);
   COVE_TRY_NOTE("open the image", mounts.open_sources());
   COVE_TRY(mounts.stage(map.get()));

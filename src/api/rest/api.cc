@@ -1,0 +1,91 @@
+#include "api/rest/api.h"
+
+#include "api/rest/call.h"
+#include "api/rest/problem.h"
+#include "base/log.h"
+#include "base/text.h"
+
+namespace cove::api {
+namespace {
+
+constexpr const char* kTokenSecret = "tokens";
+
+bool admit_local(Api& api, http::Exchange& exchange) {
+  uint32_t uid = exchange.request().peer.uid;
+  if (exchange.request().peer.local && (uid == 0 || uid == api.owner)) return true;
+  log::warning("refused a stranger at the Unix socket", {{"uid", concat(uid)}});
+  answer(exchange, Problem(403, "denied", "this server is another user's"));
+  return false;
+}
+
+bool admit_tcp(Api& api, http::Exchange& exchange) {
+  const http::Request& request = exchange.request();
+  std::string_view host = request.header("host").value_or("");
+  if (!api.hosts.allows_host(host)) {
+    answer(exchange, Problem(403, "denied", concat("'", host, "' is not a name of this server"))
+                         .advise("add it to the setting allowed_hosts"));
+    return false;
+  }
+  auto origin = request.header("origin");
+  if (!origin || !Hosts::needs_origin(request) || api.hosts.allows_origin(*origin, host)) return true;
+  answer(exchange, Problem(403, "denied", concat("pages of '", *origin, "' may not use this server"))
+                       .advise("add it to the setting allowed_origins"));
+  return false;
+}
+
+void tell_problem(http::Exchange& exchange, int status, const std::string& reason,
+                  const std::vector<std::string>& allowed) {
+  Problem problem(status, std::string(code_of_status(status)), reason);
+  if (status == 404) problem.detail = concat("there is nothing at ", exchange.request().path);
+  if (!allowed.empty()) problem.headers.emplace_back("Allow", join(allowed, ", "));
+  if (status == 500) log::error(reason, {{"path", exchange.request().path}});
+  answer(exchange, problem);
+}
+
+std::string who(const http::Peer& peer) { return peer.local ? concat("uid:", peer.uid) : peer.address; }
+
+void note_done(Api& api, const http::Request& request, const http::Route* route, int status,
+               std::chrono::nanoseconds took) {
+  api.metrics.count(route ? route->method : "", route ? route->pattern : "", status, took);
+  if (!log::shows(log::Level::Debug)) return;
+  log::debug("request", {{"from", who(request.peer)},
+                         {"method", request.method},
+                         {"path", request.path},
+                         {"status", concat(status)},
+                         {"us", concat(std::chrono::duration_cast<std::chrono::microseconds>(took).count())}});
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Api>> Api::create(engine::Engine& engine, uint32_t owner) {
+  std::unique_ptr<Api> api(new Api(engine));
+  api->owner = owner;
+  api->sessions = engine::Sessions::open(engine);
+  for (const std::shared_ptr<engine::Exec>& exec : api->sessions->followed_execs()) api->attendance.expect(exec);
+  api->secret = COVE_TRY(engine.store().secret(kTokenSecret));
+  return api;
+}
+
+std::shared_ptr<http::Router> make_router(Api& api) {
+  auto router = std::make_shared<http::Router>();
+  Routes routes(api, *router);
+  for (auto add : {add_sandboxes, add_lifecycle, add_tokens,   add_execs,  add_contexts, add_exec_input,
+                   add_attach,    add_sessions,  add_execute,  add_files,  add_entries,  add_archive,
+                   add_watch,     add_keys,      add_projects, add_events, add_images,   add_operations,
+                   add_languages, add_machine,   add_health,   add_metrics})
+    add(routes);
+  return router;
+}
+
+http::ListenerOptions listener_options(Api& api, Face face) {
+  http::ListenerOptions options;
+  options.gate = [&api, face](http::Exchange& exchange) {
+    return face == Face::Local ? admit_local(api, exchange) : admit_tcp(api, exchange);
+  };
+  options.problem = tell_problem;
+  options.done = [&api](const http::Request& request, const http::Route* route, int status,
+                        std::chrono::nanoseconds took) { note_done(api, request, route, status, took); };
+  return options;
+}
+
+}  // namespace cove::api

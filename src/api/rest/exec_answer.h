@@ -1,0 +1,33 @@
+#pragma once
+
+#include <memory>
+
+#include "api/rest/call.h"
+#include "api/rest/exec_request.h"
+#include "engine/exec/exec.h"
+
+// How a request for an exec is answered, wherever it runs: at its end, as a stream, or at once.
+namespace cove::api {
+
+enum class ExecForm { AtEnd, Stream, AtOnce };
+
+struct ExecWish {
+  engine::ExecOrder order;
+  ExecForm form = ExecForm::AtOnce;
+  engine::OnDisconnect on_disconnect = engine::OnDisconnect::Keep;
+};
+// The body, `?wait` and Accept.
+Checked<ExecWish> read_exec_wish(Call& call, const Json& body);
+
+Outcome answer_exec(Call& call, const std::shared_ptr<engine::Exec>& exec, const ExecWish& wish);
+
+// Until it has ended. Where the caller goes before that, it is killed if so wished, and nobody need be answered; 503
+// where the server stops meanwhile.
+enum class Waited { Ended, Left };
+Checked<Waited> wait_for_end(Call& call, engine::Exec& exec, engine::OnDisconnect on_disconnect);
+
+// `state`, `tag`, `limit` and `after` of a list of execs.
+Checked<engine::Engine::ExecFilter> exec_filter(const http::Request& request);
+std::string exec_page(const engine::Page<engine::ExecInfo>& page);
+
+}  // namespace cove::api

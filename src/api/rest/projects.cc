@@ -1,0 +1,121 @@
+// Projects and their quotas.
+#include "api/rest/auth.h"
+#include "api/rest/call.h"
+#include "api/rest/response_json.h"
+#include "api/rest/values.h"
+#include "base/text.h"
+
+namespace cove::api {
+namespace {
+
+// What a project has of its own; the rest is the configuration's.
+Json own_quotas(const ProjectRecord& project) {
+  Json quotas = Json::parse(project.quotas).value_or(Json());
+  return quotas.is_object() ? quotas : Json::object();
+}
+
+Json quotas_json(const ProjectRecord& project, const Config::Quotas& usual) {
+  Json quotas = {{"sandboxes", usual.sandboxes}, {"memory", usual.memory}, {"disk", usual.disk}};
+  quotas.update(own_quotas(project));
+  return quotas;
+}
+
+Checked<Json> project_json(Call& call, const ProjectRecord& project) {
+  engine::Numbers used = COVE_TRY(call.engine().usage(project.id));
+  return Json{
+      {"id", project.id},
+      {"quotas", quotas_json(project, call.engine().config().quotas)},
+      {"usage", {{"sandboxes", used.sandboxes}, {"memory", used.memory}, {"disk", used.disk}, {"logs", used.logs}}}};
+}
+
+Result<void> take_quotas(Fields& fields, Json& quotas) {
+  auto nested = COVE_TRY(fields.object("quotas"));
+  if (!nested) return {};
+  if (auto sandboxes = COVE_TRY(nested->integer("sandboxes", 0, INT64_MAX)))
+    quotas["sandboxes"] = static_cast<uint64_t>(*sandboxes);
+  if (auto memory = COVE_TRY(nested->size("memory"))) quotas["memory"] = *memory;
+  if (auto disk = COVE_TRY(nested->size("disk"))) quotas["disk"] = *disk;
+  return nested->finish();
+}
+
+EventDraft event_of(const Call& call, const std::string& kind, const ProjectRecord& project) {
+  return {.kind = kind,
+          .project = project.id,
+          .actor = call.caller.actor,
+          .data = concat("{\"quotas\":", project.quotas, "}")};
+}
+
+Outcome list_projects(Call& call) {
+  Json list = Json::array();
+  for (const ProjectRecord& project : COVE_TRY(call.engine().store().list_projects()))
+    if (call.caller.local || project.id == call.caller.project) list.push_back(COVE_TRY(project_json(call, project)));
+  return call.respond(200, dump(Json{{"projects", std::move(list)}}));
+}
+
+Outcome create_project(Call& call) {
+  COVE_TRY(require_local(call));
+  Json body = COVE_TRY(call.body());
+  Fields fields(body);
+  ProjectRecord project;
+  project.id = COVE_TRY_NOTE("'id'", check_project(COVE_TRY(required(fields, "id", fields.text("id")))));
+  Json quotas = Json::object();
+  COVE_TRY(take_quotas(fields, quotas));
+  COVE_TRY(fields.finish());
+  project.quotas = dump(quotas);
+  project.created_ms = now_ms();
+  EventDraft event = event_of(call, "project.created", project);
+  COVE_TRY(call.engine().store().insert_project(project, {&event, 1}));
+  Json document = COVE_TRY(project_json(call, project));
+  return call.respond(201, dump(document), {{"Location", concat("/v1/projects/", project.id)}});
+}
+
+Checked<ProjectRecord> find(Call& call) {
+  const std::string& id = call.captured("project");
+  if (!call.caller.local && id != call.caller.project)
+    return refuse(404, "not_found", concat("there is no project '", id, "'"));
+  return COVE_TRY(call.engine().store().find_project(id));
+}
+
+Outcome get_project(Call& call) {
+  ProjectRecord project = COVE_TRY(find(call));
+  return call.respond(200, dump(COVE_TRY(project_json(call, project))));
+}
+
+Outcome update_project(Call& call) {
+  COVE_TRY(require_local(call));
+  Json body = COVE_TRY(call.body());
+  Fields fields(body);
+  std::lock_guard turn(call.api.updates);
+  ProjectRecord project = COVE_TRY(find(call));
+  Json quotas = own_quotas(project);
+  COVE_TRY(take_quotas(fields, quotas));
+  COVE_TRY(fields.finish());
+  project.quotas = dump(quotas);
+  EventDraft event = event_of(call, "project.updated", project);
+  COVE_TRY(call.engine().store().update_project(project, {&event, 1}));
+  return call.respond(200, dump(COVE_TRY(project_json(call, project))));
+}
+
+Outcome delete_project(Call& call) {
+  COVE_TRY(require_local(call));
+  ProjectRecord project = COVE_TRY(find(call));
+  if (project.id == kDefaultProject) return refuse(409, "conflict", "the default project is always there");
+  // The event is the default project's: nobody could read it in one that is gone.
+  EventDraft event = event_of(call, "project.deleted", project);
+  event.project = kDefaultProject;
+  event.data = dump(Json{{"id", project.id}});
+  COVE_TRY(call.engine().store().remove_project(project.id, {&event, 1}));
+  return call.no_content();
+}
+
+}  // namespace
+
+void add_projects(Routes& routes) {
+  routes.add("GET", "/v1/projects", kAdmin, list_projects);
+  routes.add("POST", "/v1/projects", kAdmin, create_project);
+  routes.add("GET", "/v1/projects/{project}", kAdmin, get_project);
+  routes.add("PATCH", "/v1/projects/{project}", kAdmin, update_project);
+  routes.add("DELETE", "/v1/projects/{project}", kAdmin, delete_project);
+}
+
+}  // namespace cove::api

@@ -1,0 +1,254 @@
+#include "api/rest/sandbox_request.h"
+
+#include "api/rest/values.h"
+#include "base/text.h"
+#include "model/runtime_kind.h"
+#include "run/maxima.h"
+
+namespace cove::api {
+namespace {
+
+// A result is in the server's memory while it is answered.
+constexpr uint64_t kMostRetained = 16 * kMiB;
+
+template <typename T>
+void name_if(Limit<T>& limit, const std::optional<T>& value) {
+  if (value) limit.name(*value);
+}
+
+Result<void> take_count(Fields& fields, const std::string& name, Limit<uint64_t>& limit) {
+  auto count = COVE_TRY(fields.integer(name, 0, INT64_MAX));
+  if (count) limit.name(static_cast<uint64_t>(*count));
+  return {};
+}
+
+Result<void> take_size(Fields& fields, const std::string& name, Limit<uint64_t>& limit) {
+  name_if(limit, COVE_TRY(fields.size(name)));
+  return {};
+}
+
+// Those of the request, not the defaults beside them. 0 is none of its kind, but for open files, which all have.
+Result<void> check_possible(Fields& fields, const Limits& limits) {
+  Limits asked = limits;
+  asked.cpus.named = fields.raw("cpus") && limits.cpus.value > 0;
+  asked.memory.named = fields.raw("memory") && limits.memory.value > 0;
+  asked.disk.named = fields.raw("disk") && limits.disk.value > 0;
+  asked.processes.named = fields.raw("processes") && limits.processes.value > 0;
+  asked.open_files.named = fields.raw("open_files") != nullptr;
+  if (!names_capped_limit(asked)) return {};
+  std::optional<ImpossibleLimit> impossible = find_impossible(asked, machine_maxima());
+  if (!impossible) return {};
+  return fail(fields.wrong(impossible->name, concat("is ", impossible->value, ", ", impossible->bound)));
+}
+
+Result<void> take_named_limits(Fields& fields, Limits& limits) {
+  auto nested = COVE_TRY(fields.object("limits"));
+  if (!nested) return {};
+  COVE_TRY(take_limits(*nested, limits));
+  return nested->finish();
+}
+
+Result<void> take_network(Fields& fields) {
+  static const std::vector<std::string> kModes = {"none"};
+  const Json* value = fields.raw("network");
+  if (value && value->is_object()) {
+    Fields nested = *COVE_TRY(fields.object("network"));
+    COVE_TRY(nested.choice("mode", kModes));
+    return nested.finish();
+  }
+  COVE_TRY(fields.choice("network", kModes));
+  return {};
+}
+
+Result<Access> take_access(Fields& fields) {
+  auto word = COVE_TRY(fields.choice("access", {"none", "ro", "rw", "review"}));
+  return (word ? access_of(*word) : std::nullopt).value_or(Access::ReadOnly);
+}
+
+Result<std::optional<std::chrono::milliseconds>> duration_or_none(Fields& fields, const std::string& name) {
+  if (fields.is_null(name)) return std::chrono::milliseconds(0);
+  return fields.duration(name);
+}
+
+// What of a lifecycle is there.
+struct LifecycleWishes {
+  std::optional<std::chrono::milliseconds> idle;
+  std::optional<std::chrono::milliseconds> max;
+  std::optional<OnExpire> on_expire;
+  std::optional<bool> auto_resume;
+};
+
+Result<LifecycleWishes> take_lifecycle(Fields& fields) {
+  LifecycleWishes wishes;
+  auto nested = COVE_TRY(fields.object("lifecycle"));
+  if (!nested) return wishes;
+  wishes.idle = COVE_TRY(duration_or_none(*nested, "idle"));
+  wishes.max = COVE_TRY(duration_or_none(*nested, "max"));
+  auto on_expire = COVE_TRY(nested->choice("on_expire", {"stop", "pause", "delete"}));
+  if (on_expire) wishes.on_expire = COVE_TRY(parse_on_expire(*on_expire));
+  wishes.auto_resume = COVE_TRY(nested->flag("auto_resume"));
+  COVE_TRY(nested->finish());
+  return wishes;
+}
+
+engine::Lifecycle lifecycle_of(const LifecycleWishes& wishes, const Config& config) {
+  return {.idle = wishes.idle.value_or(config.lifecycle.idle),
+          .max = wishes.max.value_or(config.lifecycle.max),
+          .on_expire = wishes.on_expire.value_or(config.lifecycle.on_expire),
+          .auto_resume = wishes.auto_resume.value_or(config.lifecycle.auto_resume)};
+}
+
+Outcome refuse_later_fields(Fields& fields) {
+  for (const char* name : {"snapshot", "setup", "volumes"})
+    if (fields.has(name)) return not_implemented(concat("'", std::string_view(name), "' is not supported yet"));
+  return {};
+}
+
+Result<void> take_spec(Fields& fields, SandboxSpec& spec, const Config& config) {
+  spec.image = COVE_TRY(check_image(COVE_TRY(fields.text("image")).value_or(spec.image)));
+  if (auto name = COVE_TRY(fields.text("name"))) spec.name = COVE_TRY_NOTE("'name'", check_name(*name));
+  spec.labels = COVE_TRY(fields.text_map("labels")).value_or(spec.labels);
+  spec.env = COVE_TRY(take_environment(fields, "env"));
+  auto user = COVE_TRY(fields.text("user"));
+  spec.user = user ? COVE_TRY_NOTE("'user'", check_user(*user)) : "";
+  COVE_TRY(take_named_limits(fields, spec.limits));
+  COVE_TRY(take_network(fields));
+  spec.workspace = COVE_TRY(take_workspace(fields));
+  spec.runtime = COVE_TRY(take_runtime(fields, config));
+  spec.nesting = COVE_TRY(fields.flag("nesting")).value_or(false);
+  if (COVE_TRY(fields.flag("strict")).value_or(false)) spec.strictness = Strictness::Strict;
+  return {};
+}
+
+template <typename Map>
+void merge(Map& map, const std::map<std::string, std::optional<std::string>>& patch) {
+  for (const auto& [name, value] : patch) {
+    if (value)
+      map[name] = *value;
+    else
+      map.erase(name);
+  }
+}
+
+// A line of git's configuration holds it.
+Result<std::string> take_author_word(Fields& fields, const char* name) {
+  std::string text = COVE_TRY(fields.text(name)).value_or("");
+  if (fits_git_author(text)) return text;
+  return fail(fields.wrong(name, "must be a string of at most 256 bytes without control characters"));
+}
+
+Result<GitAuthor> take_author(Fields& fields) {
+  auto nested = COVE_TRY(fields.object("author"));
+  if (!nested) return GitAuthor{};
+  GitAuthor author;
+  author.name = COVE_TRY(take_author_word(*nested, "name"));
+  author.email = COVE_TRY(take_author_word(*nested, "email"));
+  COVE_TRY(nested->finish());
+  return author;
+}
+
+}  // namespace
+
+Result<Workspace> take_workspace(Fields& fields) {
+  auto nested = COVE_TRY(fields.object("workspace"));
+  if (!nested) return Workspace{};
+  Workspace workspace;
+  workspace.path = COVE_TRY(required(*nested, "path", nested->text("path")));
+  workspace.access = COVE_TRY(take_access(*nested));
+  workspace.author = COVE_TRY(take_author(*nested));
+  COVE_TRY(nested->finish());
+  if (workspace.access == Access::None) return Workspace{};
+  if (!workspace.path.starts_with('/')) return fail(nested->wrong("path", "must be an absolute path"));
+  return workspace;
+}
+
+Result<std::string> take_runtime(Fields& fields, const Config& config) {
+  auto name = COVE_TRY(fields.text("runtime"));
+  if (!name) return config.runtime;
+  return COVE_TRY_NOTE("'runtime'", check_runtime(*name));
+}
+
+Result<void> take_limits(Fields& fields, Limits& limits) {
+  name_if(limits.cpus, COVE_TRY(fields.number("cpus")));
+  COVE_TRY(take_size(fields, "memory", limits.memory));
+  COVE_TRY(take_size(fields, "disk", limits.disk));
+  COVE_TRY(take_count(fields, "inodes", limits.inodes));
+  COVE_TRY(take_count(fields, "processes", limits.processes));
+  COVE_TRY(take_count(fields, "open_files", limits.open_files));
+  COVE_TRY(take_size(fields, "file_size", limits.file_size));
+  COVE_TRY(take_size(fields, "io_read", limits.io_read));
+  COVE_TRY(take_size(fields, "io_write", limits.io_write));
+  name_if(limits.timeout, COVE_TRY(fields.duration("timeout")));
+  limits.grace = COVE_TRY(fields.duration("grace")).value_or(limits.grace);
+  COVE_TRY(take_size(fields, "output", limits.output));
+  if (auto retained = COVE_TRY(fields.size("retained"))) {
+    if (*retained > kMostRetained)
+      return fail(fields.wrong("retained", concat("is ", format_bytes(*retained), ", more than the most (",
+                                                  format_bytes(kMostRetained), ")")));
+    limits.retained = *retained;
+  }
+  return check_possible(fields, limits);
+}
+
+Result<Environment> take_environment(Fields& fields, const std::string& name) {
+  Environment environment;
+  for (auto& [key, value] : COVE_TRY(fields.text_map(name)).value_or(std::map<std::string, std::string>())) {
+    COVE_TRY_NOTE(concat("'", name, "'"), check_variable(key));
+    environment.emplace_back(key, value);
+  }
+  return environment;
+}
+
+Checked<engine::CreateOrder> parse_create(const Json& body, const Config& config) {
+  Fields fields(body);
+  COVE_TRY(refuse_later_fields(fields));
+  engine::CreateOrder order;
+  order.spec.lifetime = Lifetime::Long;
+  order.spec.limits = config.limits;
+  COVE_TRY(take_spec(fields, order.spec, config));
+  if (auto language = COVE_TRY(fields.text("language"))) {
+    order.language = COVE_TRY(parse_language(config.languages, *language));
+    if (!fields.raw("image")) order.spec.image.clear();
+  }
+  order.lifecycle = lifecycle_of(COVE_TRY(take_lifecycle(fields)), config);
+  order.start = COVE_TRY(fields.flag("start")).value_or(true);
+  COVE_TRY(fields.finish());
+  return order;
+}
+
+Result<engine::UpdateOrder> parse_update(const Json& body, const engine::SandboxInfo& now) {
+  Fields fields(body);
+  engine::UpdateOrder order;
+  if (fields.is_null("name"))
+    order.name = "";
+  else if (auto name = COVE_TRY(fields.text("name")))
+    order.name = COVE_TRY_NOTE("'name'", check_name(*name));
+  if (auto patch = COVE_TRY(fields.text_map_patch("labels"))) {
+    order.labels = now.spec.labels;
+    merge(*order.labels, *patch);
+  }
+  if (auto patch = COVE_TRY(fields.text_map_patch("env"))) {
+    std::map<std::string, std::string> merged(now.spec.env.begin(), now.spec.env.end());
+    merge(merged, *patch);
+    for (const auto& [name, value] : merged) COVE_TRY_NOTE("'env'", check_variable(name));
+    order.env = Environment(merged.begin(), merged.end());
+  }
+  if (fields.raw("limits")) {
+    Limits limits = now.spec.limits;
+    for (auto* limit : {&limits.memory, &limits.disk, &limits.inodes, &limits.processes, &limits.open_files,
+                        &limits.file_size, &limits.io_read, &limits.io_write, &limits.output})
+      limit->named = false;
+    limits.cpus.named = limits.timeout.named = false;
+    COVE_TRY(take_named_limits(fields, limits));
+    order.limits = limits;
+  }
+  LifecycleWishes wishes = COVE_TRY(take_lifecycle(fields));
+  order.idle = wishes.idle;
+  order.max = wishes.max;
+  order.on_expire = wishes.on_expire;
+  order.auto_resume = wishes.auto_resume;
+  COVE_TRY(fields.finish());
+  return order;
+}
+
+}  // namespace cove::api

@@ -1,0 +1,57 @@
+#include "api/rest/sse.h"
+
+#include "base/text.h"
+
+namespace cove::api {
+namespace {
+
+constexpr std::chrono::seconds kKeepAlive{15};
+constexpr std::string_view kComment = ": keep-alive\n\n";
+
+}  // namespace
+
+std::string sse_event(std::optional<uint64_t> id, std::string_view name, std::string_view data) {
+  std::string event = id ? concat("id: ", *id, "\n") : "";
+  event.reserve(event.size() + name.size() + data.size() + 20);
+  event += "event: ";
+  event += name;
+  event += "\ndata: ";
+  event += data;
+  event += "\n\n";
+  return event;
+}
+
+Result<void> EventStream::begin(int status) {
+  return exchange_.begin(status,
+                         {{"Content-Type", kEventStream},
+                          {"Cache-Control", "no-store"},
+                          {"X-Accel-Buffering", "no"},
+                          {"Cove-Version", COVE_VERSION}},
+                         std::nullopt);
+}
+
+Result<void> EventStream::send_problem(const Problem& problem) {
+  return send(sse_event(std::nullopt, "error", to_json(problem)));
+}
+
+EventStream::Wake EventStream::wait(int fd) {
+  switch (exchange_.wait(fd, kKeepAlive)) {
+    case http::Exchange::Wake::Ready:
+      return Wake::Ready;
+    case http::Exchange::Wake::Gone:
+      return Wake::Gone;
+    case http::Exchange::Wake::Stopping:
+      return Wake::Stopping;
+    case http::Exchange::Wake::Timeout:
+      break;
+  }
+  return exchange_.write(kComment) ? Wake::Timeout : Wake::Gone;
+}
+
+Result<std::optional<uint64_t>> last_event_id(const http::Request& request) {
+  auto text = request.header("last-event-id");
+  if (!text || text->empty()) return std::nullopt;
+  return static_cast<uint64_t>(COVE_TRY_NOTE("Last-Event-ID", parse_integer(*text, 0, INT64_MAX)));
+}
+
+}  // namespace cove::api

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "api/rest/problem.h"
+#include "http/exchange.h"
+
+// Server-Sent Events.
+namespace cove::api {
+
+inline constexpr const char* kEventStream = "text/event-stream";
+
+// One event, ready to be sent. `data` is JSON on one line.
+std::string sse_event(std::optional<uint64_t> id, std::string_view name, std::string_view data);
+
+// A stream of events to one caller. Where none come, a comment every 15 seconds keeps proxies from giving up.
+class EventStream {
+ public:
+  explicit EventStream(http::Exchange& exchange) : exchange_(exchange) {}
+
+  Result<void> begin(int status = 200);
+  // One event, or several that were put together.
+  Result<void> send(std::string_view events) { return exchange_.write(events); }
+  Result<void> send_problem(const Problem& problem);
+  // Until `fd` is readable, the caller has gone, or the server stops. Timeout: nothing happened for a while, and a
+  // comment was sent.
+  enum class Wake { Ready, Timeout, Gone, Stopping };
+  Wake wait(int fd);
+  Result<void> end() { return exchange_.end(); }
+
+ private:
+  http::Exchange& exchange_;
+};
+
+// The number after which a resumed stream goes on, of Last-Event-ID; Invalid where it is none.
+Result<std::optional<uint64_t>> last_event_id(const http::Request& request);
+
+}  // namespace cove::api

@@ -1,0 +1,89 @@
+// Tokens for one sandbox, and signed URLs for one file.
+#include "api/rest/auth.h"
+#include "api/rest/call.h"
+#include "api/rest/query.h"
+#include "api/rest/response_json.h"
+#include "base/encoding.h"
+#include "base/text.h"
+
+namespace cove::api {
+namespace {
+
+constexpr std::chrono::milliseconds kUsualTime = std::chrono::hours(1);
+
+struct TokenRequest {
+  std::optional<Scopes> scopes;
+  std::optional<std::string> path;  // of a file
+  std::string method = "GET";
+  std::chrono::milliseconds ttl = kUsualTime;
+};
+
+Result<void> take_file(Fields& fields, TokenRequest& request) {
+  auto file = COVE_TRY(fields.object("file"));
+  if (!file) return {};
+  request.path = COVE_TRY(check_path(COVE_TRY(required(*file, "path", file->text("path"))), "file.path"));
+  request.method = COVE_TRY(file->choice("method", {"GET", "PUT"})).value_or("GET");
+  return file->finish();
+}
+
+Result<void> take_scopes(Fields& fields, TokenRequest& request) {
+  auto names = COVE_TRY(fields.texts("scopes"));
+  if (!names) return {};
+  Scopes scopes = COVE_TRY_NOTE("'scopes'", parse_scopes(*names));
+  if (scopes.allow(Scope::Admin)) return fail(fields.wrong("scopes", "of a token can only be read and run"));
+  request.scopes = scopes;
+  return {};
+}
+
+Result<TokenRequest> parse_token_request(const Json& body) {
+  Fields fields(body);
+  TokenRequest request;
+  COVE_TRY(take_scopes(fields, request));
+  COVE_TRY(take_file(fields, request));
+  request.ttl = COVE_TRY(fields.duration("ttl")).value_or(kUsualTime);
+  COVE_TRY(fields.finish());
+  if (request.scopes.has_value() == request.path.has_value())
+    return fail(Code::Invalid, "exactly one of 'scopes' and 'file' must be given");
+  if (request.ttl.count() == 0) return fail(fields.wrong("ttl", "must be above zero"));
+  return request;
+}
+
+// URLs have whole seconds.
+int64_t round_up_to_second(int64_t milliseconds) { return (milliseconds + 999) / 1000 * 1000; }
+
+std::string signed_url(const Api& api, const FileGrant& grant) {
+  return concat("/v1/sandboxes/", grant.sandbox_id, "/files?path=", percent_encode(grant.path),
+                "&expires=", grant.expires_ms / 1000, "&signature=", sign_file(api.secret, grant));
+}
+
+Outcome create_url(Call& call, const std::string& sandbox_id, const TokenRequest& request) {
+  Scope needed = request.method == "GET" ? Scope::Read : Scope::Run;
+  COVE_TRY(authorize(call, needed));
+  FileGrant grant{request.method, sandbox_id, *request.path, "", round_up_to_second(now_ms() + request.ttl.count())};
+  Json data = {{"path", grant.path}, {"method", grant.method}, {"expires_at", time_json(grant.expires_ms)}};
+  call.engine().note(call.caller, "token.created", sandbox_id, "", dump(data));
+  return call.respond(201,
+                      dump(Json{{"url", signed_url(call.api, grant)}, {"expires_at", time_json(grant.expires_ms)}}));
+}
+
+Outcome create_token(Call& call, const std::string& sandbox_id, const TokenRequest& request) {
+  if (!request.scopes->within(call.caller.scopes)) return denied("a token cannot have scopes that you do not have");
+  SandboxToken token{sandbox_id, *request.scopes, now_ms() + request.ttl.count()};
+  Json data = {{"scopes", token.scopes.names()}, {"expires_at", time_json(token.expires_ms)}};
+  call.engine().note(call.caller, "token.created", sandbox_id, "", dump(data));
+  return call.respond(
+      201, dump(Json{{"token", make_token(call.api.secret, token)}, {"expires_at", time_json(token.expires_ms)}}));
+}
+
+Outcome create(Call& call) {
+  Json body = COVE_TRY(call.body());
+  TokenRequest request = COVE_TRY(parse_token_request(body));
+  std::string id = COVE_TRY(call.engine().find(call.caller, call.sandbox())).spec.id;
+  return request.scopes ? create_token(call, id, request) : create_url(call, id, request);
+}
+
+}  // namespace
+
+void add_tokens(Routes& routes) { routes.add("POST", "/v1/sandboxes/{id}/tokens", kRun, create); }
+
+}  // namespace cove::api

@@ -1,0 +1,165 @@
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <set>
+#include <shared_mutex>
+#include <thread>
+
+#include "engine/background_jobs.h"
+#include "engine/engine.h"
+#include "engine/histogram.h"
+#include "engine/pool/warm_pool.h"
+#include "engine/quota/admission.h"
+#include "engine/sandbox/live_sandbox.h"
+#include "run/languages.h"
+
+namespace cove::engine {
+
+// The one Engine there is. Its parts: live_engine.cc (finding and listing), lifecycle.cc (making, changing and ending
+// sandboxes), exec_start.cc, recovery.cc (taking over from an earlier server) and housekeeping.cc (expiry, pruning).
+class LiveEngine : public Engine {
+ public:
+  LiveEngine(const Config& config, std::unique_ptr<Store> store, std::unique_ptr<Runtime> runtime,
+             std::unique_ptr<Images> images, std::unique_ptr<Pump> pump);
+  ~LiveEngine() override;
+
+  Result<void> recover();
+  void start_housekeeping();
+
+  Result<SandboxInfo> create(const Caller& caller, CreateOrder order) override;
+  Result<SandboxInfo> find(const Caller& caller, const std::string& sandbox) override;
+  Result<Page<SandboxInfo>> list(const Caller& caller, const SandboxFilter& filter, const std::string& after,
+                                 size_t limit) override;
+  Result<SandboxInfo> update(const Caller& caller, const std::string& sandbox, const UpdateOrder& order) override;
+  Result<SandboxInfo> start(const Caller& caller, const std::string& sandbox) override;
+  Result<SandboxInfo> stop(const Caller& caller, const std::string& sandbox, std::chrono::milliseconds grace) override;
+  Result<SandboxInfo> pause(const Caller& caller, const std::string& sandbox) override;
+  Result<SandboxInfo> resume(const Caller& caller, const std::string& sandbox) override;
+  Result<SandboxInfo> renew(const Caller& caller, const std::string& sandbox,
+                            std::optional<std::chrono::milliseconds> idle,
+                            std::optional<std::chrono::milliseconds> max) override;
+  Result<void> remove(const Caller& caller, const std::string& sandbox) override;
+  Result<Stats> stats(const Caller& caller, const std::string& sandbox) override;
+  Result<void> pin(const Caller& caller, Workspace& workspace) override;
+
+  Result<std::shared_ptr<Exec>> exec(const Caller& caller, const std::string& sandbox, ExecOrder order) override;
+  Result<std::shared_ptr<Exec>> find_exec(const Caller& caller, const std::string& sandbox, const std::string& exec,
+                                          Scope scope) override;
+  Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& sandbox, const ExecFilter& filter,
+                                    const std::string& after, size_t limit) override;
+  Result<void> retag_exec(const Caller& caller, const std::string& sandbox, const std::string& exec,
+                          const std::string& tag) override;
+  Result<std::shared_ptr<void>> use(const Caller& caller, const std::string& sandbox) override;
+  Result<FileLease> files(const Caller& caller, const std::string& sandbox, const std::string& user,
+                          Scope scope) override;
+  void note(const Caller& caller, const std::string& kind, const std::string& sandbox_id, const std::string& exec_id,
+            const std::string& data_json) override;
+  Result<std::vector<EventRecord>> events(const Caller& caller, EventFilter filter, uint64_t after,
+                                          size_t limit) override;
+  Result<std::shared_ptr<Subscription>> subscribe_events() override;
+  Result<Numbers> usage(const std::string& project) override { return admission_.numbers(project); }
+  std::chrono::seconds retry_after() const override { return std::chrono::seconds(2); }
+  Store& store() override { return *store_; }
+  const Config& config() const override { return config_; }
+  Images& images() override { return *images_; }
+  Languages& languages() override { return languages_; }
+  Capabilities capabilities(const std::string& runtime) const override { return runtime_->capabilities_of(runtime); }
+  Result<RuntimeFact> examine(const std::string& runtime) override { return runtime_->examine(runtime); }
+  Counts counts() override;
+  bool idle() const override;
+  void stop_serving() override;
+
+ private:
+  using Shared = std::shared_ptr<LiveSandbox>;
+  using Key = std::pair<int64_t, std::string>;  // created_ms and id: the order of lists
+
+  Result<Shared> look_up(const Caller& caller, const std::string& sandbox, Scope scope) const;
+  void add(const Shared& sandbox);
+  void drop(const Shared& sandbox);
+  std::vector<Shared> all() const;
+  Shared make_live(SandboxInfo info);
+
+  // lifecycle.cc
+  Result<std::optional<SandboxInfo>> earlier_answer(const CreateOrder& order, const std::string& project);
+  Result<SandboxInfo> make(const Caller& caller, CreateOrder order);
+  Result<std::optional<std::string>> settle_language(CreateOrder& order);
+  Result<std::shared_ptr<void>> settle_image(SandboxSpec& spec);
+  Result<Shared> raise(const Caller& caller, SandboxInfo info, const CreateOrder& order, std::optional<Blank> blank);
+  // What is not on record of the workspace, in words.
+  Result<std::vector<std::string>> record_base_of(const Caller& caller, const SandboxInfo& info);
+  Result<void> start_locked(const Caller& caller, LiveSandbox& sandbox);
+  Result<void> stop_locked(const Caller& caller, LiveSandbox& sandbox, std::chrono::milliseconds grace,
+                           const std::string& reason, const std::string& kind);
+  Result<void> pause_locked(const Caller& caller, LiveSandbox& sandbox, const std::string& reason);
+  Result<void> resume_locked(const Caller& caller, LiveSandbox& sandbox);
+  Result<void> remove_locked(const Caller& caller, const Shared& sandbox, const std::string& kind);
+  // What is left of a sandbox that is not on record any more.
+  Result<void> tear_down(const SandboxInfo& info, Sandbox* handle);
+  Result<void> record(const Caller& caller, LiveSandbox& sandbox, SandboxInfo info, const std::string& kind,
+                      const std::string& data = "{}");
+  Result<std::shared_ptr<void>> begin_use(const Caller& caller, const Shared& sandbox);
+  void on_gone(const Shared& sandbox, const SandboxEnded& end);
+  Result<Config::Quotas> quotas_of(const std::string& project);
+  Result<void> change_limits(LiveSandbox& sandbox, SandboxInfo& info, const Limits& changed);
+  void change_limits_back(LiveSandbox& sandbox, const SandboxInfo& changed, const Limits& wanted);
+  static void count_expiry(SandboxInfo& info, int64_t from_ms);
+  static SandboxSpec runtime_spec(const SandboxInfo& info, const Caller& caller);
+  static EventDraft event_of(const Caller& caller, const SandboxInfo& info, const std::string& kind, std::string data);
+
+  // exec_start.cc
+  Result<LanguagePlan> plan_code(const SandboxInfo& sandbox, ExecOrder& order);
+  Result<void> put_code(LiveSandbox& sandbox, const LanguagePlan& plan, ExecOrder& order);
+  Result<std::shared_ptr<LiveExec>> launch(const Caller& caller, LiveSandbox& sandbox, const SandboxInfo& info,
+                                           ExecOrder order, std::optional<LiveSandbox::Waiting> waiting);
+  LiveExec::Parts parts_of(const Caller& caller, const SandboxInfo& sandbox, ExecOrder order) const;
+  std::string log_path(const std::string& sandbox, const std::string& exec) const;
+  void remove_logs(const std::string& sandbox) const;
+
+  // recovery.cc
+  Result<void> recover_sandbox(const SandboxRecord& record);
+  Result<void> recover_state(const Shared& sandbox, SandboxInfo info);
+  Result<void> adopt(const Shared& sandbox, SandboxInfo info);
+  std::vector<LiveExec::Parts> adoptable_execs(const SandboxInfo& info, const std::vector<std::string>& known);
+  void end_lost_execs(const SandboxInfo& info, const std::set<std::string>& adopted, const std::string& why);
+
+  // housekeeping.cc
+  void keep_house();
+  void expire(const Shared& sandbox);
+  void persist_touches();
+
+  const Config config_;
+  std::unique_ptr<Store> store_;
+  std::unique_ptr<Runtime> runtime_;
+  std::unique_ptr<Images> images_;
+  std::unique_ptr<Pump> pump_;
+  RoomGauge room_;
+  Languages languages_;
+  WarmPool pool_;
+  BackgroundJobs jobs_;
+  Admission admission_;
+  Histogram create_seconds_;
+  Histogram exec_seconds_;
+  Histogram exec_start_seconds_;
+  ExecTools tools_;
+
+  mutable std::shared_mutex mutex_;  // of the three below
+  std::map<std::string, Shared> by_id_;
+  std::map<std::pair<std::string, std::string>, std::string> by_name_;  // project and name
+  std::map<Key, Shared> in_order_;
+
+  std::mutex making_mutex_;
+  std::condition_variable made_;
+  std::set<std::pair<std::string, std::string>> making_;  // idempotency keys that are being worked on
+
+  std::mutex events_mutex_;
+  std::vector<std::weak_ptr<Subscription>> event_followers_;
+
+  std::mutex house_mutex_;
+  std::condition_variable house_wake_;
+  bool stopping_ = false;
+  std::thread house_;
+  std::map<std::string, int64_t> touched_;  // last_used_ms on record
+};
+
+}  // namespace cove::engine

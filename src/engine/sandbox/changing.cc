@@ -1,0 +1,158 @@
+// Changing sandboxes.
+#include "base/text.h"
+#include "engine/clock.h"
+#include "engine/live_engine.h"
+#include "model/runtime_kind.h"
+
+namespace cove::engine {
+namespace {
+
+// To a control group that exists, 0 is not none, but nothing at all.
+Result<void> refuse_lifting(const Limits& limits) {
+  const char* lifted = lifted_limit(limits);
+  if (!lifted) return {};
+  return fail(Error(Code::Conflict, concat("the limit '", std::string_view(lifted),
+                                           "' of a running sandbox can be changed, but not taken away (0)"))
+                  .hint("stop it first"));
+}
+
+// What a control group, or a folder, is given once cannot be changed under programs that run.
+Result<void> check_running(const Capabilities& can, const Limits& wanted) {
+  if (!can.update_limits)
+    return fail(
+        Error(Code::Unsupported, concat("the runtime ", can.name, " cannot change the limits of a running sandbox"))
+            .hint("stop it first"));
+  if (wanted.disk.named || wanted.inodes.named || wanted.io_read.named || wanted.io_write.named)
+    return fail(
+        Error(Code::Conflict, "the limits on the disk of a running sandbox cannot be changed").hint("stop it first"));
+  return refuse_lifting(wanted);
+}
+
+// Files that are there stay where they are, with what holds them.
+Result<void> check_stopped(const SandboxInfo& info, const Limits& wanted) {
+  if (!wanted.disk.named || wanted.disk.value == 0 || info.started_ms == 0) return {};
+  const std::string attempt = concat("limit disk to ", format_bytes(wanted.disk.value), ": ");
+  if (is_engine_runtime(info.spec.runtime))
+    return fail(Error(Code::Unsupported, concat(attempt, "the disk limit of an engine's container cannot be changed"))
+                    .hint("create another sandbox with this limit"));
+  auto held = info.enforced.find("disk");
+  if (held != info.enforced.end() && held->second.enforced_by != "nothing") return {};
+  return fail(
+      Error(Code::Unsupported, concat(attempt, "nothing can enforce it for the files of this sandbox"))
+          .hint("create another sandbox with this limit, where Cove runs as root and btrfs-progs is installed"));
+}
+
+// Those that are named in `which`, of these, where there are any.
+Limits of_those(const Limits& which, const Limits& values) {
+  Limits taken = which;
+  auto take = [](auto& limit, const auto& value) {
+    limit.named = limit.named && value.value > 0;
+    limit.value = value.value;
+  };
+  take(taken.cpus, values.cpus), take(taken.memory, values.memory), take(taken.processes, values.processes);
+  take(taken.open_files, values.open_files), take(taken.file_size, values.file_size);
+  return taken;
+}
+
+void take_limits(Limits& now, const Limits& changed) {
+  auto take = [](auto& limit, const auto& wanted) {
+    if (wanted.named) limit = wanted;
+  };
+  take(now.cpus, changed.cpus), take(now.memory, changed.memory), take(now.disk, changed.disk);
+  take(now.inodes, changed.inodes), take(now.processes, changed.processes), take(now.open_files, changed.open_files);
+  take(now.file_size, changed.file_size), take(now.timeout, changed.timeout), take(now.output, changed.output);
+  take(now.io_read, changed.io_read), take(now.io_write, changed.io_write);
+}
+
+Admission::Memory memory_of(const SandboxInfo& info) {
+  return info.state == State::Stopped ? Admission::Memory::Unused : Admission::Memory::Used;
+}
+
+void tell_enforced(SandboxInfo& info, const Limits& changed) {
+  const Limits& now = info.spec.limits;
+  auto say = [&](const char* limit, std::string value) {
+    if (info.enforced.contains(limit)) info.enforced[limit].value = std::move(value);
+  };
+  if (changed.memory.named) say("memory", format_bytes(now.memory.value));
+  if (changed.processes.named) say("processes", std::to_string(now.processes.value));
+  if (changed.cpus.named) say("cpus", concat(now.cpus.value));
+  if (changed.open_files.named) say("open_files", std::to_string(now.open_files.value));
+  if (!changed.file_size.named) return;
+  info.enforced.erase("file_size");
+  if (now.file_size.value > 0) info.enforced["file_size"] = {format_bytes(now.file_size.value), "rlimit"};
+}
+
+}  // namespace
+
+Result<SandboxInfo> LiveEngine::renew(const Caller& caller, const std::string& name,
+                                      std::optional<std::chrono::milliseconds> idle,
+                                      std::optional<std::chrono::milliseconds> max) {
+  Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Run));
+  std::lock_guard lock(sandbox->changing);
+  sandbox->touch();
+  SandboxInfo info = sandbox->info();
+  if (idle) info.lifecycle.idle = *idle;
+  if (max) info.lifecycle.max = *max;
+  if (info.state == State::Running || info.state == State::Paused) count_expiry(info, now_ms());
+  COVE_TRY(record(caller, *sandbox, info, "sandbox.renewed"));
+  return sandbox->info();
+}
+
+// For the quotas first, then for what runs in it. Until the change is on record it can be taken back.
+Result<void> LiveEngine::change_limits(LiveSandbox& sandbox, SandboxInfo& info, const Limits& changed) {
+  COVE_TRY(sandbox.has_handle() ? check_running(runtime_->capabilities_of(info.spec.runtime), changed)
+                                : check_stopped(info, changed));
+  const Limits before = info.spec.limits;
+  take_limits(info.spec.limits, changed);
+  const Admission::Memory memory = memory_of(info);
+  COVE_TRY(admission_.change(info.project, COVE_TRY(quotas_of(info.project)), before, info.spec.limits, memory));
+  tell_enforced(info, changed);
+  Result<void> done = sandbox.has_handle() ? sandbox.update_limits(changed) : Result<void>();
+  if (done) return {};
+  admission_.change_back(info.project, before, info.spec.limits, memory);
+  return fail(std::move(done.error()).note(concat("change the limits of sandbox ", sandbox.id())));
+}
+
+void LiveEngine::change_limits_back(LiveSandbox& sandbox, const SandboxInfo& changed, const Limits& wanted) {
+  const Limits before = sandbox.info().spec.limits;
+  const Admission::Memory memory = memory_of(changed);
+  admission_.change_back(changed.project, before, changed.spec.limits, memory);
+  if (sandbox.has_handle()) static_cast<void>(sandbox.update_limits(of_those(wanted, before)));
+}
+
+Result<SandboxInfo> LiveEngine::update(const Caller& caller, const std::string& name, const UpdateOrder& order) {
+  Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Run));
+  std::lock_guard lock(sandbox->changing);
+  SandboxInfo info = sandbox->info();
+  const std::string old_name = info.spec.name;
+  if (order.labels) info.spec.labels = *order.labels;
+  if (order.env) info.spec.env = *order.env;
+  if (order.idle) info.lifecycle.idle = *order.idle;
+  if (order.max) info.lifecycle.max = *order.max;
+  if (order.max && info.state != State::Stopped) count_expiry(info, now_ms());
+  if (order.on_expire) info.lifecycle.on_expire = *order.on_expire;
+  if (order.auto_resume) info.lifecycle.auto_resume = *order.auto_resume;
+  if (order.name) info.spec.name = *order.name;
+  // Told before anything is changed; the record has the last word.
+  if (!info.spec.name.empty() && info.spec.name != old_name) {
+    std::shared_lock names(mutex_);
+    if (by_name_.contains({info.project, info.spec.name}))
+      return fail(Error(Code::Exists, concat("the name '", info.spec.name, "' is taken"))
+                      .hint("choose another name, or delete the sandbox that has it"));
+  }
+  if (order.limits) COVE_TRY(check_limits(caller, config_.maxima, *order.limits));
+  if (order.limits) COVE_TRY(change_limits(*sandbox, info, *order.limits));
+  Result<void> recorded = record(caller, *sandbox, info, "sandbox.updated");
+  if (!recorded) {
+    if (order.limits) change_limits_back(*sandbox, info, *order.limits);
+    return std::unexpected(recorded.error());
+  }
+  if (info.spec.name != old_name) {
+    std::unique_lock names(mutex_);
+    by_name_.erase({info.project, old_name});
+    if (!info.spec.name.empty()) by_name_[{info.project, info.spec.name}] = info.spec.id;
+  }
+  return sandbox->info();
+}
+
+}  // namespace cove::engine

@@ -1,0 +1,130 @@
+// Taking over from an earlier server.
+#include <algorithm>
+
+#include "base/text.h"
+#include "engine/clock.h"
+#include "engine/live_engine.h"
+#include "engine/record_codec.h"
+#include "sys/file.h"
+
+namespace cove::engine {
+namespace {
+
+constexpr const char* kLost = "its sandbox had ended when the server came back";
+
+EventDraft found_stopped(const SandboxInfo& info) {
+  return {"sandbox.failed", info.project, info.spec.id, "", "server", "{\"reason\":\"found ended\"}", 0};
+}
+
+}  // namespace
+
+Result<void> LiveEngine::recover() {
+  COVE_TRY(sys::make_folders(concat(config_.server_folder, "/logs"), 0700));
+  std::vector<std::string> known;
+  for (const SandboxRecord& record : COVE_TRY(store_->all_sandboxes())) {
+    known.push_back(record.id);
+    COVE_TRY_NOTE(concat("recover sandbox ", record.id), recover_sandbox(record));
+  }
+  for (const std::string& name : COVE_TRY(sys::list_folder(concat(config_.server_folder, "/logs"))))
+    if (!std::ranges::binary_search(known, name) && std::ranges::find(known, name) == known.end()) remove_logs(name);
+  // Before anybody is served: a sandbox that was made meanwhile would be taken for one that was left half-made.
+  static_cast<void>(runtime_->sweep(known));
+  EventDraft event;
+  event.kind = "server.started";
+  event.actor = "server";
+  COVE_TRY(store_->append_events({&event, 1}));
+  return {};
+}
+
+Result<void> LiveEngine::recover_sandbox(const SandboxRecord& record) {
+  SandboxInfo info = COVE_TRY(info_of(record));
+  Shared sandbox = make_live(info);
+  COVE_TRY(recover_state(sandbox, std::move(info)));
+  std::vector<LogBudget::Record> execs;
+  for (auto& [id, bytes] : COVE_TRY(store_->sizes_of_ended_execs(record.id))) execs.push_back({std::move(id), bytes});
+  sandbox->logs().recover(concat(config_.server_folder, "/logs/", record.id), execs);
+  return {};
+}
+
+Result<void> LiveEngine::recover_state(const Shared& sandbox, SandboxInfo info) {
+  const State was = info.state;
+  admission_.count(info.project, info.spec.limits,
+                   was == State::Stopped ? Admission::Memory::Unused : Admission::Memory::Used);
+  add(sandbox);
+  Result<void> adopted = adopt(sandbox, info);
+  if (adopted && was != State::Stopped) {
+    Result<void> set = was == State::Paused ? sandbox->freeze() : sandbox->thaw();
+    static_cast<void>(set);  // where groups are missing there is nothing to set
+    return {};
+  }
+  if (adopted) {
+    // It was being started, and nobody was told.
+    std::unique_ptr<Sandbox> handle = sandbox->give_handle(kLost);
+    return handle ? handle->destroy(Files::Keep) : Result<void>();
+  }
+  if (runtime_->lost()) return adopted;
+  end_lost_execs(info, {}, kLost);
+  if (was == State::Stopped) return {};
+  admission_.give_memory(info.project, info.spec.limits.memory.value);
+  info.state = State::Stopped;
+  info.reason = concat("it had ended when the server came back: ", adopted.error().message());
+  info.expires_ms = 0;
+  EventDraft event = found_stopped(info);
+  COVE_TRY(store_->update_sandbox(record_of(info), {&event, 1}));
+  sandbox->set_info(std::move(info));
+  return {};
+}
+
+Result<void> LiveEngine::adopt(const Shared& sandbox, SandboxInfo info) {
+  SandboxSpec spec = info.spec;
+  spec.env.clear();
+  std::unique_ptr<Sandbox> handle = COVE_TRY(runtime_->adopt(spec));
+  std::vector<std::string> known = handle->adopted_execs();
+  std::vector<LiveExec::Parts> execs = adoptable_execs(info, known);
+  std::set<std::string> adopted;
+  for (const LiveExec::Parts& parts : execs) adopted.insert(parts.info.id);
+  // Those that the store does not know were never acknowledged.
+  for (const std::string& id : known)
+    if (!adopted.contains(id)) static_cast<void>(handle->kill(id)), handle->forget(id);
+  end_lost_execs(info, adopted, "the server was killed before it could be started");
+  Result<void> taken = sandbox->adopt(std::move(handle), std::move(execs));
+  static_cast<void>(taken);  // an exec whose streams are gone ends by its own event
+  return {};
+}
+
+std::vector<LiveExec::Parts> LiveEngine::adoptable_execs(const SandboxInfo& info,
+                                                         const std::vector<std::string>& known) {
+  std::vector<LiveExec::Parts> execs;
+  for (const std::string& id : known) {
+    Result<ExecRecord> record = store_->find_exec(info.spec.id, id);
+    if (!record) continue;
+    Result<ExecInfo> exec = info_of(*record);
+    if (!exec) continue;
+    Caller caller;
+    LiveExec::Parts parts = parts_of(caller, info, exec->order);
+    parts.limits = exec->order.limits;
+    parts.log_path = log_path(info.spec.id, id);
+    parts.info = std::move(*exec);
+    execs.push_back(std::move(parts));
+  }
+  return execs;
+}
+
+void LiveEngine::end_lost_execs(const SandboxInfo& info, const std::set<std::string>& adopted, const std::string& why) {
+  Result<std::vector<ExecRecord>> running = store_->running_execs(info.spec.id);
+  if (!running) return;
+  for (const ExecRecord& record : *running) {
+    if (adopted.contains(record.id)) continue;
+    Result<ExecInfo> exec = info_of(record);
+    if (!exec) continue;
+    LiveExec::Parts parts = parts_of(Caller(), info, exec->order);
+    parts.log_path = log_path(info.spec.id, record.id);
+    parts.limits = exec->order.limits;
+    parts.info = std::move(*exec);
+    auto lost = std::make_shared<LiveExec>(tools_, std::move(parts));
+    static_cast<void>(lost->recover_log());
+    lost->end_unknown(why);
+  }
+}
+
+}  // namespace cove::engine

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "model/exec.h"
+#include "model/sandbox.h"
+
+namespace cove::engine {
+
+enum class State { Creating, Running, Paused, Stopped, Deleting };
+const char* state_name(State state);  // "running"
+std::optional<State> parse_state(const std::string& name);
+
+// Times are milliseconds; 0 means none.
+struct Lifecycle {
+  std::chrono::milliseconds idle{0};  // without use
+  std::chrono::milliseconds max{0};   // since it was made, started or renewed
+  OnExpire on_expire = OnExpire::Stop;
+  bool auto_resume = false;
+};
+
+// A sandbox as its users see it. Times are milliseconds since 1970; 0 means not yet or never.
+struct SandboxInfo {
+  SandboxSpec spec;
+  std::string project;
+  State state = State::Creating;
+  std::string reason;  // why it is in this state, where somebody might wonder
+  Lifecycle lifecycle;
+  EnforcedLimits enforced;
+  std::vector<std::string> warnings;
+  int64_t created_ms = 0;
+  int64_t started_ms = 0;
+  int64_t last_used_ms = 0;
+  int64_t expires_ms = 0;
+  std::string binding;  // whom it serves, where that is decided by sessions; see session_info.h
+};
+
+struct CreateOrder {
+  SandboxSpec spec;  // the id is given by the engine; limits that the caller did not name are the configuration's
+  Lifecycle lifecycle;
+  bool start = true;
+  LanguageWish language;     // that it will be used for first, where that is known: then the image may be left to it
+  bool use_follows = false;  // at once, with code of that language or, without one, with a command
+  std::string idempotency_key;
+  std::string request_hash;  // of the body, to tell a repeated request from another with the same key
+  std::string binding;       // Exists where the project has a sandbox with it
+};
+
+// What is to be changed; the rest stays.
+struct UpdateOrder {
+  std::optional<std::string> name;
+  std::optional<std::map<std::string, std::string>> labels;
+  std::optional<Environment> env;
+  std::optional<Limits> limits;  // those that are named
+  std::optional<std::chrono::milliseconds> idle;
+  std::optional<std::chrono::milliseconds> max;
+  std::optional<OnExpire> on_expire;
+  std::optional<bool> auto_resume;
+};
+
+struct SandboxFilter {
+  std::optional<State> state;
+  std::string name;
+  std::map<std::string, std::string> labels;
+};
+
+template <typename T>
+struct Page {
+  std::vector<T> items;
+  std::string next;  // for `after`; empty at the end
+};
+
+enum class OnDisconnect { Kill, Keep };
+
+struct ExecOrder {
+  ExecSpec spec;         // argv, env, cwd, user, pty; the id is given by the engine. `input` false: no stdin at all
+  std::string shell;     // what argv was made of, for people
+  std::string language;  // of code, as the table has it; argv is the engine's to find then
+  std::string version;   // that was asked for, or empty
+  std::string code;      // put into a file of the sandbox before it starts
+  std::string file;      // or where the code is already
+  std::string beside;    // the folder to put the code into, beside the files that it needs; empty: /tmp
+  std::vector<std::string> arguments;  // of the program
+  std::optional<LanguageUse> used;     // the engine's answer
+  Limits limits;                       // those that are named, of: timeout, output; and grace, retained
+  bool limits_grace_named = false;
+  bool limits_retained_named = false;
+  std::optional<std::string> input;  // written to it at once, then closed
+  bool detached = false;
+  std::string tag;
+  std::string session;  // that it is started in, or empty
+  std::string placed;   // why it runs where it runs, for people; the result's `why` begins with it
+};
+
+// What holds for an exec: its own limits over those of its sandbox; and by what they are held, for the result.
+Limits limits_in_force(const Limits& sandbox, const ExecOrder& order);
+EnforcedLimits enforced_for(const SandboxInfo& sandbox, const Limits& limits);
+
+enum class ExecState { Running, Ended };
+
+struct ExecInfo {
+  std::string id;
+  std::string sandbox_id;
+  ExecState state = ExecState::Running;
+  ExecOrder order;  // without code and input
+  int64_t started_ms = 0;
+  int64_t started_us = 0;  // the same, finer
+  int64_t ended_ms = 0;
+  uint64_t next_seq = 1;  // the number that the next piece of output, or the end, has or will have
+  std::string result;     // ExecResult as JSON; empty while it runs
+};
+
+struct Numbers {
+  uint64_t sandboxes = 0;
+  uint64_t memory = 0;  // sums of limits, in bytes
+  uint64_t disk = 0;
+  uint64_t logs = 0;  // output of execs that is kept
+};
+
+}  // namespace cove::engine

@@ -1,0 +1,93 @@
+#include "engine/session/session_info.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "image/catalogue.h"
+#include "image/reference.h"
+
+namespace cove::engine {
+namespace {
+
+constexpr const char* kScopes[] = {"session", "agent", "shared"};
+constexpr const char* kModes[] = {"all", "selective", "off"};
+
+template <typename T, size_t N>
+std::optional<T> parse(const char* const (&names)[N], const std::string& name) {
+  auto found = std::find(std::begin(names), std::end(names), name);
+  if (found == std::end(names)) return std::nullopt;
+  return static_cast<T>(found - names);
+}
+
+std::string in_words(const Workspace& workspace) {
+  if (workspace.access == Access::None) return "no workspace";
+  return concat("the workspace ", workspace.path, " (", std::string_view(access_name(workspace.access)), ")");
+}
+
+struct SizeLimit {
+  std::string_view name;
+  Limit<uint64_t> Limits::* field;
+};
+constexpr SizeLimit kLimits[] = {{"memory", &Limits::memory},         {"disk", &Limits::disk},
+                                 {"inodes", &Limits::inodes},         {"processes", &Limits::processes},
+                                 {"open_files", &Limits::open_files}, {"file_size", &Limits::file_size},
+                                 {"io_read", &Limits::io_read},       {"io_write", &Limits::io_write}};
+
+template <typename T>
+bool differs(const Limit<T>& wanted, const Limit<T>& there) {
+  return wanted.named && wanted.value != there.value;
+}
+
+}  // namespace
+
+const char* scope_name(SessionScope scope) { return kScopes[static_cast<size_t>(scope)]; }
+std::optional<SessionScope> parse_session_scope(const std::string& name) { return parse<SessionScope>(kScopes, name); }
+const char* mode_name(Mode mode) { return kModes[static_cast<size_t>(mode)]; }
+std::optional<Mode> parse_mode(const std::string& name) { return parse<Mode>(kModes, name); }
+
+std::string binding_of(const SessionOrder& order, const std::string& session_id) {
+  switch (order.scope) {
+    case SessionScope::Session:
+      return concat("session:", session_id);
+    case SessionScope::Agent:
+      return concat("agent:", order.agent);
+    case SessionScope::Shared:
+      break;
+  }
+  return "shared";
+}
+
+// A sandbox has its image to the byte; who asks need not.
+static bool same_image(const std::string& wanted, const std::string& there) {
+  if (wanted == there || is_host_image(wanted) || is_host_image(there)) return wanted == there;
+  Result<ImageReference> reference = parse_reference(wanted);
+  if (!reference) return pinned_digest(wanted) == pinned_digest(there);
+  if (!reference->digest.empty()) return reference->digest == pinned_digest(there);
+  std::string name = there.substr(0, there.find('@'));
+  return name == to_text(*reference) || name.ends_with(concat("/", to_text(*reference)));
+}
+
+bool names_limit(const Limits& limits) {
+  return limits.cpus.named ||
+         std::ranges::any_of(kLimits, [&](const SizeLimit& limit) { return (limits.*limit.field).named; });
+}
+
+std::string difference(const SandboxSpec& wanted, const SandboxSpec& there) {
+  if (!wanted.image.empty() && !same_image(wanted.image, there.image))
+    return concat("the image ", there.image, ", and not ", wanted.image);
+  bool same_folder = wanted.workspace.path == there.workspace.path && wanted.workspace.access == there.workspace.access;
+  // Who names no workspace is not to have one, as who asks to read only is not to write.
+  if (!same_folder) return concat(in_words(there.workspace), ", and not ", in_words(wanted.workspace));
+  bool both_known = wanted.workspace.inode != 0 && there.workspace.inode != 0;
+  if (both_known &&
+      (wanted.workspace.inode != there.workspace.inode || wanted.workspace.device != there.workspace.device))
+    return concat("the folder that was at ", there.workspace.path, " before, and not the one that is there now");
+  if (differs(wanted.limits.cpus, there.limits.cpus)) return "another limit of cpus";
+  for (const SizeLimit& limit : kLimits)
+    if (differs(wanted.limits.*limit.field, there.limits.*limit.field))
+      return concat("a limit of ", (there.limits.*limit.field).value, " for ", limit.name, ", and not ",
+                    (wanted.limits.*limit.field).value);
+  return "";
+}
+
+}  // namespace cove::engine

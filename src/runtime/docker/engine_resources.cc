@@ -1,0 +1,15 @@
+#include "runtime/docker/engine_resources.h"
+
+namespace cove::docker {
+
+Result<void> EngineResources::set_limits(const Limits& limits) {
+  return has_groups() ? LocalResources::set_limits(limits) : containers_.set_limits(id_, limits_order(limits));
+}
+
+// Whether the groups could be removed does not matter: the engine removes its own with all that is in it.
+Result<void> EngineResources::destroy(Files files) {
+  static_cast<void>(LocalResources::destroy(files));
+  return files == Files::Keep ? containers_.stop(id_) : containers_.remove(id_);
+}
+
+}  // namespace cove::docker

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "runtime/docker/container_order.h"
+#include "runtime/docker/own_containers.h"
+#include "runtime/native/local_resources.h"
+
+namespace cove::docker {
+
+// The hand of a sandbox in an engine's container. What its programs use is held and counted by a group of Cove's own in
+// the container's group, where it may make one; the container itself is the engine's.
+class EngineResources : public native::LocalResources {
+ public:
+  EngineResources(Parts parts, OwnContainers containers)
+      : LocalResources(std::move(parts)), containers_(std::move(containers)), id_(spec().id) {}
+
+  Result<void> set_limits(const Limits& limits) override;
+  Result<void> destroy(Files files) override;
+  bool waits_for_others() const override { return true; }
+
+ private:
+  OwnContainers containers_;
+  std::string id_;
+};
+
+}  // namespace cove::docker

@@ -1,0 +1,212 @@
+#include "spawn/protocol.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "base/text.h"
+#include "image/reference.h"
+#include "model/runtime_kind.h"
+
+namespace cove::spawn {
+namespace {
+
+constexpr size_t kMaxText = 4096;
+
+bool is_id_character(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+
+template <typename T>
+void encode_limit(Writer& out, const Limit<T>& limit) {
+  out.number(limit.value).number(limit.named ? 1 : 0);
+}
+
+void decode_limit(Reader& in, Limit<uint64_t>& limit) {
+  limit.value = in.number();
+  limit.named = in.number() != 0;
+}
+
+std::unexpected<Error> nonsense(std::string_view what) {
+  return fail(Code::Invalid, concat("the request makes no sense: ", what));
+}
+
+bool is_plain(const std::string& text) { return text.size() <= kMaxText && text.find('\0') == text.npos; }
+
+bool is_hostname(const std::string& name) {
+  return name.size() <= 63 && std::ranges::all_of(name, [](char c) {
+           return is_id_character(c) || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' || c == '.';
+         });
+}
+
+}  // namespace
+
+bool is_sandbox_id(std::string_view id) { return id.size() == 20 && std::ranges::all_of(id, is_id_character); }
+
+bool is_group_name(std::string_view name) { return name.starts_with("e-") && is_sandbox_id(name.substr(2)); }
+
+void encode(Writer& out, const Limits& limits) {
+  out.number(std::bit_cast<uint64_t>(limits.cpus.value)).number(limits.cpus.named ? 1 : 0);
+  for (const Limit<uint64_t>* limit : {&limits.memory, &limits.disk, &limits.inodes, &limits.processes,
+                                       &limits.open_files, &limits.file_size, &limits.io_read, &limits.io_write})
+    encode_limit(out, *limit);
+}
+
+Limits decode_limits(Reader& in) {
+  Limits limits;
+  limits.cpus.value = std::bit_cast<double>(in.number());
+  limits.cpus.named = in.number() != 0;
+  if (!std::isfinite(limits.cpus.value) || limits.cpus.value < 0 || limits.cpus.value > 1e6) limits.cpus.value = 1;
+  for (Limit<uint64_t>* limit : {&limits.memory, &limits.disk, &limits.inodes, &limits.processes, &limits.open_files,
+                                 &limits.file_size, &limits.io_read, &limits.io_write})
+    decode_limit(in, *limit);
+  return limits;
+}
+
+void encode(Writer& out, const SandboxSpec& spec) {
+  out.text(spec.id).text(spec.name).text(spec.image).text(spec.user).text(spec.runtime);
+  encode(out, spec.limits);
+  out.number(spec.strictness == Strictness::Strict ? 1 : 0);
+  out.text(spec.workspace.path).number(static_cast<uint64_t>(spec.workspace.access));
+  out.number(spec.workspace.device).number(spec.workspace.inode);
+  out.number(spec.nesting ? 1 : 0).number(spec.restarted ? 1 : 0).number(spec.one_use ? 1 : 0);
+}
+
+Result<SandboxSpec> decode_spec(Reader& in) {
+  SandboxSpec spec;
+  spec.id = in.text();
+  spec.name = in.text();
+  spec.image = in.text();
+  spec.user = in.text();
+  spec.runtime = in.text();
+  spec.limits = decode_limits(in);
+  spec.strictness = in.number() != 0 ? Strictness::Strict : Strictness::FallBack;
+  spec.workspace.path = in.text();
+  uint64_t access = in.number();
+  spec.workspace.device = in.number();
+  spec.workspace.inode = in.number();
+  spec.nesting = in.number() != 0;
+  spec.restarted = in.number() != 0;
+  spec.one_use = in.number() != 0;
+  spec.lifetime = Lifetime::Long;
+  if (!in.done() || access > static_cast<uint64_t>(Access::Review)) return nonsense("it is malformed");
+  spec.workspace.access = static_cast<Access>(access);
+  if (!is_sandbox_id(spec.id)) return nonsense("the id of the sandbox");
+  if (!is_hostname(spec.name)) return nonsense("the name of the sandbox");
+  if (!spec.runtime.empty() && !find_runtime_kind(spec.runtime)) return nonsense("the runtime");
+  if (!is_plain(spec.image) || !is_plain(spec.user) || !is_plain(spec.workspace.path)) return nonsense("a text in it");
+  bool shown = spec.workspace.access != Access::None;
+  if (shown && !spec.workspace.path.starts_with('/')) return nonsense("the path of the workspace");
+  return spec;
+}
+
+void encode(Writer& out, const sys::CgroupUsage& usage) {
+  for (uint64_t number :
+       {usage.cpu_user_us, usage.cpu_system_us, usage.memory_bytes, usage.memory_peak_bytes, usage.pids,
+        usage.pids_peak, usage.io_read_bytes, usage.io_write_bytes, usage.oom_kills, usage.pids_refused})
+    out.number(number);
+}
+
+sys::CgroupUsage decode_usage(Reader& in) {
+  sys::CgroupUsage usage;
+  for (uint64_t* number :
+       {&usage.cpu_user_us, &usage.cpu_system_us, &usage.memory_bytes, &usage.memory_peak_bytes, &usage.pids,
+        &usage.pids_peak, &usage.io_read_bytes, &usage.io_write_bytes, &usage.oom_kills, &usage.pids_refused})
+    *number = in.number();
+  return usage;
+}
+
+void encode(Writer& out, const HostRunOrder& order) {
+  out.number(static_cast<uint64_t>(order.fence)).texts(order.argv).text(order.shell).text(order.cwd);
+  out.text(order.workspace).number(order.device).number(order.inode).number(order.env.size());
+  for (const auto& [name, value] : order.env) out.text(name).text(value);
+}
+
+Result<HostRunOrder> decode_host_order(Reader& in) {
+  HostRunOrder order;
+  uint64_t fence = in.number();
+  order.argv = in.texts();
+  order.shell = in.text();
+  order.cwd = in.text();
+  order.workspace = in.text();
+  order.device = in.number();
+  order.inode = in.number();
+  uint64_t variables = in.number();
+  for (uint64_t i = 0; i < variables && in.ok(); ++i) {
+    std::string name = in.text();
+    order.env.emplace_back(std::move(name), in.text());
+  }
+  if (!in.done() || fence > static_cast<uint64_t>(HostFence::None)) return nonsense("it is malformed");
+  order.fence = static_cast<HostFence>(fence);
+  auto has_nul = [](const std::string& text) { return text.find('\0') != text.npos; };
+  bool nul = has_nul(order.shell) || has_nul(order.cwd) || has_nul(order.workspace);
+  for (const std::string& word : order.argv) nul = nul || has_nul(word);
+  for (const auto& [name, value] : order.env)
+    if (nul = nul || has_nul(name) || has_nul(value); name.empty() || name.find('=') != name.npos) nul = true;
+  if (nul) return nonsense("a text in it");
+  if (order.argv.empty() == order.shell.empty()) return nonsense("it is not one command");
+  for (const std::string& path : {order.cwd, order.workspace})
+    if (!path.empty() && !path.starts_with('/')) return nonsense("a path in it");
+  if (order.fence == HostFence::Reading && order.workspace.empty()) return nonsense("it has no workspace");
+  return order;
+}
+
+void encode(Writer& out, const HostRunEnd& end) {
+  out.number(static_cast<uint64_t>(end.wait_status)).number(end.usage.cpu_user_ms).number(end.usage.cpu_system_ms);
+  out.number(end.usage.memory_peak_bytes);
+}
+
+HostRunEnd decode_host_end(Reader& in) {
+  HostRunEnd end;
+  end.wait_status = static_cast<int>(in.number());
+  end.usage.cpu_user_ms = in.number();
+  end.usage.cpu_system_ms = in.number();
+  end.usage.memory_peak_bytes = in.number();
+  return end;
+}
+
+void encode(Writer& out, const UnpackRequest& request) {
+  out.text(request.key).text(request.dependent_key).texts(request.parents).number(request.lowest ? 1 : 0);
+  out.number(request.max_bytes).number(request.max_entries);
+}
+
+Result<UnpackRequest> decode_unpack(Reader& in) {
+  UnpackRequest request;
+  request.key = in.text();
+  request.dependent_key = in.text();
+  request.parents = in.texts();
+  request.lowest = in.number() != 0;
+  request.max_bytes = in.number();
+  request.max_entries = in.number();
+  if (!in.done()) return nonsense("it is malformed");
+  bool keys =
+      is_hex_key(request.key) && is_hex_key(request.dependent_key) && std::ranges::all_of(request.parents, is_hex_key);
+  if (!keys || request.parents.size() > kMaxLayers) return nonsense("the keys of the layers");
+  return request;
+}
+
+void encode(Writer& out, const unpack::Report& report) {
+  unpack::Report plain = report;
+  plain.opaque_folders.clear();
+  out.text(plain.encode());
+}
+
+void encode(Writer& out, const ImageConfig& config) {
+  out.number(config.env.size());
+  for (const auto& [name, value] : config.env) out.text(name).text(value);
+  out.texts(config.entrypoint).texts(config.cmd).text(config.cwd).text(config.user);
+}
+
+ImageConfig decode_image_config(Reader& in) {
+  ImageConfig config;
+  uint64_t count = in.number();
+  for (uint64_t i = 0; i < count && in.ok(); ++i) {
+    std::string name = in.text();
+    config.env.emplace_back(std::move(name), in.text());
+  }
+  config.entrypoint = in.texts();
+  config.cmd = in.texts();
+  config.cwd = in.text();
+  config.user = in.text();
+  return config;
+}
+
+}  // namespace cove::spawn

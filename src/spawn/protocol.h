@@ -1,0 +1,111 @@
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "image/local_layer_store.h"
+#include "image/manifest.h"
+#include "init/protocol.h"
+#include "model/sandbox.h"
+#include "runtime/host_runner.h"
+#include "runtime/native/holding_codec.h"
+#include "sys/cgroup.h"
+
+// The channel between coved, which holds no privilege, and cove-spawn, which does: messages over a SEQPACKET socket.
+// docs/formats/spawn-channel.md describes it. cove-spawn takes what it reads as hostile: every field is checked before
+// anything is done, and there is nothing in the vocabulary that reaches beyond sandboxes of Cove's own making.
+namespace cove::spawn {
+
+using namespace native;  // what it builds, and with what
+using wire::Reader;
+using wire::Writer;
+
+inline constexpr size_t kMaxMessage = 200 * 1024;
+inline constexpr size_t kMaxKnown =
+    100'000;                               // sandboxes named in one sweep, over several messages; also keys of layers
+inline constexpr size_t kMaxLayers = 127;  // of an image
+
+enum class Type : uint32_t {
+  // coved → cove-spawn; each begins with a token that the answer repeats
+  Create = 1,        // spec; fd: the caller's own connection, where a folder of his is to be shown → holding, bytes of
+                     // disk, whether it has groups, folder of its layer, 1 and the first ExecGroup or 0; fds: the
+                     // channel to process 1, those of the group
+  Adopt = 2,         // spec → as Create
+  RemoveFiles = 3,   // id, runtime
+  Sweep = 4,         // last (0: more follow), ids
+  Spare = 5,         // id → ExecGroup
+  AdoptGroup = 6,    // id, name → ExecGroup without join descriptors
+  KillGroup = 7,     // id, name
+  RetireGroup = 8,   // id, name; not answered
+  Freeze = 9,        // id
+  Thaw = 10,         // id
+  SetLimits = 11,    // id, limits
+  Usage = 12,        // id → numbers of CgroupUsage
+  LayerUsage = 13,   // id → number
+  Kill = 14,         // id; not answered
+  Destroy = 15,      // id, Files
+  Release = 16,      // id: the handle is let go, the sandbox goes on; not answered
+  RunOnHost = 17,    // id, HostRunOrder; fds: the caller's own connection, output, errors, and the verdict or the input
+                     // → how it ended
+  KillOnHost = 18,   // id; not answered
+  FindLayers = 19,   // keys → of each: whether it is there, and its report
+  UnpackLayer = 20,  // UnpackRequest; fd: the archive → report
+  AssembleImage = 21,  // digest, keys
+  ExamineLayer = 22,   // key → report
+  SweepImages = 23,    // last (0: more follow), digests, keys: all others go
+  RecordBase = 24,   // id, path, device and inode of a workspace; fds: output, errors, and the caller's own connection,
+                     // where there is one
+                     // → how it ended
+  EngineImage = 25,  // runtime, name of an image of its engine → how its programs are run
+  ExamineRuntime = 26,  // any but native → title, whether it can be used, version, program or socket, problem, remedy
+  Diagnose = 27,        // → what `cove doctor --json` says, run with cove-spawn's rights
+  PinWorkspace = 28,    // path of a workspace, access; fd: the caller's own connection, where there is one
+                        // → device and inode of the folder that is there
+
+  // cove-spawn → coved
+  Done = 32,         // token, what the operation returns; fds
+  Failed = 33,       // token, error
+  Built = 34,        // id: the walls stand
+  Broken = 35,       // id, error: they never will
+  OutOfMemory = 36,  // id: its watcher ended it
+};
+
+inline Writer message(Type type, uint64_t token) {
+  Writer out;
+  out.number(static_cast<uint64_t>(type)).number(token);
+  return out;
+}
+
+// The parts of a spec that cove-spawn needs. Everything else, such as the environment, never gets there.
+void encode(Writer& out, const SandboxSpec& spec);
+// Invalid where a field makes no sense.
+Result<SandboxSpec> decode_spec(Reader& in);
+
+void encode(Writer& out, const Limits& limits);
+Limits decode_limits(Reader& in);
+
+void encode(Writer& out, const sys::CgroupUsage& usage);
+sys::CgroupUsage decode_usage(Reader& in);
+
+void encode(Writer& out, const HostRunOrder& order);
+// Invalid where a field makes no sense.
+Result<HostRunOrder> decode_host_order(Reader& in);
+void encode(Writer& out, const HostRunEnd& end);
+HostRunEnd decode_host_end(Reader& in);
+
+void encode(Writer& out, const UnpackRequest& request);
+// Invalid where a field makes no sense.
+Result<UnpackRequest> decode_unpack(Reader& in);
+// Without the folders that hide what is below them: coved has no use for these.
+void encode(Writer& out, const unpack::Report& report);
+
+// Of an image's configuration, what decides how its programs are run.
+void encode(Writer& out, const ImageConfig& config);
+ImageConfig decode_image_config(Reader& in);
+
+// An id of a sandbox: 20 characters of [a-z0-9]. It becomes part of paths and group names.
+bool is_sandbox_id(std::string_view id);
+// A name of an exec's group, as cove-spawn itself makes them.
+bool is_group_name(std::string_view name);
+
+}  // namespace cove::spawn
