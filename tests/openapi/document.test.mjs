@@ -83,9 +83,9 @@ test('every schema is used', () => {
   for (const [name, schema] of Object.entries(document.components.schemas)) assert.ok(used.has(schema), name);
 });
 
-// src/api/ adds each route in one line: routes.add("GET", "/v1/…", kRead, handler).
+// src/api/rest/ adds each route in one line: routes.add("GET", "/v1/…", kRead, handler).
 function* routes_in_source() {
-  const folder = new URL('../../src/api/', import.meta.url);
+  const folder = new URL('../../src/api/rest/', import.meta.url);
   for (const name of readdirSync(folder).filter((name) => name.endsWith('.cc')))
     for (const [, open, method, path, door] of readFileSync(new URL(name, folder), 'utf8').matchAll(
       /routes\.add(_open)?\(\s*"(\w+)",\s*"([^"]+)",\s*(\w+)/g))
