@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""A folder of src/ includes only the folders that are listed for it here. Tests beside the code, and testing.h, may include more.
+"""A folder of src/ includes only the folders that are listed for it here, and a room of src/engine/ only those before it and what all
+rooms share. Tests beside the code, and testing.h, may include more.
 
     directions.py SOURCE-FOLDER
 """
@@ -31,6 +32,8 @@ MAY_INCLUDE = {
     "cli": "base sys model config client image machine run",
     "exe": "base sys model config change init unpack host runtime spawn engine api cli",
 }
+ROOMS = ["exec", "quota", "pool", "sandbox", "context", "session", "operation", "service"]
+ROOM_INCLUDE = re.compile(r'^\s*#include "engine/([^"/]+)/', re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#include "([^"/]+)/', re.MULTILINE)
 
 
@@ -47,9 +50,22 @@ def breaches(source):
                 yield f"{path}: {folder}/ may not include {included}/"
 
 
+def room_breaches(engine):
+    for path in sorted(engine.rglob("*/*.cc")) + sorted(engine.rglob("*/*.h")):
+        room = path.relative_to(engine).parts[0]
+        if path.stem.endswith("_test"):
+            continue
+        if room not in ROOMS:
+            yield f"{path}: the room {room}/ is not listed in {__file__}"
+            continue
+        for included in ROOM_INCLUDE.findall(path.read_text()):
+            if included not in ROOMS[: ROOMS.index(room) + 1]:
+                yield f"{path}: {room}/ may not include {included}/"
+
+
 def main():
     source = pathlib.Path(sys.argv[1])
-    found = list(breaches(source))
+    found = list(breaches(source)) + list(room_breaches(source / "engine"))
     print("\n".join(found) or "every folder includes only what it may")
     return 1 if found else 0
 

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "engine/quota/log_budget.h"
+#include "engine/exec/log_budget.h"
 #include "sys/file.h"
 
 namespace cove::engine {

@@ -9,7 +9,7 @@
 #include "auth/caller.h"
 #include "base/result.h"
 #include "config/config.h"
-#include "engine/quota/log_budget.h"
+#include "engine/exec/log_budget.h"
 #include "engine/sandbox_info.h"
 
 namespace cove::engine {

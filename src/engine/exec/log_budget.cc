@@ -1,4 +1,4 @@
-#include "engine/quota/log_budget.h"
+#include "engine/exec/log_budget.h"
 
 #include <algorithm>
 #include <map>
