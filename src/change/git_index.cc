@@ -124,7 +124,7 @@ class Parser {
     size_t end = bytes_.rest().find('\0');
     if (cut > path_.size() || end == std::string_view::npos || path_.size() - cut + end > kMostPath)
       return damaged("a name does not follow from the one before");
-    path_.resize(path_.size() - cut);
+    path_.erase(path_.size() - cut);
     path_ += bytes_.take(end);
     bytes_.take(1);
     return {};

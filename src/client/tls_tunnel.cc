@@ -62,7 +62,7 @@ Result<UniqueFd> open_tls_tunnel(const Address& address) {
   COVE_TRY(launch(program, address, ends.theirs.get()));
   ends.theirs.reset();
   std::string first = COVE_TRY(sys::read_all(ends.ours.get(), 1));
-  if (first == "+") return std::move(ends.ours);
+  if (first.starts_with('+')) return std::move(ends.ours);
   return fail(read_refusal(first + COVE_TRY(sys::read_all(ends.ours.get(), kMostAnswer))));
 }
 

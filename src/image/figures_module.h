@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/text.h"
 #include "context_kernels.h"
 #include "model/figures.h"
 
@@ -18,8 +19,10 @@ struct FiguresFile {
   std::string_view text;
 };
 inline std::vector<FiguresFile> figures_files() {
-  return {{figures_folder() + "/cove_figures.py", kFiguresProgram},
-          {figures_folder() + "/sitecustomize.py", kSitecustomizeProgram}};
+  std::vector<FiguresFile> files;
+  for (auto [name, text] : {std::pair{"cove_figures.py", kFiguresProgram}, {"sitecustomize.py", kSitecustomizeProgram}})
+    files.push_back({concat(figures_folder(), "/", name), text});
+  return files;
 }
 
 }  // namespace cove
