@@ -19,13 +19,16 @@ endif()
 set(COVE_COMMON_HEADERS <algorithm> <chrono> <expected> <functional> <map> <memory> <mutex> <optional> <set> <string> <string_view>
   <thread> <utility> <variant> <vector>)
 
-# cove_library(NAME SOURCES… DEPENDS folders…): one folder of src/, with what it may use spelled out.
+# cove_library(NAME SOURCES… DEPENDS folders… [PRECOMPILED header]): one folder of src/, with what it may use spelled out.
+# PRECOMPILED: a header of its own that nearly all of its files include, compiled once for them.
 function(cove_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "" "PRECOMPILED" "SOURCES;DEPENDS" ${ARGN})
   add_library(cove_${name} STATIC ${arg_SOURCES})
   target_link_libraries(cove_${name} PUBLIC cove_flags)
   get_property(first GLOBAL PROPERTY COVE_FIRST_LIBRARY)
-  if(first)
+  if(arg_PRECOMPILED)
+    target_precompile_headers(cove_${name} PRIVATE ${COVE_COMMON_HEADERS} ${CMAKE_CURRENT_SOURCE_DIR}/${arg_PRECOMPILED})
+  elseif(first)
     target_precompile_headers(cove_${name} REUSE_FROM ${first})
   else()
     set_property(GLOBAL PROPERTY COVE_FIRST_LIBRARY cove_${name})
