@@ -5,7 +5,7 @@
 
 namespace cove::engine {
 
-// Since 1970, as records and events have it.
+// The machine's time, since 1970, for those who call the engine. The engine itself goes by its Clock.
 inline int64_t now_us() {
   return std::chrono::duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
       .count();

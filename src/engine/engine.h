@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "auth/caller.h"
+#include "base/clock.h"
 #include "base/result.h"
 #include "config/config.h"
 #include "engine/exec/exec.h"
 #include "engine/pool/warm_pool.h"
+#include "engine/quota/admission.h"
 #include "engine/sandbox_info.h"
 #include "image/images.h"
 #include "run/languages.h"
@@ -17,6 +19,12 @@
 #include "store/store.h"
 
 namespace cove::engine {
+
+// What the engine knows of the world around it.
+struct EngineOptions {
+  std::shared_ptr<Clock> clock = machine_clock();
+  MeasureRoom measure_room = engine::measure_room;
+};
 
 // Sandboxes that live: the use cases behind the API. Thread-safe; calls block while the work is done, but never on a
 // sandbox's own behaviour. Everything that returned is on record (it survives kill -9 of the server).
@@ -30,8 +38,11 @@ class Engine {
  public:
   // Takes over what an earlier server left: running sandboxes are adopted with their execs, half-made ones removed.
   static Result<std::unique_ptr<Engine>> open(const Config& config, std::unique_ptr<Store> store,
-                                              std::unique_ptr<Runtime> runtime, std::unique_ptr<Images> images);
+                                              std::unique_ptr<Runtime> runtime, std::unique_ptr<Images> images,
+                                              EngineOptions options = {});
   virtual ~Engine() = default;
+  // Everything that happens by itself goes by it.
+  virtual Clock& clock() const = 0;
   virtual Images& images() = 0;
   virtual Languages& languages() = 0;
 

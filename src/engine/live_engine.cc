@@ -7,7 +7,6 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/clock.h"
 #include "engine/record_codec.h"
 #include "run/asked_inside.h"
 #include "sys/file.h"
@@ -61,28 +60,31 @@ std::optional<State> parse_state(const std::string& name) {
 }
 
 Result<std::unique_ptr<Engine>> Engine::open(const Config& config, std::unique_ptr<Store> store,
-                                             std::unique_ptr<Runtime> runtime, std::unique_ptr<Images> images) {
+                                             std::unique_ptr<Runtime> runtime, std::unique_ptr<Images> images,
+                                             EngineOptions options) {
+  auto pump = COVE_TRY(Pump::create(*options.clock));
   auto engine = std::make_unique<LiveEngine>(config, std::move(store), std::move(runtime), std::move(images),
-                                             COVE_TRY(Pump::create()));
+                                             std::move(pump), std::move(options));
   COVE_TRY_NOTE("take over from an earlier server", engine->recover());
   engine->start_housekeeping();
   return engine;
 }
 
 LiveEngine::LiveEngine(const Config& config, std::unique_ptr<Store> store, std::unique_ptr<Runtime> runtime,
-                       std::unique_ptr<Images> images, std::unique_ptr<Pump> pump)
+                       std::unique_ptr<Images> images, std::unique_ptr<Pump> pump, EngineOptions options)
     : config_(config),
+      clock_(std::move(options.clock)),
       store_(std::move(store)),
       runtime_(std::move(runtime)),
       images_(std::move(images)),
       pump_(std::move(pump)),
-      room_(config_.server_folder),
+      room_(config_.server_folder, *clock_, std::move(options.measure_room)),
       languages_(
           config_.languages, [this](const std::string& image) { return stored_image(*images_, image); },
           [this](const std::string& script) { return ask_host_image(*runtime_, config_.limits, script); }, ""),
-      pool_(config_, *runtime_, room_, languages_),
+      pool_(config_, *runtime_, room_, languages_, *clock_),
       admission_(config_),
-      tools_{*store_, *pump_, jobs_, [this](const ExecInfo&, double seconds) { exec_seconds_.add(seconds); }} {
+      tools_{*store_, *pump_, jobs_, *clock_, [this](const ExecInfo&, double seconds) { exec_seconds_.add(seconds); }} {
   images_->on_remove([this](const std::string& digest) { pool_.forget_image(digest); });
   store_->on_events([this] {
     std::lock_guard lock(events_mutex_);

@@ -21,7 +21,7 @@ namespace cove::engine {
 class LiveEngine : public Engine {
  public:
   LiveEngine(const Config& config, std::unique_ptr<Store> store, std::unique_ptr<Runtime> runtime,
-             std::unique_ptr<Images> images, std::unique_ptr<Pump> pump);
+             std::unique_ptr<Images> images, std::unique_ptr<Pump> pump, EngineOptions options);
   ~LiveEngine() override;
 
   Result<void> recover();
@@ -62,6 +62,7 @@ class LiveEngine : public Engine {
   std::chrono::seconds retry_after() const override { return std::chrono::seconds(2); }
   Store& store() override { return *store_; }
   const Config& config() const override { return config_; }
+  Clock& clock() const override { return *clock_; }
   Images& images() override { return *images_; }
   Languages& languages() override { return languages_; }
   Capabilities capabilities(const std::string& runtime) const override { return runtime_->capabilities_of(runtime); }
@@ -129,6 +130,7 @@ class LiveEngine : public Engine {
   void persist_touches();
 
   const Config config_;
+  const std::shared_ptr<Clock> clock_;
   std::unique_ptr<Store> store_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Images> images_;

@@ -8,7 +8,6 @@
 #include "base/id.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/clock.h"
 #include "engine/exec/ended_exec.h"
 #include "engine/live_engine.h"
 #include "engine/record_codec.h"
@@ -131,7 +130,7 @@ LiveExec::Parts LiveEngine::parts_of(const Caller& caller, const SandboxInfo& sa
   LiveExec::Parts parts;
   parts.info.id = order.spec.id;
   parts.info.sandbox_id = sandbox.spec.id;
-  parts.info.started_us = now_us();
+  parts.info.started_us = clock_->now_us();
   parts.info.started_ms = parts.info.started_us / 1000;
   parts.limits = limits_in_force(sandbox.spec.limits, order);
   parts.enforced = enforced_for(sandbox, parts.limits);
@@ -146,7 +145,7 @@ LiveExec::Parts LiveEngine::parts_of(const Caller& caller, const SandboxInfo& sa
 }
 
 Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::string& name, ExecOrder order) {
-  auto start = std::chrono::steady_clock::now();
+  const Clock::Time start = clock_->now();
   Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Run));
   std::shared_ptr<void> use = COVE_TRY(begin_use(caller, sandbox));
   COVE_TRY(sandbox->logs().check_room());
@@ -163,7 +162,7 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
     COVE_TRY(put_code(*sandbox, plan, order));
   }
   std::shared_ptr<LiveExec> exec = COVE_TRY(launch(caller, *sandbox, info, std::move(order), std::move(waiting)));
-  exec_start_seconds_.add(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  exec_start_seconds_.add(std::chrono::duration<double>(clock_->now() - start).count());
   return exec;
 }
 
@@ -189,7 +188,7 @@ Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveS
   Result<std::shared_ptr<LiveExec>> exec = sandbox.start_exec(std::move(parts), std::move(spec), std::move(input));
   if (!exec) {
     record.state = kExecEnded;
-    record.ended_ms = now_ms();
+    record.ended_ms = clock_->now_ms();
     EventDraft ended{"exec.ended",   info.project, info.spec.id, record.id, caller.actor, R"({"status":"failed"})",
                      record.ended_ms};
     static_cast<void>(store_->update_exec(record, {&ended, 1}));

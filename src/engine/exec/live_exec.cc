@@ -13,7 +13,6 @@
 #include "base/crash_point.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/clock.h"
 #include "engine/record_codec.h"
 #include "model/json.h"
 #include "sys/file.h"
@@ -115,8 +114,8 @@ Result<void> LiveExec::begin(Attachment streams) {
     outputs_[1].fd = std::move(streams.err);
     for (Output& output : outputs_) COVE_TRY(watch(output));
     if (parts_.limits.timeout.value.count() > 0 && parts_.info.state == ExecState::Running) {
-      auto gone_by = std::chrono::milliseconds(now_ms() - parts_.info.started_ms);
-      deadline_ = Pump::Clock::now() + parts_.limits.timeout.value - gone_by;
+      auto gone_by = std::chrono::milliseconds(tools_.clock.now_ms() - parts_.info.started_ms);
+      deadline_ = tools_.clock.now() + parts_.limits.timeout.value - gone_by;
       tools_.pump.wake_at(*deadline_, weak_from_this());
     }
   }
@@ -225,14 +224,14 @@ void LiveExec::on_time() {
   bool ask = false;
   {
     std::lock_guard lock(mutex_);
-    if (parts_.info.state == ExecState::Ended || !deadline_ || Pump::Clock::now() < *deadline_) return;
+    if (parts_.info.state == ExecState::Ended || !deadline_ || tools_.clock.now() < *deadline_) return;
     ask = !asked_to_end_;
     asked_to_end_ = true;
     cause_ = Cause::Timeout;
     deadline_.reset();
     if (ask) {
       // Time is up: first asked, then forced.
-      deadline_ = Pump::Clock::now() + parts_.limits.grace;
+      deadline_ = tools_.clock.now() + parts_.limits.grace;
       tools_.pump.wake_at(*deadline_, weak_from_this());
     }
   }
@@ -258,7 +257,7 @@ ExecResult LiveExec::draft() const {
   result.exec_id = parts_.info.id;
   result.sandbox_id = parts_.info.sandbox_id;
   result.started_at = std::chrono::system_clock::time_point(std::chrono::milliseconds(parts_.info.started_ms));
-  result.duration_ms = static_cast<double>(now_us() - parts_.info.started_us) / 1000.0;
+  result.duration_ms = static_cast<double>(tools_.clock.now_us() - parts_.info.started_us) / 1000.0;
   result.limits = parts_.enforced;
   result.language = parts_.info.order.used;
   return result;
@@ -317,7 +316,7 @@ void LiveExec::conclude(ExecResult result) {
 void LiveExec::record_end(const std::string& status, const std::string& result_json, const ExecResult& result) {
   const Usage& usage = result.usage;
   ExecInfo& info = parts_.info;
-  info.ended_ms = now_ms();
+  info.ended_ms = tools_.clock.now_ms();
   info.result = result_json;
   info.next_seq = log_.next_seq();
   ExecRecord record = record_of(info);
@@ -424,7 +423,7 @@ Result<void> LiveExec::write_input(std::string_view data, std::chrono::milliseco
 Result<size_t> LiveExec::offer_input(std::string_view data, std::chrono::milliseconds patience) {
   std::lock_guard lock(input_mutex_);
   size_t total = data.size();
-  auto deadline = Pump::Clock::now() + patience;
+  auto deadline = std::chrono::steady_clock::now() + patience;
   while (!data.empty()) {
     if (!input_) return fail(conflict(concat("the input of exec ", parts_.info.id, " is closed")));
     ssize_t count = ::write(input_.get(), data.data(), data.size());
@@ -438,7 +437,7 @@ Result<size_t> LiveExec::offer_input(std::string_view data, std::chrono::millise
       input_.reset();
       continue;
     }
-    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Pump::Clock::now()).count();
+    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
     if (left <= 0) break;
     pollfd polled = {input_.get(), POLLOUT, 0};
     ::poll(&polled, 1, static_cast<int>(std::min<int64_t>(left, kInputSlice)));

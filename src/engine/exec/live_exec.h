@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "engine/background_jobs.h"
 #include "engine/exec/exec.h"
 #include "engine/exec/exec_log.h"
@@ -35,6 +36,7 @@ struct ExecTools {
   Store& store;
   Pump& pump;
   BackgroundJobs& errands;
+  Clock& clock;
   std::function<void(const ExecInfo& info, double seconds)> ended;  // for the metrics
 };
 
@@ -121,7 +123,7 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   std::optional<Error> failure_;
   Cause cause_ = Cause::None;
   bool asked_to_end_ = false;
-  std::optional<Pump::Clock::time_point> deadline_;
+  std::optional<Clock::Time> deadline_;
 
   std::mutex input_mutex_;
   UniqueFd input_;

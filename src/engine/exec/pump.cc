@@ -15,8 +15,8 @@ constexpr uint64_t kWakeToken = 0;
 
 }  // namespace
 
-Result<std::unique_ptr<Pump>> Pump::create() {
-  std::unique_ptr<Pump> pump(new Pump());
+Result<std::unique_ptr<Pump>> Pump::create(Clock& clock) {
+  std::unique_ptr<Pump> pump(new Pump(clock));
   pump->poll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   if (!pump->poll_) return fail_errno("epoll_create1");
   pump->wake_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -25,6 +25,7 @@ Result<std::unique_ptr<Pump>> Pump::create() {
   event.events = EPOLLIN;
   event.data.u64 = kWakeToken;
   if (::epoll_ctl(pump->poll_.get(), EPOLL_CTL_ADD, pump->wake_.get(), &event) < 0) return fail_errno("epoll_ctl");
+  pump->jumps_ = clock.on_jump([wake = pump->wake_.get()] { ::eventfd_write(wake, 1); });
   pump->thread_ = std::thread([raw = pump.get()] { raw->run(); });
   return pump;
 }
@@ -68,7 +69,7 @@ void Pump::unwatch(uint64_t token, int fd) {
   watched_.erase(token);
 }
 
-void Pump::wake_at(Clock::time_point time, std::weak_ptr<Source> source) {
+void Pump::wake_at(Clock::Time time, std::weak_ptr<Source> source) {
   bool earlier;
   {
     std::lock_guard lock(mutex_);
@@ -81,7 +82,7 @@ void Pump::wake_at(Clock::time_point time, std::weak_ptr<Source> source) {
 int Pump::patience() {
   std::lock_guard lock(mutex_);
   if (times_.empty()) return -1;
-  auto left = std::chrono::ceil<std::chrono::milliseconds>(times_.begin()->first - Clock::now()).count();
+  auto left = std::chrono::ceil<std::chrono::milliseconds>(times_.begin()->first - clock_.now()).count();
   return static_cast<int>(std::clamp<int64_t>(left, 0, 60'000));
 }
 
@@ -90,7 +91,7 @@ void Pump::call_those_due() {
     std::shared_ptr<Source> source;
     {
       std::lock_guard lock(mutex_);
-      if (times_.empty() || times_.begin()->first > Clock::now()) return;
+      if (times_.empty() || times_.begin()->first > clock_.now()) return;
       source = times_.begin()->second.lock();
       times_.erase(times_.begin());
     }

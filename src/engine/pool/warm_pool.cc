@@ -52,8 +52,8 @@ std::string waiting_key(const ExecOrder& order) {
   return order.used && !order.language.empty() && order.file.empty() ? waiting_key(*order.used) : std::string();
 }
 
-WarmPool::WarmPool(const Config& config, Runtime& runtime, RoomGauge& room, Languages& languages)
-    : config_(config), runtime_(runtime), room_(room), languages_(languages) {}
+WarmPool::WarmPool(const Config& config, Runtime& runtime, RoomGauge& room, Languages& languages, Clock& clock)
+    : config_(config), runtime_(runtime), room_(room), languages_(languages), clock_(clock) {}
 
 std::string WarmPool::class_of(const SandboxSpec& spec) {
   const bool native = spec.runtime.empty() || spec.runtime == kNativeRuntime;
@@ -127,7 +127,7 @@ std::optional<Blank> WarmPool::take(const SandboxSpec& spec, const std::optional
   bool hurry = false;
   {
     std::lock_guard lock(mutex_);
-    const Clock::time_point now = Clock::now();
+    const Clock::Time now = clock_.now();
     auto latest = latest_of(class_name);
     const std::string language = first_use                ? waiting_language(*first_use)
                                  : latest == kinds_.end() ? std::string()
@@ -179,7 +179,7 @@ void WarmPool::count_first_use(const std::string& class_name, const std::string&
   auto known = latest_of(class_name);
   if (known == kinds_.end()) return;
   const SandboxSpec model = known->second.model;
-  want({class_name, waiting_language(language)}, model, Clock::now());
+  want({class_name, waiting_language(language)}, model, clock_.now());
 }
 
 void WarmPool::forget_image(const std::string& digest) {
@@ -195,7 +195,7 @@ void WarmPool::forget_image(const std::string& digest) {
       for (Blank& blank : kind.ready) blanks.push_back(std::move(blank));
       kind.ready.clear();
       // What is being made of it fails, or is superfluous.
-      kind.asked = Clock::now() - kKept;
+      kind.asked = clock_.now() - kKept;
       at = kind.making > 0 ? std::next(at) : kinds_.erase(at);
     }
   }
@@ -234,7 +234,7 @@ WarmPool::Kinds::iterator WarmPool::latest_of(const std::string& class_name) {
 }
 
 // Null where there is no room for another kind.
-WarmPool::Kind* WarmPool::want(const Key& key, const SandboxSpec& model, Clock::time_point now) {
+WarmPool::Kind* WarmPool::want(const Key& key, const SandboxSpec& model, Clock::Time now) {
   auto found = kinds_.find(key);
   if (found == kinds_.end()) {
     const auto others =
@@ -248,7 +248,7 @@ WarmPool::Kind* WarmPool::want(const Key& key, const SandboxSpec& model, Clock::
   return &found->second;
 }
 
-size_t WarmPool::target_of(const Key& key, const Kind& kind, Clock::time_point now) const {
+size_t WarmPool::target_of(const Key& key, const Kind& kind, Clock::Time now) const {
   auto is_used = [now](const Kind& each) { return now - each.asked < kKept; };
   if (short_of_memory_ || (!kind.permanent && !is_used(kind))) return 0;
   if (!is_default(key)) return std::max<size_t>(1, config_.pool.size / kOtherKinds);
@@ -263,7 +263,7 @@ size_t WarmPool::target_of(const Key& key, const Kind& kind, Clock::time_point n
 
 // The kind that lacks most of its target; what was used lately goes first.
 WarmPool::Kinds::iterator WarmPool::next_to_make() {
-  const Clock::time_point now = Clock::now();
+  const Clock::Time now = clock_.now();
   auto next = kinds_.end();
   std::pair<bool, double> first;  // not used lately, and how full
   for (auto at = kinds_.begin(); at != kinds_.end(); ++at) {
@@ -278,7 +278,7 @@ WarmPool::Kinds::iterator WarmPool::next_to_make() {
 }
 
 std::vector<Blank> WarmPool::take_superfluous() {
-  const Clock::time_point now = Clock::now();
+  const Clock::Time now = clock_.now();
   std::vector<Blank> superfluous;
   for (auto at = kinds_.begin(); at != kinds_.end();) {
     auto& [key, kind] = *at;

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/clock.h"
 #include "config/config.h"
 #include "engine/quota/admission.h"
 #include "engine/sandbox_info.h"
@@ -55,7 +56,7 @@ struct Blank {
 // Nothing of it is on record: what a killed server leaves, the next one sweeps away.
 class WarmPool {
  public:
-  WarmPool(const Config& config, Runtime& runtime, RoomGauge& room, Languages& languages);
+  WarmPool(const Config& config, Runtime& runtime, RoomGauge& room, Languages& languages, Clock& clock);
   ~WarmPool() { stop(); }
 
   void start();
@@ -85,7 +86,6 @@ class WarmPool {
   Numbers numbers() const;
 
  private:
-  using Clock = std::chrono::steady_clock;
   struct Key {
     std::string class_name;
     std::string language;  // empty: for any command
@@ -97,8 +97,8 @@ class WarmPool {
     std::deque<Blank> ready;
     size_t making = 0;
     // For the last time; at first long ago, whenever the machine was booted.
-    Clock::time_point asked = Clock::time_point() - std::chrono::hours(1);
-    Clock::time_point rest_until;  // none is made before: the last could not be
+    Clock::Time asked = Clock::Time() - std::chrono::hours(1);
+    Clock::Time rest_until;  // none is made before: the last could not be
 
     size_t count() const { return ready.size() + making; }
   };
@@ -111,8 +111,8 @@ class WarmPool {
   void look_after();
   Kinds::iterator next_to_make();
   std::vector<Blank> take_superfluous();
-  size_t target_of(const Key& key, const Kind& kind, Clock::time_point now) const;
-  Kind* want(const Key& key, const SandboxSpec& model, Clock::time_point now);
+  size_t target_of(const Key& key, const Kind& kind, Clock::Time now) const;
+  Kind* want(const Key& key, const SandboxSpec& model, Clock::Time now);
   Kinds::iterator latest_of(const std::string& class_name);
   std::optional<Blank> take_ready(const Key& key, std::vector<Blank>& broken);
   std::string waiting_language(const std::string& language) const;
@@ -128,14 +128,15 @@ class WarmPool {
   Runtime& runtime_;
   RoomGauge& room_;
   Languages& languages_;
+  Clock& clock_;
 
   mutable std::mutex mutex_;  // of all below
   std::condition_variable changed_;
   Kinds kinds_;
   std::map<std::string, SandboxSpec> default_classes_;  // with a model of each
   size_t default_parts_ = 1;                            // of each, at least: the first language may not be known yet
-  Clock::time_point looked_after_;
-  Clock::time_point paused_until_;
+  Clock::Time looked_after_;
+  Clock::Time paused_until_;
   bool short_of_memory_ = false;
   bool stopping_ = false;
   Numbers numbers_;

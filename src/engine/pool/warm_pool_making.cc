@@ -50,7 +50,7 @@ Result<void> wait_for_program(Sandbox& sandbox, const std::string& exec_id) {
 void WarmPool::refill() {
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    const Clock::time_point now = Clock::now();
+    const Clock::Time now = clock_.now();
     if (now - looked_after_ > kLookPeriod) {
       looked_after_ = now;
       lock.unlock();
@@ -60,7 +60,7 @@ void WarmPool::refill() {
     }
     auto next = next_to_make();
     if (next == kinds_.end()) {
-      changed_.wait_until(lock, now < paused_until_ ? paused_until_ : now + kTurn);
+      clock_.wait_until(changed_, lock, now < paused_until_ ? paused_until_ : now + kTurn);
       continue;
     }
     // It stays where it is as long as one of it is being made.
@@ -90,7 +90,7 @@ void WarmPool::look_after() {
 void WarmPool::keep(Kind& kind, Result<Blank> blank) {
   --kind.making;
   if (blank) return kind.ready.push_back(std::move(*blank));
-  kind.rest_until = Clock::now() + kRest;
+  kind.rest_until = clock_.now() + kRest;
   log::info("no sandbox could be made to be kept ready",
             {{"image", kind.model.image}, {"why", blank.error().message()}});
 }

@@ -66,15 +66,15 @@ uint64_t meminfo(const std::string& text, const char* name) {
 MachineRoom RoomGauge::read(std::chrono::milliseconds oldest) {
   {
     std::lock_guard lock(mutex_);
-    if (std::chrono::steady_clock::now() - measured_ < oldest && room_.memory > 0) return room_;
+    if (clock_.now() - measured_ < oldest && room_.memory > 0) return room_;
   }
   return measure();
 }
 
 MachineRoom RoomGauge::measure() {
-  MachineRoom room = measure_room(state_);
+  MachineRoom room = measure_(state_);
   std::lock_guard lock(mutex_);
-  measured_ = std::chrono::steady_clock::now();
+  measured_ = clock_.now();
   return room_ = room;
 }
 

@@ -2,11 +2,13 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 
 #include "auth/caller.h"
+#include "base/clock.h"
 #include "base/result.h"
 #include "config/config.h"
 #include "engine/exec/log_budget.h"
@@ -22,11 +24,13 @@ struct MachineRoom {
   uint64_t disk_free = 0;
 };
 MachineRoom measure_room(const std::string& state);
+using MeasureRoom = std::function<MachineRoom(const std::string& state)>;
 
 // The same, measured a moment ago if it was. Thread-safe.
 class RoomGauge {
  public:
-  explicit RoomGauge(std::string state) : state_(std::move(state)) {}
+  RoomGauge(std::string state, Clock& clock, MeasureRoom measure = measure_room)
+      : state_(std::move(state)), clock_(clock), measure_(std::move(measure)) {}
   // As it was lately.
   MachineRoom read() { return read(kFresh); }
   // So that `read` need not measure in the next moments.
@@ -38,8 +42,10 @@ class RoomGauge {
   MachineRoom read(std::chrono::milliseconds oldest);
 
   const std::string state_;
+  Clock& clock_;
+  const MeasureRoom measure_;
   std::mutex mutex_;
-  std::chrono::steady_clock::time_point measured_;
+  Clock::Time measured_;
   MachineRoom room_;
 };
 

@@ -1,6 +1,5 @@
 // Changing sandboxes.
 #include "base/text.h"
-#include "engine/clock.h"
 #include "engine/live_engine.h"
 #include "model/runtime_kind.h"
 
@@ -93,7 +92,7 @@ Result<SandboxInfo> LiveEngine::renew(const Caller& caller, const std::string& n
   SandboxInfo info = sandbox->info();
   if (idle) info.lifecycle.idle = *idle;
   if (max) info.lifecycle.max = *max;
-  if (info.state == State::Running || info.state == State::Paused) count_expiry(info, now_ms());
+  if (info.state == State::Running || info.state == State::Paused) count_expiry(info, clock_->now_ms());
   COVE_TRY(record(caller, *sandbox, info, "sandbox.renewed"));
   return sandbox->info();
 }
@@ -129,7 +128,7 @@ Result<SandboxInfo> LiveEngine::update(const Caller& caller, const std::string& 
   if (order.env) info.spec.env = *order.env;
   if (order.idle) info.lifecycle.idle = *order.idle;
   if (order.max) info.lifecycle.max = *order.max;
-  if (order.max && info.state != State::Stopped) count_expiry(info, now_ms());
+  if (order.max && info.state != State::Stopped) count_expiry(info, clock_->now_ms());
   if (order.on_expire) info.lifecycle.on_expire = *order.on_expire;
   if (order.auto_resume) info.lifecycle.auto_resume = *order.auto_resume;
   if (order.name) info.spec.name = *order.name;

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "engine/clock.h"
 #include "engine/live_engine.h"
 
 namespace cove::engine {
@@ -36,7 +35,7 @@ void LiveEngine::start_housekeeping() {
 void LiveEngine::keep_house() {
   std::unique_lock lock(house_mutex_);
   for (int turn = 1; !stopping_; ++turn) {
-    house_wake_.wait_for(lock, kTurn, [this] { return stopping_; });
+    clock_->wait_until(house_wake_, lock, clock_->now() + kTurn);
     if (stopping_) return;
     lock.unlock();
     for (const Shared& sandbox : all()) expire(sandbox);
@@ -44,7 +43,7 @@ void LiveEngine::keep_house() {
     if (turn % kTurnsPerCheckpoint == 0) static_cast<void>(store_->checkpoint());
     // First soon after the start: a server that is restarted often prunes, too.
     if (turn % kTurnsPerPruning == 1) {
-      int64_t now = now_ms();
+      int64_t now = clock_->now_ms();
       static_cast<void>(store_->prune_idempotency(now - kIdempotencyKept));
       if (config_.event_retention.count() > 0)
         static_cast<void>(store_->prune_events(now - config_.event_retention.count(), 0));
@@ -63,11 +62,11 @@ void LiveEngine::keep_house() {
 }
 
 void LiveEngine::expire(const Shared& sandbox) {
-  if (!has_expired(sandbox->info(), sandbox->in_use(), now_ms())) return;
+  if (!has_expired(sandbox->info(), sandbox->in_use(), clock_->now_ms())) return;
   std::unique_lock lock(sandbox->changing, std::try_to_lock);
   if (!lock) return;
   SandboxInfo info = sandbox->info();
-  int64_t now = now_ms();
+  int64_t now = clock_->now_ms();
   if (!has_expired(info, sandbox->in_use(), now)) return;
   Caller server;
   std::string reason = expiry_reason(info, now);

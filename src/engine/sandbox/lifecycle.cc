@@ -6,7 +6,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "engine/clock.h"
 #include "engine/live_engine.h"
 #include "engine/record_codec.h"
 #include "engine/sandbox/start_view.h"
@@ -16,8 +15,6 @@
 
 namespace cove::engine {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 const char* possible(State state) {
   switch (state) {
@@ -103,7 +100,7 @@ Result<void> LiveEngine::start_locked(const Caller& caller, LiveSandbox& sandbox
   info.warnings = (*handle)->warnings();
   info.state = State::Running;
   info.reason.clear();
-  info.started_ms = now_ms();
+  info.started_ms = clock_->now_ms();
   count_expiry(info, info.started_ms);
   COVE_TRY(sandbox.take_handle(std::move(*handle)));
   sandbox.touch();
@@ -130,8 +127,8 @@ Result<void> LiveEngine::stop_locked(const Caller& caller, LiveSandbox& sandbox,
                                      const std::string& reason, const std::string& kind) {
   if (grace.count() > 0 && sandbox.state() == State::Running && sandbox.running_execs() > 0) {
     sandbox.signal_all(SIGTERM);
-    Clock::time_point until = Clock::now() + grace;
-    while (sandbox.running_execs() > 0 && Clock::now() < until)
+    Clock::Time until = clock_->now() + grace;
+    while (sandbox.running_execs() > 0 && clock_->now() < until)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   crash_point("engine.stop.recorded");

@@ -4,7 +4,6 @@
 
 #include "base/crash_point.h"
 #include "base/text.h"
-#include "engine/clock.h"
 #include "engine/pool/warm_pool.h"
 #include "engine/record_codec.h"
 #include "model/language.h"
@@ -57,7 +56,7 @@ LiveSandbox::~LiveSandbox() {
 SandboxInfo LiveSandbox::info() const {
   std::lock_guard lock(mutex_);
   SandboxInfo info = info_;
-  info.last_used_ms = in_use() ? now_ms() : last_used_ms();
+  info.last_used_ms = in_use() ? tools_.clock.now_ms() : last_used_ms();
   return info;
 }
 
@@ -71,7 +70,7 @@ State LiveSandbox::state() const {
   return info_.state;
 }
 
-void LiveSandbox::touch() { last_used_ms_.store(now_ms(), std::memory_order_relaxed); }
+void LiveSandbox::touch() { last_used_ms_.store(tools_.clock.now_ms(), std::memory_order_relaxed); }
 
 std::shared_ptr<void> LiveSandbox::begin_use() {
   touch();

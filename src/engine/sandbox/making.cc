@@ -5,7 +5,6 @@
 #include "base/id.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "engine/clock.h"
 #include "engine/live_engine.h"
 #include "engine/record_codec.h"
 #include "engine/sandbox/review_base.h"
@@ -16,10 +15,6 @@
 
 namespace cove::engine {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 // Limits that the caller did not name are the configuration's.
 void complete(SandboxSpec& spec, const Limits& defaults) {
@@ -120,7 +115,7 @@ Result<std::optional<std::string>> LiveEngine::settle_language(CreateOrder& orde
 }
 
 Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
-  Clock::time_point start = Clock::now();
+  const Clock::Time start = clock_->now();
   SandboxInfo info;
   order.spec.runtime = COVE_TRY(oci::settle_runtime(order.spec.runtime.empty() ? config_.runtime : order.spec.runtime));
   std::optional<std::string> first_use = COVE_TRY(settle_language(order));
@@ -131,7 +126,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   info.project = caller.project;
   info.lifecycle = order.lifecycle;
   info.binding = order.binding;
-  info.created_ms = info.last_used_ms = now_ms();
+  info.created_ms = info.last_used_ms = clock_->now_ms();
   Config::Quotas quotas = COVE_TRY(quotas_of(caller.project));
   Result<void> entered = admission_.enter(caller.project, quotas, info.spec.limits, room_.read());
   if (!entered) {
@@ -158,7 +153,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
     if (named != by_name_.end() && named->second == info.spec.id) by_name_.erase(named);
     return std::unexpected(created.error());
   }
-  create_seconds_.add(seconds_since(start));
+  create_seconds_.add(std::chrono::duration<double>(clock_->now() - start).count());
   crash_point("engine.create.acknowledged");
   return (*created)->info();
 }
@@ -209,7 +204,7 @@ Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo i
     info.warnings = handle->warnings();
     info.warnings.insert(info.warnings.end(), gaps.begin(), gaps.end());
     info.state = State::Running;
-    info.started_ms = now_ms();
+    info.started_ms = clock_->now_ms();
   } else {
     info.state = State::Stopped;
     info.reason = "it was not started yet";

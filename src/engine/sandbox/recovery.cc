@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "base/text.h"
-#include "engine/clock.h"
 #include "engine/live_engine.h"
 #include "engine/record_codec.h"
 #include "sys/file.h"

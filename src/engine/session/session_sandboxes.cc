@@ -1,7 +1,6 @@
 // What happens to sessions by itself: those that nobody uses end, and what a killed server left is removed.
 #include "base/log.h"
 #include "base/text.h"
-#include "engine/clock.h"
 #include "engine/record_codec.h"
 #include "engine/session/sessions.h"
 
@@ -50,14 +49,15 @@ void Sessions::keep_house() {
     expire();
     if (turn % kTurnsPerSearch == 0) remove_orphans();
     int64_t kept = engine_.config().event_retention.count();
-    if (turn % kTurnsPerPruning == 0 && kept > 0) static_cast<void>(store_.prune_sessions(now_ms() - kept));
+    if (turn % kTurnsPerPruning == 0 && kept > 0)
+      static_cast<void>(store_.prune_sessions(engine_.clock().now_ms() - kept));
     lock.lock();
-    house_wake_.wait_for(lock, kTurn, [this] { return stopping_; });
+    if (!stopping_) engine_.clock().wait_until(house_wake_, lock, engine_.clock().now() + kTurn);
   }
 }
 
 void Sessions::expire() {
-  Result<std::vector<SessionRecord>> idle = store_.idle_sessions(now_ms());
+  Result<std::vector<SessionRecord>> idle = store_.idle_sessions(engine_.clock().now_ms());
   if (!idle) return;
   for (const SessionRecord& record : *idle) expire(record);
 }
@@ -65,7 +65,8 @@ void Sessions::expire() {
 void Sessions::expire(const SessionRecord& record) {
   Result<SessionInfo> session = info_of(record);
   if (!session || used_since(*session)) return;
-  Store::SessionEnd end = {concat("it was not used for ", record.idle_ms / 1000, " s"), now_ms(), record.last_used_ms};
+  Store::SessionEnd end = {concat("it was not used for ", record.idle_ms / 1000, " s"), engine_.clock().now_ms(),
+                           record.last_used_ms};
   Result<void> ended = end_now(server_in(record.project), *session, end);
   if (!ended && ended.error().code() != Code::NotFound)
     log::warning("a session could not be ended", {{"session", record.id}, {"why", ended.error().message()}});
@@ -77,9 +78,9 @@ bool Sessions::used_since(const SessionInfo& session) {
   int64_t used = store_.last_end_in_session(session.id).value_or(0);
   for (const ExecRecord& record : store_.running_execs_of_session(session.id).value_or(std::vector<ExecRecord>())) {
     Result<ExecInfo> exec = info_of(record);
-    if (exec && !exec->order.detached) used = now_ms();
+    if (exec && !exec->order.detached) used = engine_.clock().now_ms();
   }
-  if (host_execs_.serves(session.id)) used = now_ms();
+  if (host_execs_.serves(session.id)) used = engine_.clock().now_ms();
   if (session.order.scope == SessionScope::Session && !session.sandbox_id.empty())
     if (Result<SandboxInfo> sandbox = engine_.find(server_in(session.project), session.sandbox_id))
       used = std::max(used, sandbox->last_used_ms);

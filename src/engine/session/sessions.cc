@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "engine/clock.h"
 #include "engine/context/contexts.h"
 #include "engine/quota/admission.h"
 #include "engine/record_codec.h"
@@ -91,7 +90,7 @@ Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
   COVE_TRY(check_limits(caller, engine_.config().maxima, session.order.sandbox.limits));
   if (session.order.mode != Mode::Off) COVE_TRY(check_runtime(session.order.sandbox.runtime));
   COVE_TRY(engine_.pin(caller, session.order.sandbox.workspace));
-  session.created_ms = session.last_used_ms = now_ms();
+  session.created_ms = session.last_used_ms = engine_.clock().now_ms();
   EventDraft event = event_of(caller, session, "session.started",
                               {{"scope", scope_name(session.order.scope)},
                                {"mode", mode_name(session.order.mode)},
@@ -136,7 +135,7 @@ Result<Page<SessionInfo>> Sessions::list(const Caller& caller, const SessionFilt
 Result<SessionInfo> Sessions::use(const Caller& caller, const std::string& id) {
   COVE_TRY(require(caller, Scope::Run));
   COVE_TRY(store_.find_session(caller.project, id));
-  COVE_TRY(store_.touch_session(id, now_ms()));
+  COVE_TRY(store_.touch_session(id, engine_.clock().now_ms()));
   SessionInfo session = COVE_TRY(find(caller, id));
   if (session.state == SessionState::Ended) return has_ended(session);
   return session;
@@ -146,7 +145,7 @@ Result<void> Sessions::end(const Caller& caller, const std::string& id) {
   COVE_TRY(require(caller, Scope::Run));
   SessionInfo session = COVE_TRY(find(caller, id));
   if (session.state == SessionState::Ended) return finish_end(caller, session);
-  Result<void> ended = end_now(caller, session, {concat("it was ended by ", caller.actor), now_ms()});
+  Result<void> ended = end_now(caller, session, {concat("it was ended by ", caller.actor), engine_.clock().now_ms()});
   // Somebody else was faster.
   if (!ended && ended.error().code() == Code::NotFound) return {};
   return ended;
