@@ -113,7 +113,8 @@ struct ExecInfo {
   int64_t started_us = 0;  // the same, finer
   int64_t ended_ms = 0;
   uint64_t next_seq = 1;  // the number that the next piece of output, or the end, has or will have
-  std::string result;     // ExecResult as JSON; empty while it runs
+  // None while it runs, and where Cove itself failed to run it.
+  std::optional<ExecResult> result = {};
 };
 
 struct Numbers {

@@ -86,12 +86,12 @@ class Attached {
   }
 
   void tell_end() {
-    Checked<std::string> result = result_of(exec_);
+    Checked<ExecResult> result = result_of(exec_);
     if (!result) {
       tell(result.error());
     } else {
       Json exit = {{"type", "exit"}, {"seq", exec_.info().next_seq}};
-      (void)socket_.send(WebSocket::Kind::Text, dump_with(exit, "result", *result));
+      (void)socket_.send(WebSocket::Kind::Text, dump_with(exit, "result", result_json(*result)));
     }
     socket_.close(kNormal, "");
   }

@@ -11,7 +11,6 @@
 #include "api/rest/sse.h"
 #include "base/text.h"
 #include "engine/clock.h"
-#include "model/json.h"
 
 namespace cove::api {
 namespace {
@@ -322,7 +321,7 @@ Outcome run_in_context(Call& call, CodeRequest request, const CodePlace& place) 
   }
   const double took = std::chrono::duration<double, std::milli>(Clock::now() - started).count();
   const int64_t started_ms = engine::now_ms() - static_cast<int64_t>(took);
-  std::string result = dump(outcomes.result(
+  std::string result = result_json(outcomes.result(
       {execution.get(), context, place, sandbox, started_ms, took, minus(usage_now(call, id), before)}));
   call.engine().note(call.caller, "context.executed", id, context.id, "{}");
   if (!stream) return call.respond(200, result);

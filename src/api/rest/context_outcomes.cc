@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
-#include "base/encoding.h"
 #include "base/id.h"
 #include "base/text.h"
-#include "model/json.h"
 
 namespace cove::api {
 namespace {
@@ -27,13 +25,11 @@ void Outcomes::take(engine::KernelMessage message) {
   if (type == "result") take_result(std::move(message));
   if (type == "clear") clear_displayed();
   if (type == engine::kLeftOut) ++left_out_;
-  if (type == "error")
-    error_ = {
-        {"name", message.text("name")}, {"value", message.text("value")}, {"traceback", message.text("traceback")}};
+  if (type == "error") error_ = CodeError{message.text("name"), message.text("value"), message.text("traceback")};
   if (type == "done") status_ = message.body.value("status", "ok");
 }
 
-Json Outcomes::result(const CodeRun& run) {
+ExecResult Outcomes::result(const CodeRun& run) {
   ExecResult result;
   result.exec_id = run.execution ? run.execution->id() : make_id();
   result.sandbox_id = run.sandbox.spec.id;
@@ -51,12 +47,11 @@ Json Outcomes::result(const CodeRun& run) {
          concat("at most ", kMostResults, " are given back, and ", format_bytes(kMostResultBytes), " together")});
   result.language = run.context.used;
   result.why = with_place(run.place, why(result.status));
-  Json document = Json::parse(to_json(result, JsonLayout::Line)).value_or(Json());
-  if (lost) tell_end(document, run.execution->interpreter(), run.place);
-  document["results"] = results_json();
-  document["context_id"] = run.context.id;
-  document["error"] = error_;
-  return document;
+  if (lost) tell_end(result, run.execution->interpreter(), run.place);
+  for (Given& each : results_) result.results.push_back(std::move(each.value));
+  result.context_id = run.context.id;
+  result.error = error_;
+  return result;
 }
 
 ExecStatus Outcomes::status() const {
@@ -86,9 +81,9 @@ void Outcomes::take_result(engine::KernelMessage message) {
     return;
   }
   result_bytes_ += message.bytes;
-  auto formats = message.body.find("formats");
-  results_.push_back({message.bytes, main, formats == message.body.end() ? Json::object() : std::move(*formats),
-                      message.text("display_id")});
+  Json* formats = message.body.find("formats");
+  results_.push_back(
+      {message.bytes, {main, formats ? std::move(*formats) : Json::object(), message.text("display_id")}});
 }
 
 bool Outcomes::fits(size_t size) const {
@@ -96,7 +91,8 @@ bool Outcomes::fits(size_t size) const {
 }
 
 bool Outcomes::leave_out_displayed() {
-  auto last = std::ranges::find_if(results_.rbegin(), results_.rend(), [](const Given& each) { return !each.main; });
+  auto last =
+      std::ranges::find_if(results_.rbegin(), results_.rend(), [](const Given& each) { return !each.value.main; });
   if (last == results_.rend()) return false;
   result_bytes_ -= last->size;
   results_.erase(std::next(last).base());
@@ -109,41 +105,36 @@ bool Outcomes::replace_displayed(const engine::KernelMessage& message) {
   const std::string id = message.text("display_id");
   bool found = false;
   for (Given& each : results_) {
-    if (id.empty() || each.display_id != id) continue;
+    if (id.empty() || each.value.display_id != id) continue;
     found = true;
     if (result_bytes_ - each.size + message.bytes > kMostResultBytes) {
       ++left_out_;
       continue;
     }
     result_bytes_ += message.bytes - each.size;
-    each = {message.bytes, each.main, message.body.value("formats", Json::object()), id};
+    each = {message.bytes, {each.value.main, message.body.value("formats", Json::object()), id}};
   }
   return found;
 }
 
 // What there was no room for would be gone, too.
 void Outcomes::clear_displayed() {
-  std::erase_if(results_, [](const Given& each) { return !each.main; });
+  std::erase_if(results_, [](const Given& each) { return !each.value.main; });
   result_bytes_ = 0;
   for (const Given& each : results_) result_bytes_ += each.size;
   left_out_ = 0;
 }
 
-Json Outcomes::results_json() {
-  Json list = Json::array();
-  for (Given& each : results_) list.push_back({{"main", each.main}, {"formats", std::move(each.formats)}});
-  return list;
-}
-
 // Where the interpreter has gone with the code, its end is the code's.
-void Outcomes::tell_end(Json& document, const engine::ExecInfo& interpreter, const CodePlace& place) const {
-  Json end = Json::parse(interpreter.result).value_or(Json());
-  if (!end.is_object()) return;
-  for (const char* name : {"exit_code", "signal"}) document[name] = end[name];
+void Outcomes::tell_end(ExecResult& result, const engine::ExecInfo& interpreter, const CodePlace& place) const {
+  if (!interpreter.result) return;
+  const ExecResult& end = *interpreter.result;
+  result.exit_code = end.exit_code;
+  result.signal = end.signal;
   if (was_stopped()) return;
   // Even one that ended as if all was well took the context's variables with it.
-  document["status"] = end["status"] == "success" ? Json("error") : end["status"];
-  document["why"] = with_place(place, concat(end.value("why", ""), ", and the context's interpreter with it"));
+  result.status = end.status == ExecStatus::Success ? ExecStatus::Error : end.status;
+  result.why = with_place(place, concat(end.why, ", and the context's interpreter with it"));
 }
 
 std::string Outcomes::why(ExecStatus status) const {
@@ -159,7 +150,7 @@ std::string Outcomes::why(ExecStatus status) const {
       return "it ended";
     default:
       if (status_ == "interrupted") return "it was interrupted";
-      return concat("it raised ", error_.is_object() ? error_["name"].get<std::string>() : "an error");
+      return concat("it raised ", error_ ? error_->name : "an error");
   }
 }
 

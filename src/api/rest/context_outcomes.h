@@ -37,15 +37,13 @@ class Outcomes {
   bool started_too_late = false;  // its time was over before there was an interpreter
   bool lost = false;              // the interpreter ended meanwhile
 
-  // The ExecResult, with what only contexts have beside it. Once.
-  Json result(const CodeRun& run);
+  // Once.
+  ExecResult result(const CodeRun& run);
 
  private:
   struct Given {
     size_t size = 0;
-    bool main = false;
-    Json formats;
-    std::string display_id = {};  // none where it is never replaced
+    RichResult value;
   };
 
   // By us, and not by itself.
@@ -58,8 +56,7 @@ class Outcomes {
   bool leave_out_displayed();
   bool replace_displayed(const engine::KernelMessage& message);
   void clear_displayed();
-  Json results_json();
-  void tell_end(Json& document, const engine::ExecInfo& interpreter, const CodePlace& place) const;
+  void tell_end(ExecResult& result, const engine::ExecInfo& interpreter, const CodePlace& place) const;
 
   const Limits& limits_;
   Retained out_;
@@ -68,7 +65,7 @@ class Outcomes {
   std::vector<Given> results_;
   size_t result_bytes_ = 0;
   size_t left_out_ = 0;
-  Json error_;
+  std::optional<CodeError> error_;
   std::string status_;
 };
 

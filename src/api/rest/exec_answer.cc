@@ -53,7 +53,7 @@ Checked<Waited> wait_for_end(Call& call, engine::Exec& exec, OnDisconnect on_dis
 Outcome answer_exec(Call& call, const std::shared_ptr<engine::Exec>& exec, const ExecWish& wish) {
   if (wish.form == ExecForm::AtEnd) {
     if (COVE_TRY(wait_for_end(call, *exec, wish.on_disconnect)) == Waited::Left) return {};
-    return call.respond(200, COVE_TRY(result_of(*exec)));
+    return call.respond(200, result_json(COVE_TRY(result_of(*exec))));
   }
   if (wish.on_disconnect == OnDisconnect::Kill) call.api.attendance.expect(exec);
   if (wish.form == ExecForm::Stream) return stream_output(call, *exec, 1);

@@ -34,7 +34,7 @@ Outcome get_exec(Call& call) { return call.respond(200, exec_json(COVE_TRY(find(
 Outcome delete_exec(Call& call) {
   auto exec = COVE_TRY(find(call, Scope::Run));
   if (!exec->ended()) COVE_TRY(exec->kill());
-  return call.respond(200, COVE_TRY(result_of(*exec)));
+  return call.respond(200, result_json(COVE_TRY(result_of(*exec))));
 }
 
 Outcome get_output(Call& call) {

@@ -53,9 +53,9 @@ class Execution {
     if (!waited && request_.passing)
       return refuse(503, "unavailable", "the server stops, and what ran for this call ends");
     if (COVE_TRY(std::move(waited)) == Waited::Left) return {};
-    std::string result = COVE_TRY(result_with_files(exec));
+    ExecResult result = COVE_TRY(result_with_files(exec));
     remove_passing();
-    return call_.respond(200, result);
+    return call_.respond(200, result_json(result));
   }
 
   // Whoever has seen the exit finds nothing of the call's own sandbox any more.
@@ -204,32 +204,24 @@ class Execution {
   }
 
   // What has run has run: what cannot be fetched is told beside the result.
-  Checked<std::string> result_with_files(const engine::Exec& exec) {
-    std::string json = COVE_TRY(result_of(exec));
-    if (!wants_files()) return json;
-    Json result = Json::parse(json).value_or(Json());
-    if (!result.is_object()) return json;
+  Checked<ExecResult> result_with_files(const engine::Exec& exec) {
+    ExecResult result = COVE_TRY(result_of(exec));
+    if (!wants_files()) return result;
     Produced produced = fetch();
-    result["files"] = Json::array();
     const std::string script = engine::hidden_script(exec.info().id);
-    for (Json& file : produced.files)
-      if (!file.value("path", std::string()).starts_with(script)) result["files"].push_back(std::move(file));
-    for (Json& denial : produced.left_out) result["denials"].push_back(std::move(denial));
-    return dump(result);
+    std::erase_if(produced.files, [&](const OutputFile& file) { return file.path.starts_with(script); });
+    result.files = std::move(produced.files);
+    std::ranges::move(produced.left_out, std::back_inserter(result.denials));
+    return result;
   }
 
   Produced fetch() {
     Result<Lease> lease = call_.engine().files(call_.caller, sandbox_.spec.id, "", Scope::Run);
-    if (!lease) {
-      Produced nothing;
-      nothing.left_out.push_back({{"what", "give back files"}, {"why", lease.error().message()}});
-      return nothing;
-    }
+    if (!lease) return {.files = {}, .left_out = {{"give back files", lease.error().message()}}};
     Produced produced = wants_changes() ? collect_changed(*lease->view, folder_, before_)
                                         : collect_matching(*lease->view, folder_, *request_.outputs);
-    for (const Json& file : produced.files)
-      note_file(call_, *lease, "file.read",
-                {{"path", concat(folder_, "/", file["path"].get<std::string>())}, {"bytes", file["size"]}});
+    for (const OutputFile& file : produced.files)
+      note_file(call_, *lease, "file.read", {{"path", concat(folder_, "/", file.path)}, {"bytes", file.bytes}});
     return produced;
   }
 

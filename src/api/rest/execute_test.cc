@@ -178,13 +178,5 @@ TEST(WorkFiles, ChangedAreNewOnesAndOthersByTimeAndSize) {
   EXPECT_THAT(changed_paths(before, after), ElementsAre("later", "longer", "new"));
 }
 
-TEST(WorkFiles, ATextThatWasCutStaysAText) {
-  EXPECT_EQ(without_half_character("ab\xc3"), "ab");
-  EXPECT_EQ(without_half_character("ab\xf0\x9f\x98"), "ab");
-  EXPECT_EQ(without_half_character("ab\xc3\xbc"), "ab\xc3\xbc");
-  EXPECT_EQ(without_half_character("\xff\xfe\xfd\xfc\xfb"), "\xff\xfe\xfd\xfc\xfb") << "it is none";
-  EXPECT_EQ(without_half_character(""), "");
-}
-
 }  // namespace
 }  // namespace cove::api

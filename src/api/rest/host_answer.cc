@@ -7,7 +7,6 @@
 #include "api/rest/response_json.h"
 #include "api/rest/sse.h"
 #include "base/text.h"
-#include "model/json.h"
 
 namespace cove::api {
 namespace {
@@ -74,13 +73,13 @@ void note(Call& call, const HostWish& wish, const ExecResult& result) {
   call.engine().note(call.caller, "host.exec", "", result.exec_id, data.dump());
 }
 
-Checked<std::string> result_json(Call& call, const HostWish& wish, HostRun& run) {
+Checked<ExecResult> result_of(Call& call, const HostWish& wish, HostRun& run) {
   ExecResult result = COVE_TRY(run.result());
   if (wish.placement.where == engine::Where::HostIfHarmless && result.exit_code == kNotRun)
     return refuse(500, "internal", concat("the command was not run: ", trim(result.err.data)));
   result.why = concat(wish.placement.why, "; ", result.why);
   note(call, wish, result);
-  return to_json(result, JsonLayout::Line);
+  return result;
 }
 
 Outcome answer_at_end(Call& call, const HostWish& wish, HostRun& run) {
@@ -90,7 +89,7 @@ Outcome answer_at_end(Call& call, const HostWish& wish, HostRun& run) {
     if (wake == Wake::Gone) return {};
     run.take({});
   }
-  return call.respond(200, COVE_TRY(result_json(call, wish, run)));
+  return call.respond(200, result_json(COVE_TRY(result_of(call, wish, run))));
 }
 
 Outcome answer_as_stream(Call& call, const HostWish& wish, HostRun& run) {
@@ -109,10 +108,11 @@ Outcome answer_as_stream(Call& call, const HostWish& wish, HostRun& run) {
     if (gone) return run.kill(Cause::Killed), Outcome();
     run.take(send);
   }
-  Checked<std::string> result = result_json(call, wish, run);
+  Checked<ExecResult> result = result_of(call, wish, run);
   ++seq;
-  Result<void> sent = result ? stream.send(sse_event(seq, "exit", dump_with({{"seq", seq}}, "result", *result)))
-                             : stream.send_problem(result.error());
+  Result<void> sent =
+      result ? stream.send(sse_event(seq, "exit", dump_with({{"seq", seq}}, "result", result_json(*result))))
+             : stream.send_problem(result.error());
   if (sent) (void)stream.end();
   return {};
 }

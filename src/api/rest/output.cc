@@ -35,11 +35,11 @@ Checked<StreamEnd> send_output(EventStream& stream, engine::Follower& follower) 
   }
 }
 
-Checked<std::string> result_of(const engine::Exec& exec) {
+Checked<ExecResult> result_of(const engine::Exec& exec) {
   if (auto failure = exec.failure()) return refuse(*failure);
-  std::string result = exec.info().result;
-  if (result.empty()) return refuse(500, "internal", "there is no record of how the exec ended");
-  return result;
+  std::optional<ExecResult> result = exec.info().result;
+  if (!result) return refuse(500, "internal", "there is no record of how the exec ended");
+  return std::move(*result);
 }
 
 std::string chunk_events(const std::vector<engine::Chunk>& chunks) {
@@ -49,10 +49,10 @@ std::string chunk_events(const std::vector<engine::Chunk>& chunks) {
   return events;
 }
 
-std::string exit_event(const engine::Exec& exec, const Checked<std::string>& result) {
+std::string exit_event(const engine::Exec& exec, const Checked<ExecResult>& result) {
   if (!result) return sse_event(std::nullopt, "error", to_json(result.error()));
   uint64_t seq = exec.info().next_seq;
-  return sse_event(seq, "exit", dump_with({{"seq", seq}}, "result", *result));
+  return sse_event(seq, "exit", dump_with({{"seq", seq}}, "result", result_json(*result)));
 }
 
 Outcome stream_output(Call& call, engine::Exec& exec, uint64_t from) {
@@ -85,7 +85,7 @@ Outcome give_output(Call& call, engine::Exec& exec, uint64_t from) {
   // Where nothing of it is kept any longer, the next is the end.
   uint64_t next = !chunks.empty() ? chunks.back().seq + 1 : ended ? std::max(from, info.next_seq) : from;
   Json document = {{"exec_id", info.id}, {"chunks", std::move(list)}, {"next", next}, {"ended", ended}};
-  return call.respond(200, dump_with(document, "result", ended && !info.result.empty() ? info.result : "null"));
+  return call.respond(200, dump_with(document, "result", ended && info.result ? result_json(*info.result) : "null"));
 }
 
 }  // namespace cove::api

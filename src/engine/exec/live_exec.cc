@@ -15,7 +15,6 @@
 #include "base/text.h"
 #include "engine/clock.h"
 #include "engine/record_codec.h"
-#include "model/json.h"
 #include "sys/file.h"
 
 namespace cove::engine {
@@ -283,7 +282,7 @@ void LiveExec::end(const ExecFailed& event) {
   if (parts_.info.state == ExecState::Ended) return;
   if (event.exit_code == 125) {
     failure_ = event.error;
-    record_end("failed", {}, ExecResult());
+    record_end("failed", ExecResult());
     return finished(0);
   }
   ExecResult result = draft();
@@ -310,15 +309,16 @@ void LiveExec::conclude(ExecResult result) {
     result.err = std::move(captured->err);
     note_reported_limits(result, parts_.limits);
   }
-  record_end(status_name(result.status), to_json(result, JsonLayout::Line), result);
-  finished(result.duration_ms / 1000);
+  const double seconds = result.duration_ms / 1000;
+  parts_.info.result = std::move(result);
+  record_end(status_name(parts_.info.result->status), *parts_.info.result);
+  finished(seconds);
 }
 
-void LiveExec::record_end(const std::string& status, const std::string& result_json, const ExecResult& result) {
+void LiveExec::record_end(const std::string& status, const ExecResult& result) {
   const Usage& usage = result.usage;
   ExecInfo& info = parts_.info;
   info.ended_ms = now_ms();
-  info.result = result_json;
   info.next_seq = log_.next_seq();
   ExecRecord record = record_of(info);
   record.state = kExecEnded;

@@ -105,7 +105,7 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   void force_end(Cause cause);
   ExecResult draft() const;
   void conclude(ExecResult result);
-  void record_end(const std::string& status, const std::string& result_json, const ExecResult& result);
+  void record_end(const std::string& status, const ExecResult& result);
   void finished(double seconds);
   Result<std::shared_ptr<ExecHost>> host() const;
 
