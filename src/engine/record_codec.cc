@@ -184,6 +184,7 @@ Json spec_json(const ExecOrder& order) {
                            {"detached", order.detached},
                            {"limits", json_of(order.limits)}});
   if (!order.placed.empty()) json["placed"] = order.placed;
+  if (!order.context.empty()) json["context"] = order.context;
   if (!order.spec.compile.empty()) json["compile"] = order.spec.compile;
   if (order.used)
     json["used"] = {{"name", order.used->name},
@@ -204,6 +205,7 @@ void read_spec(const Json& json, ExecOrder& order) {
   order.spec.input = json.value("input", true);
   order.detached = json.value("detached", false);
   order.placed = json.value("placed", "");
+  order.context = json.value("context", "");
   order.spec.compile = json.value("compile", std::vector<std::string>());
   if (json.contains("used"))
     order.used = LanguageUse{json["used"].value("name", ""), json["used"].value("version", ""),

@@ -9,6 +9,8 @@
 namespace cove::engine {
 namespace {
 
+using Clock = std::chrono::system_clock;
+
 constexpr ExecStatus kStatuses[] = {ExecStatus::Success,   ExecStatus::Error,  ExecStatus::Timeout,
                                     ExecStatus::OomKilled, ExecStatus::Killed, ExecStatus::LimitExceeded};
 
@@ -146,6 +148,10 @@ std::optional<T> optional_of(const Json& json, std::string_view name, T (*read)(
   return read(*value);
 }
 
+int64_t milliseconds_of(Clock::time_point time) {
+  return std::chrono::floor<std::chrono::milliseconds>(time).time_since_epoch().count();
+}
+
 int number_of(const Json& json) { return json.get<int>(); }
 
 ExecStatus status_of(const std::string& name) {
@@ -163,6 +169,7 @@ std::string result_text(const ExecResult& result) {
                            {"signal", result.signal},
                            {"stdout", json_of(result.out)},
                            {"stderr", json_of(result.err)},
+                           {"started_ms", milliseconds_of(result.started_at)},
                            {"duration_ms", result.duration_ms},
                            {"usage", json_of(result.usage)},
                            {"limits", json_of(result.limits)},
@@ -187,7 +194,7 @@ ExecResult result_of(const ExecRecord& record) {
   ExecResult result;
   result.exec_id = record.id;
   result.sandbox_id = record.sandbox_id;
-  result.started_at = std::chrono::system_clock::time_point(std::chrono::milliseconds(record.started_ms));
+  result.started_at = Clock::time_point(std::chrono::milliseconds(json.value("started_ms", record.started_ms)));
   result.status = status_of(json.value("status", ""));
   result.phase = json.value("phase", "run") == phase_name(Phase::Compile) ? Phase::Compile : Phase::Run;
   result.exit_code = optional_of(json, "exit_code", number_of);

@@ -94,8 +94,9 @@ struct ExecOrder {
   std::optional<std::string> input;  // written to it at once, then closed
   bool detached = false;
   std::string tag;
-  std::string session;  // that it is started in, or empty
-  std::string placed;   // why it runs where it runs, for people; the result's `why` begins with it
+  std::string session;       // that it is started in, or empty
+  std::string context = {};  // of code in a context: its id
+  std::string placed;        // why it runs where it runs, for people; the result's `why` begins with it
 };
 
 // What holds for an exec: its own limits over those of its sandbox; and by what they are held, for the result.

@@ -2,19 +2,19 @@
 #include <endian.h>
 #include <poll.h>
 
-#include "api/rest/attendance.h"
 #include "api/rest/call.h"
 #include "api/rest/exec_request.h"
 #include "api/rest/output.h"
 #include "api/rest/query.h"
 #include "api/rest/response_json.h"
 #include "base/text.h"
+#include "engine/service/following.h"
 
 namespace cove::api {
 namespace {
 
 using http::WebSocket;
-using Parting = Attendance::Parting;
+using Parting = engine::Attendance::Parting;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kPing{15'000};
@@ -86,7 +86,7 @@ class Attached {
   }
 
   void tell_end() {
-    Checked<ExecResult> result = result_of(exec_);
+    Result<ExecResult> result = engine::result_of(exec_);
     if (!result) {
       tell(result.error());
     } else {
@@ -181,9 +181,9 @@ Outcome attach(Call& call) {
   auto follower = COVE_TRY(exec->follow(from));
   auto socket = COVE_TRY(call.exchange.upgrade());
   std::string id = exec->info().id;
-  call.api.attendance.begin(id);
+  call.service().attendance().begin(id);
   Parting parting = Attached(*socket, call.exchange.connection(), *exec, *follower).serve();
-  call.api.attendance.end(id, parting);
+  call.service().attendance().end(id, parting);
   return {};
 }
 

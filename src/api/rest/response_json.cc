@@ -165,6 +165,7 @@ std::string exec_json(const engine::ExecInfo& exec) {
                    {"sandbox_id", exec.sandbox_id},
                    {"session_id", text_or_null(exec.order.session)},
                    {"state", exec.state == engine::ExecState::Running ? "running" : "ended"},
+                   {"context_id", text_or_null(exec.order.context)},
                    {"tag", text_or_null(exec.order.tag)},
                    {"argv", exec.order.spec.argv},
                    {"shell", text_or_null(exec.order.shell)},

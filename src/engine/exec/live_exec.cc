@@ -260,6 +260,7 @@ ExecResult LiveExec::draft() const {
   result.duration_ms = static_cast<double>(now_us() - parts_.info.started_us) / 1000.0;
   result.limits = parts_.enforced;
   result.language = parts_.info.order.used;
+  result.context_id = parts_.info.order.context;
   return result;
 }
 
@@ -290,6 +291,21 @@ void LiveExec::end(const ExecFailed& event) {
   conclude(std::move(result));
 }
 
+void LiveExec::write(Stream stream, std::string_view data) {
+  std::lock_guard lock(mutex_);
+  if (parts_.info.state == ExecState::Ended) return;
+  // What cannot be kept for readers is in the result all the same.
+  static_cast<void>(log_.add(stream, data, log_window()));
+  if (share_) share_->set(log_.kept());
+  wake_followers();
+}
+
+void LiveExec::end(ExecResult result) {
+  std::lock_guard lock(mutex_);
+  if (parts_.info.state == ExecState::Ended) return;
+  settle(std::move(result));
+}
+
 void LiveExec::end_unknown(const std::string& why) {
   std::lock_guard lock(mutex_);
   if (parts_.info.state == ExecState::Ended) return;
@@ -309,6 +325,10 @@ void LiveExec::conclude(ExecResult result) {
     result.err = std::move(captured->err);
     note_reported_limits(result, parts_.limits);
   }
+  settle(std::move(result));
+}
+
+void LiveExec::settle(ExecResult result) {
   const double seconds = result.duration_ms / 1000;
   parts_.info.result = std::move(result);
   record_end(status_name(parts_.info.result->status), *parts_.info.result);

@@ -1,38 +1,44 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "api/rest/context_code.h"
-#include "api/rest/response_json.h"
 #include "engine/context/contexts.h"
 #include "run/retained.h"
 
-namespace cove::api {
+namespace cove::engine {
 
 // One piece of code in a context, from when it had its turn.
 struct CodeRun {
-  const engine::Execution* execution = nullptr;  // none where it never came to its turn
-  const engine::ContextInfo& context;
-  const CodePlace& place;
-  const engine::SandboxInfo& sandbox;
+  std::string exec_id;
+  const ContextInfo& context;
+  const SandboxInfo& sandbox;
+  std::string placed = {};  // why it runs where it runs; may be empty
   int64_t started_ms = 0;
   double took_ms = 0;
   Usage usage = {};
+  std::optional<ExecResult> interpreter_end = std::nullopt;  // where the interpreter has gone
 };
 
-// What one execution comes to, gathered from what its interpreter says.
-class Outcomes {
- public:
-  explicit Outcomes(const Limits& limits) : limits_(limits), out_(limits.retained), err_(limits.retained) {}
+// What the interpreter says, as values.
+RichResult result_of(const KernelMessage& message);
+CodeError error_of(const KernelMessage& message);
 
-  void take(engine::KernelMessage message);
+// What one piece of code comes to, gathered from what its interpreter says.
+class CodeOutcomes {
+ public:
+  explicit CodeOutcomes(const Limits& limits) : limits_(limits), out_(limits.retained), err_(limits.retained) {}
+
+  void take(KernelMessage message);
   bool done() const { return !status_.empty(); }
   // Nothing more will come.
   bool over() const { return done() || lost; }
   bool wrote_too_much() const { return limits_.output.value > 0 && written_ > limits_.output.value; }
 
   bool timed_out = false;
+  bool killed = false;     // on request
+  bool abandoned = false;  // its caller left, or the server stopped
   bool begun = true;
   bool started_too_late = false;  // its time was over before there was an interpreter
   bool lost = false;              // the interpreter ended meanwhile
@@ -47,16 +53,17 @@ class Outcomes {
   };
 
   // By us, and not by itself.
-  bool was_stopped() const { return timed_out || wrote_too_much(); }
+  bool was_stopped() const { return timed_out || wrote_too_much() || (!ended_well() && (killed || abandoned)); }
+  bool ended_well() const { return status_ == "ok"; }
   ExecStatus status() const;
   std::string why(ExecStatus status) const;
-  void take_text(Retained& stream, const engine::KernelMessage& message);
-  void take_result(engine::KernelMessage message);
+  void take_text(Retained& stream, const KernelMessage& message);
+  void take_result(KernelMessage message);
   bool fits(size_t size) const;
   bool leave_out_displayed();
-  bool replace_displayed(const engine::KernelMessage& message);
+  bool replace_displayed(const KernelMessage& message);
   void clear_displayed();
-  void tell_end(ExecResult& result, const engine::ExecInfo& interpreter, const CodePlace& place) const;
+  void tell_end(ExecResult& result, const ExecResult& interpreter, const std::string& placed) const;
 
   const Limits& limits_;
   Retained out_;
@@ -69,4 +76,4 @@ class Outcomes {
   std::string status_;
 };
 
-}  // namespace cove::api
+}  // namespace cove::engine

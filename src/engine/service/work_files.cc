@@ -1,4 +1,4 @@
-#include "api/rest/work_files.h"
+#include "engine/service/work_files.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "sys/file.h"
 
-namespace cove::api {
+namespace cove::engine {
 namespace {
 
 constexpr int kDeepest = 32;
@@ -191,4 +191,4 @@ Produced collect_matching(View& view, const std::string& folder, const std::vect
   return collection.finish();
 }
 
-}  // namespace cove::api
+}  // namespace cove::engine

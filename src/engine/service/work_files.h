@@ -12,7 +12,7 @@
 
 // The files that an execution works on, and those that it leaves. Everything is seen from inside the sandbox, with the
 // rights of its user; links are never followed.
-namespace cove::api {
+namespace cove::engine {
 
 inline constexpr size_t kMostFiles = 100;           // that are given back
 inline constexpr uint64_t kMostOfFile = 1 * kMiB;   // bytes of each
@@ -66,4 +66,4 @@ Produced collect_changed(View& view, const std::string& folder, const Surroundin
 // What matches; a folder stands for all files in it.
 Produced collect_matching(View& view, const std::string& folder, const std::vector<std::string>& patterns);
 
-}  // namespace cove::api
+}  // namespace cove::engine
