@@ -102,6 +102,13 @@ std::vector<std::string> figures_of(const Json& result) {
   return figures;
 }
 
+std::vector<std::string> figures_of(const ExecResult& result) {
+  std::vector<std::string> figures;
+  for (const RichResult& each : result.results)
+    if (auto png = from_base64(each.formats.value("png", "")); png && !png->empty()) figures.push_back(std::move(*png));
+  return figures;
+}
+
 // The program has run; that its figures could not be written does not take its result away.
 void keep_or_tell(const std::string& folder, const std::vector<std::string>& figures) {
   if (auto kept = keep_figures(folder, figures); !kept) tell(concat("--results: ", kept.error().message()));
@@ -123,7 +130,7 @@ int run_direct(const RunOrder& order) {
   if (!request) return complain(request.error());
   auto result = run_once(*request, own_languages, [](const std::string& line) { tell(line); }, tell_once);
   if (!result) return complain(result.error());
-  keep_or_tell(order.results, result->figures);
+  keep_or_tell(order.results, figures_of(*result));
   if (order.output == Output::Plain)
     explain_result(*result);
   else if (!print_result(*result))

@@ -70,6 +70,9 @@ class Engine {
   virtual Result<std::shared_ptr<Exec>> exec(const Caller& caller, const std::string& sandbox, ExecOrder order) = 0;
   virtual Result<std::shared_ptr<Exec>> find_exec(const Caller& caller, const std::string& sandbox,
                                                   const std::string& exec, Scope scope) = 0;
+  // Puts code on record that runs in a context (`order.context`) of the sandbox, as an exec with the id of the order.
+  virtual Result<std::unique_ptr<CodeRecord>> record_code(const Caller& caller, const std::string& sandbox,
+                                                          ExecOrder order, std::shared_ptr<CodeControl> control) = 0;
   struct ExecFilter {
     std::optional<ExecState> state;
     std::string tag;

@@ -46,6 +46,8 @@ class LiveEngine : public Engine {
   Result<std::shared_ptr<Exec>> exec(const Caller& caller, const std::string& sandbox, ExecOrder order) override;
   Result<std::shared_ptr<Exec>> find_exec(const Caller& caller, const std::string& sandbox, const std::string& exec,
                                           Scope scope) override;
+  Result<std::unique_ptr<CodeRecord>> record_code(const Caller& caller, const std::string& sandbox, ExecOrder order,
+                                                  std::shared_ptr<CodeControl> control) override;
   Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& sandbox, const ExecFilter& filter,
                                     const std::string& after, size_t limit) override;
   Result<void> retag_exec(const Caller& caller, const std::string& sandbox, const std::string& exec,

@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "engine/result_codec.h"
 #include "model/runtime_kind.h"
 
 namespace cove::engine {
@@ -183,6 +184,7 @@ Json spec_json(const ExecOrder& order) {
                            {"detached", order.detached},
                            {"limits", json_of(order.limits)}});
   if (!order.placed.empty()) json["placed"] = order.placed;
+  if (!order.context.empty()) json["context"] = order.context;
   if (!order.spec.compile.empty()) json["compile"] = order.spec.compile;
   if (order.used)
     json["used"] = {{"name", order.used->name},
@@ -203,6 +205,7 @@ void read_spec(const Json& json, ExecOrder& order) {
   order.spec.input = json.value("input", true);
   order.detached = json.value("detached", false);
   order.placed = json.value("placed", "");
+  order.context = json.value("context", "");
   order.spec.compile = json.value("compile", std::vector<std::string>());
   if (json.contains("used"))
     order.used = LanguageUse{json["used"].value("name", ""), json["used"].value("version", ""),
@@ -270,7 +273,7 @@ ExecRecord record_of(const ExecInfo& info) {
   record.state = info.state == ExecState::Running ? kExecRunning : kExecEnded;
   record.tag = info.order.tag;
   record.spec = dump(spec_json(info.order));
-  record.result = info.result;
+  if (info.result) record.result = result_text(*info.result);
   record.started_ms = info.started_ms;
   record.ended_ms = info.ended_ms;
   record.position = info.next_seq;
@@ -288,7 +291,7 @@ Result<ExecInfo> info_of(const ExecRecord& record) try {
   info.started_ms = record.started_ms;
   info.started_us = record.started_ms * 1000;
   info.ended_ms = record.ended_ms;
-  info.result = record.result;
+  if (!record.result.empty()) info.result = result_of(record);
   info.next_seq = std::max<uint64_t>(1, record.position);
   read_spec(parse_spec(record.spec), info.order);
   return info;

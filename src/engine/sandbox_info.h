@@ -94,8 +94,9 @@ struct ExecOrder {
   std::optional<std::string> input;  // written to it at once, then closed
   bool detached = false;
   std::string tag;
-  std::string session;  // that it is started in, or empty
-  std::string placed;   // why it runs where it runs, for people; the result's `why` begins with it
+  std::string session;       // that it is started in, or empty
+  std::string context = {};  // of code in a context: its id
+  std::string placed;        // why it runs where it runs, for people; the result's `why` begins with it
 };
 
 // What holds for an exec: its own limits over those of its sandbox; and by what they are held, for the result.
@@ -113,7 +114,8 @@ struct ExecInfo {
   int64_t started_us = 0;  // the same, finer
   int64_t ended_ms = 0;
   uint64_t next_seq = 1;  // the number that the next piece of output, or the end, has or will have
-  std::string result;     // ExecResult as JSON; empty while it runs
+  // None while it runs, and where Cove itself failed to run it.
+  std::optional<ExecResult> result = {};
 };
 
 struct Numbers {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "model/language.h"
 #include "model/limits.h"
 #include "model/sandbox.h"
@@ -63,10 +64,27 @@ struct CapturedStream {
   bool truncated = false;
 };
 
+// A file that is returned: copied to the caller's machine, or with its content.
 struct OutputFile {
-  std::string path;  // inside the sandbox
-  std::string host_path;
-  uint64_t bytes = 0;
+  std::string path;       // inside the sandbox; of one with its content: below the working folder
+  std::string host_path;  // of one that was copied
+  uint64_t bytes = 0;     // of the whole file
+  std::optional<std::string> content = std::nullopt;
+  bool truncated = false;  // `content` is only the beginning
+};
+
+// A value that code gave, in all the formats that its interpreter has for it.
+struct RichResult {
+  bool main = false;            // the value of the last expression; else something displayed, or a figure
+  Json formats;                 // an object: texts as they are, pictures in base64
+  std::string display_id = {};  // empty where it is never replaced
+};
+
+// What code in a context raised.
+struct CodeError {
+  std::string name;
+  std::string value;
+  std::string traceback;
 };
 
 // Something that the walls refused and that Cove noticed.
@@ -94,8 +112,10 @@ struct ExecResult {
   std::optional<LanguageUse> language;  // of code
   bool started = true;                  // false: the program could not be executed, and `why` tells the cause
   std::vector<OutputFile> files;
-  std::vector<std::string> figures;  // PNG
+  std::vector<RichResult> results;
   std::vector<Denial> denials;
+  std::string context_id;          // where it is code in a context, else empty
+  std::optional<CodeError> error;  // of code in a context
 };
 
 }  // namespace cove

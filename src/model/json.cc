@@ -36,17 +36,34 @@ Json limits_json(const EnforcedLimits& limits) {
   return json;
 }
 
-Json files_json(const std::vector<OutputFile>& files) {
-  Json json = Json::array();
-  for (const OutputFile& file : files)
-    json.push_back({{"path", file.path}, {"host_path", file.host_path}, {"bytes", file.bytes}});
+// The longest part that is UTF-8, where no more than half a character is missing at its end.
+std::string_view without_half_character(std::string_view text) {
+  for (size_t missing = 0; missing < 4 && missing <= text.size(); ++missing)
+    if (std::string_view part = text.substr(0, text.size() - missing); is_utf8(part)) return part;
+  return text;
+}
+
+Json file_json(const OutputFile& file) {
+  if (!file.content) return {{"path", file.path}, {"host_path", file.host_path}, {"bytes", file.bytes}};
+  Json json = {{"path", file.path}, {"size", file.bytes}};
+  std::string_view whole = file.truncated ? without_half_character(*file.content) : *file.content;
+  if (is_utf8(whole))
+    json["text"] = whole;
+  else
+    json["base64"] = to_base64(*file.content);
+  json["truncated"] = file.truncated;
   return json;
 }
 
-Json results_json(const std::vector<std::string>& figures) {
+Json files_json(const std::vector<OutputFile>& files) {
   Json json = Json::array();
-  for (const std::string& figure : figures)
-    json.push_back({{"main", false}, {"formats", {{"png", to_base64(figure)}}}});
+  for (const OutputFile& file : files) json.push_back(file_json(file));
+  return json;
+}
+
+Json results_json(const std::vector<RichResult>& results) {
+  Json json = Json::array();
+  for (const RichResult& result : results) json.push_back({{"main", result.main}, {"formats", result.formats}});
   return json;
 }
 
@@ -104,8 +121,13 @@ std::string to_json(const ExecResult& result, JsonLayout layout) {
                            {"why", result.why},
                            {"language", language_json(result.language)},
                            {"files", files_json(result.files)},
-                           {"results", results_json(result.figures)},
+                           {"results", results_json(result.results)},
                            {"denials", denials_json(result.denials)}});
+  if (result.context_id.empty()) return dump(json, layout);
+  json["context_id"] = result.context_id;
+  json["error"] = nullptr;
+  if (const auto& error = result.error)
+    json["error"] = {{"name", error->name}, {"value", error->value}, {"traceback", error->traceback}};
   return dump(json, layout);
 }
 

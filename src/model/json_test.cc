@@ -16,9 +16,9 @@ Json stream_of(const std::string& data) {
   return as_json(result)["stdout"];
 }
 
-TEST(ResultJson, FiguresAreResults) {
+TEST(ResultJson, GivesResultsInTheirFormats) {
   ExecResult result;
-  result.figures = {"png"};
+  result.results = {{false, {{"png", "cG5n"}}, "never shown"}};
   EXPECT_EQ(as_json(result)["results"], Json::parse(R"([{"main": false, "formats": {"png": "cG5n"}}])").value());
 }
 
@@ -120,6 +120,29 @@ TEST(ResultJson, ListsLimitsFilesAndDenials) {
   EXPECT_EQ(json["limits"]["memory"]["enforced_by"], "cgroup");
   EXPECT_EQ(json["files"][0]["bytes"], 5);
   EXPECT_EQ(json["denials"][0]["why"], "no network");
+}
+
+TEST(ResultJson, GivesFilesWithTheirContent) {
+  ExecResult result;
+  result.files.push_back({"a", "", 5, "grüß", true});
+  result.files.push_back({"b", "", 2, "\xff\xfe"});
+  result.files.push_back({"c", "", 9, "gr\xc3", true});
+  Json files = as_json(result)["files"];
+  EXPECT_EQ(files[0], Json({{"path", "a"}, {"size", 5}, {"text", "grüß"}, {"truncated", true}}));
+  EXPECT_EQ(files[1], Json({{"path", "b"}, {"size", 2}, {"base64", "//4="}, {"truncated", false}}));
+  EXPECT_EQ(files[2]["text"], "gr") << "half a character is left out";
+  result.files = {{"none", "", 9, "\xff\xfe\xfd\xfc\xfb", true}};
+  EXPECT_TRUE(as_json(result)["files"][0].contains("base64"));
+}
+
+TEST(ResultJson, HasAContextAndItsErrorWhereItIsOfOne) {
+  EXPECT_FALSE(as_json({}).contains("context_id"));
+  EXPECT_FALSE(as_json({}).contains("error"));
+  Json fine = as_json({.context_id = "c"});
+  EXPECT_EQ(fine["context_id"], "c");
+  EXPECT_TRUE(fine["error"].is_null());
+  Json raised = as_json({.context_id = "c", .error = CodeError{"KeyError", "'a'", "Traceback"}});
+  EXPECT_EQ(raised["error"], Json({{"name", "KeyError"}, {"value", "'a'"}, {"traceback", "Traceback"}}));
 }
 
 TEST(ResultJson, SurvivesPathsThatAreNotUtf8) {

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "base/encoding.h"
 #include "base/text.h"
 #include "model/figures.h"
 
@@ -66,7 +67,7 @@ bool met_full_disk(const ExecResult& result, const ExecEnded& end) {
 }  // namespace
 
 void judge(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& limits) {
-  result.figures = end.figures;
+  for (const std::string& figure : end.figures) result.results.push_back({false, {{"png", to_base64(figure)}}});
   result.phase = end.phase;
   result.usage = end.usage;
   if (WIFSIGNALED(end.wait_status))

@@ -60,8 +60,7 @@ void note_done(Api& api, const http::Request& request, const http::Route* route,
 Result<std::unique_ptr<Api>> Api::create(engine::Engine& engine, uint32_t owner) {
   std::unique_ptr<Api> api(new Api(engine));
   api->owner = owner;
-  api->sessions = engine::Sessions::open(engine);
-  for (const std::shared_ptr<engine::Exec>& exec : api->sessions->followed_execs()) api->attendance.expect(exec);
+  api->service = engine::Service::open(engine);
   api->secret = COVE_TRY(engine.store().secret(kTokenSecret));
   return api;
 }

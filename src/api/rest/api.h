@@ -6,19 +6,15 @@
 #include <mutex>
 #include <string>
 
-#include "api/rest/attendance.h"
 #include "api/rest/hosts.h"
 #include "api/rest/metrics.h"
 #include "api/rest/operations.h"
 #include "api/rest/totals.h"
-#include "api/rest/work_files.h"
 #include "base/result.h"
-#include "engine/context/contexts.h"
 #include "engine/engine.h"
-#include "engine/session/sessions.h"
+#include "engine/service/service.h"
 #include "http/router.h"
 #include "http/server.h"
-#include "runtime/host_runner.h"
 
 // The HTTP API over the engine: parse, call the engine, answer. One file per resource.
 namespace cove::api {
@@ -26,8 +22,7 @@ namespace cove::api {
 // What the handlers share. Lives as long as the server; thread-safe.
 struct Api {
   engine::Engine& engine;
-  std::unique_ptr<engine::Sessions> sessions;
-  std::unique_ptr<HostRunner> host;                       // null where nothing can be run on the host
+  std::unique_ptr<engine::Service> service;
   uint32_t owner = 0;                                     // whose server it is: he and root may use the Unix socket
   std::function<Result<std::string>()> diagnosis;         // of the machine, as `cove doctor --json` prints it
   std::function<bool()> can_spawn = [] { return true; };  // whether new sandboxes can be made
@@ -36,16 +31,13 @@ struct Api {
   bool autostarted = false;  // by a command, not by a person
   Metrics metrics;
   Totals totals;
-  Attendance attendance;
-  engine::Contexts contexts;
-  FreshHomes homes;
   Operations operations;
   std::mutex updates;  // PATCH reads, merges and writes: one after the other
 
   static Result<std::unique_ptr<Api>> create(engine::Engine& engine, uint32_t owner);
 
  private:
-  explicit Api(engine::Engine& with_engine) : engine(with_engine), hosts(with_engine.config()), contexts(with_engine) {}
+  explicit Api(engine::Engine& with_engine) : engine(with_engine), hosts(with_engine.config()) {}
 };
 
 std::shared_ptr<http::Router> make_router(Api& api);

@@ -2,19 +2,19 @@
 #include <endian.h>
 #include <poll.h>
 
-#include "api/rest/attendance.h"
 #include "api/rest/call.h"
 #include "api/rest/exec_request.h"
 #include "api/rest/output.h"
 #include "api/rest/query.h"
 #include "api/rest/response_json.h"
 #include "base/text.h"
+#include "engine/service/following.h"
 
 namespace cove::api {
 namespace {
 
 using http::WebSocket;
-using Parting = Attendance::Parting;
+using Parting = engine::Attendance::Parting;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kPing{15'000};
@@ -86,12 +86,12 @@ class Attached {
   }
 
   void tell_end() {
-    Checked<std::string> result = result_of(exec_);
+    Result<ExecResult> result = engine::result_of(exec_);
     if (!result) {
       tell(result.error());
     } else {
       Json exit = {{"type", "exit"}, {"seq", exec_.info().next_seq}};
-      (void)socket_.send(WebSocket::Kind::Text, dump_with(exit, "result", *result));
+      (void)socket_.send(WebSocket::Kind::Text, dump_with(exit, "result", result_json(*result)));
     }
     socket_.close(kNormal, "");
   }
@@ -181,9 +181,9 @@ Outcome attach(Call& call) {
   auto follower = COVE_TRY(exec->follow(from));
   auto socket = COVE_TRY(call.exchange.upgrade());
   std::string id = exec->info().id;
-  call.api.attendance.begin(id);
+  call.service().attendance().begin(id);
   Parting parting = Attached(*socket, call.exchange.connection(), *exec, *follower).serve();
-  call.api.attendance.end(id, parting);
+  call.service().attendance().end(id, parting);
   return {};
 }
 

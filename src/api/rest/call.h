@@ -18,6 +18,7 @@ struct Call {
   Caller caller;
 
   engine::Engine& engine() { return api.engine; }
+  engine::Service& service() { return *api.service; }
   const http::Request& request() const { return exchange.request(); }
   // What the route's pattern captured.
   const std::string& captured(const std::string& name) const;

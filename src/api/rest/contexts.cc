@@ -1,6 +1,4 @@
 // Contexts: stateful interpreters; what runs in them is in context_code.cc.
-#include "api/rest/contexts.h"
-
 #include <algorithm>
 
 #include "api/rest/call.h"
@@ -35,7 +33,7 @@ std::string what_is_wrong(const std::string& name) {
   if (name.contains('/') || std::ranges::any_of(name, is_control)) return "has no slash and no control characters";
   if (static_cast<size_t>(std::ranges::count_if(name, begins)) > kLongestName)
     return concat("has at most ", kLongestName, " characters");
-  if (name == kDefaultContext || name.starts_with(kDefaultContexts))
+  if (name == engine::kDefaultContext || name.starts_with(engine::kDefaultContexts))
     return concat("must be another: '", name, "' is a default context, which is made when it is first used");
   return "";
 }
@@ -43,7 +41,7 @@ std::string what_is_wrong(const std::string& name) {
 Result<engine::ContextOrder> parse_order(const Json& body) {
   Fields fields(body);
   engine::ContextOrder order;
-  order.language = COVE_TRY(fields.text("language")).value_or(kUsualLanguage);
+  order.language = COVE_TRY(fields.text("language")).value_or(engine::kUsualLanguage);
   order.name = COVE_TRY(fields.text("name")).value_or("");
   if (std::string wrong = what_is_wrong(order.name); !wrong.empty()) return fail(fields.wrong("name", wrong));
   order.cwd = COVE_TRY(fields.text("cwd")).value_or("");
@@ -56,14 +54,14 @@ Result<engine::ContextOrder> parse_order(const Json& body) {
 
 Outcome create_context(Call& call) {
   engine::ContextOrder order = COVE_TRY(parse_order(COVE_TRY(call.body())));
-  ContextInfo made = COVE_TRY(call.api.contexts.create(call.caller, call.sandbox(), order));
+  ContextInfo made = COVE_TRY(call.service().contexts().create(call.caller, call.sandbox(), order));
   return call.respond(201, dump(context_json(made)),
                       {{"Location", concat("/v1/sandboxes/", made.sandbox_id, "/contexts/", made.id)}});
 }
 
 Outcome list_contexts(Call& call) {
   Json list = Json::array();
-  for (const ContextInfo& context : COVE_TRY(call.api.contexts.list(call.caller, call.sandbox())))
+  for (const ContextInfo& context : COVE_TRY(call.service().contexts().list(call.caller, call.sandbox())))
     list.push_back(context_json(context));
   return call.respond(200, dump({{"contexts", std::move(list)}}));
 }
@@ -71,26 +69,26 @@ Outcome list_contexts(Call& call) {
 // Of the request's path; `default` is the one of the usual language.
 std::string context_of(const Call& call) {
   const std::string& context = call.captured("context");
-  return context == kDefaultContext ? concat(kDefaultContexts, kUsualLanguage) : context;
+  return context == engine::kDefaultContext ? concat(engine::kDefaultContexts, engine::kUsualLanguage) : context;
 }
 
 Outcome get_context(Call& call) {
   return call.respond(
-      200, dump(context_json(COVE_TRY(call.api.contexts.find(call.caller, call.sandbox(), context_of(call))))));
+      200, dump(context_json(COVE_TRY(call.service().contexts().find(call.caller, call.sandbox(), context_of(call))))));
 }
 
 Outcome delete_context(Call& call) {
-  COVE_TRY(call.api.contexts.remove(call.caller, call.sandbox(), context_of(call)));
+  COVE_TRY(call.service().contexts().remove(call.caller, call.sandbox(), context_of(call)));
   return call.no_content();
 }
 
 Outcome restart_context(Call& call) {
-  ContextInfo made = COVE_TRY(call.api.contexts.restart(call.caller, call.sandbox(), context_of(call)));
+  ContextInfo made = COVE_TRY(call.service().contexts().restart(call.caller, call.sandbox(), context_of(call)));
   return call.respond(200, dump(context_json(made)));
 }
 
 Outcome interrupt_context(Call& call) {
-  COVE_TRY(call.api.contexts.interrupt(call.caller, call.sandbox(), context_of(call)));
+  COVE_TRY(call.service().contexts().interrupt(call.caller, call.sandbox(), context_of(call)));
   return call.no_content();
 }
 

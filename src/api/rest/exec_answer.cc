@@ -1,28 +1,19 @@
 #include "api/rest/exec_answer.h"
 
-#include <poll.h>
-
 #include "api/rest/output.h"
 #include "api/rest/query.h"
 #include "api/rest/response_json.h"
+#include "api/rest/run_stream.h"
 #include "base/text.h"
+#include "engine/service/following.h"
 
 namespace cove::api {
 namespace {
 
 using engine::OnDisconnect;
-using Wake = http::Exchange::Wake;
-
-constexpr std::chrono::minutes kPatience{1};
-constexpr int kLastPatience = 3000;  // milliseconds, for an exec to end while the server stops
 
 std::string location(const engine::ExecInfo& exec) {
   return concat("/v1/sandboxes/", exec.sandbox_id, "/execs/", exec.id);
-}
-
-bool ends_soon(int end_fd) {
-  pollfd polled = {.fd = end_fd, .events = POLLIN, .revents = 0};
-  return ::poll(&polled, 1, kLastPatience) > 0;
 }
 
 }  // namespace
@@ -36,26 +27,27 @@ Checked<ExecWish> read_exec_wish(Call& call, const Json& body) {
   return ExecWish{std::move(request.order), form, request.on_disconnect.value_or(usual)};
 }
 
-Checked<Waited> wait_for_end(Call& call, engine::Exec& exec, OnDisconnect on_disconnect) {
-  UniqueFd end = COVE_TRY(exec.end_fd());
-  Wake wake = Wake::Timeout;
-  while (wake == Wake::Timeout) wake = call.exchange.wait(end.get(), kPatience);
-  if (wake == Wake::Gone) {
-    if (on_disconnect == OnDisconnect::Kill) COVE_TRY(exec.kill());
-    return Waited::Left;
+namespace {
+
+Outcome answer_at_end(Call& call, engine::Exec& exec, OnDisconnect on_disconnect) {
+  ExchangeCaller caller(call.exchange);
+  switch (COVE_TRY(engine::wait_for_end(exec, caller, on_disconnect))) {
+    case engine::Waited::Left:
+      return {};
+    case engine::Waited::Stopping:
+      return refuse(Problem(503, "unavailable", "the server stops; the exec goes on")
+                        .advise(concat("its result will be at ", location(exec.info()))));
+    case engine::Waited::Ended:
+      break;
   }
-  if (wake == Wake::Stopping && !ends_soon(end.get()))
-    return refuse(Problem(503, "unavailable", "the server stops; the exec goes on")
-                      .advise(concat("its result will be at ", location(exec.info()))));
-  return Waited::Ended;
+  return call.respond(200, result_json(COVE_TRY(engine::result_of(exec))));
 }
 
+}  // namespace
+
 Outcome answer_exec(Call& call, const std::shared_ptr<engine::Exec>& exec, const ExecWish& wish) {
-  if (wish.form == ExecForm::AtEnd) {
-    if (COVE_TRY(wait_for_end(call, *exec, wish.on_disconnect)) == Waited::Left) return {};
-    return call.respond(200, COVE_TRY(result_of(*exec)));
-  }
-  if (wish.on_disconnect == OnDisconnect::Kill) call.api.attendance.expect(exec);
+  if (wish.form == ExecForm::AtEnd) return answer_at_end(call, *exec, wish.on_disconnect);
+  if (wish.on_disconnect == OnDisconnect::Kill) call.service().attendance().expect(exec);
   if (wish.form == ExecForm::Stream) return stream_output(call, *exec, 1);
   engine::ExecInfo info = exec->info();
   return call.respond(201, exec_json(info), {{"Location", location(info)}});

@@ -21,11 +21,6 @@ Checked<ExecWish> read_exec_wish(Call& call, const Json& body);
 
 Outcome answer_exec(Call& call, const std::shared_ptr<engine::Exec>& exec, const ExecWish& wish);
 
-// Until it has ended. Where the caller goes before that, it is killed if so wished, and nobody need be answered; 503
-// where the server stops meanwhile.
-enum class Waited { Ended, Left };
-Checked<Waited> wait_for_end(Call& call, engine::Exec& exec, engine::OnDisconnect on_disconnect);
-
 // `state`, `tag`, `limit` and `after` of a list of execs.
 Checked<engine::Engine::ExecFilter> exec_filter(const http::Request& request);
 std::string exec_page(const engine::Page<engine::ExecInfo>& page);

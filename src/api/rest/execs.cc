@@ -1,17 +1,26 @@
 // Execs: start, list, look at, read, kill.
 #include "api/rest/call.h"
-#include "api/rest/context_code.h"
+#include "api/rest/code_request.h"
 #include "api/rest/exec_answer.h"
 #include "api/rest/output.h"
 #include "api/rest/query.h"
 #include "api/rest/response_json.h"
+#include "api/rest/run_answer.h"
+#include "engine/service/following.h"
 
 namespace cove::api {
 namespace {
 
+Outcome run_code(Call& call, const Json& body) {
+  CodeRequest request = COVE_TRY(read_code(call, body));
+  return answer_run(call, request.form, RunStream::Opening::Plain, [&](auto& caller, auto* sink) {
+    return call.service().context_runs().run(call.caller, call.sandbox(), std::move(request.order), caller, sink);
+  });
+}
+
 Outcome create_exec(Call& call) {
   Json body = COVE_TRY(call.body());
-  if (names_context(body)) return run_in_context(call, COVE_TRY(read_code(call, body)), {call.sandbox()});
+  if (names_context(body)) return run_code(call, body);
   ExecWish wish = COVE_TRY(read_exec_wish(call, body));
   auto exec = COVE_TRY(call.engine().exec(call.caller, call.sandbox(), std::move(wish.order)));
   return answer_exec(call, exec, wish);
@@ -34,7 +43,7 @@ Outcome get_exec(Call& call) { return call.respond(200, exec_json(COVE_TRY(find(
 Outcome delete_exec(Call& call) {
   auto exec = COVE_TRY(find(call, Scope::Run));
   if (!exec->ended()) COVE_TRY(exec->kill());
-  return call.respond(200, COVE_TRY(result_of(*exec)));
+  return call.respond(200, result_json(COVE_TRY(engine::result_of(*exec))));
 }
 
 Outcome get_output(Call& call) {

@@ -12,6 +12,9 @@
 namespace cove::api {
 namespace {
 
+using engine::ExecuteOrder;
+using engine::InputFile;
+
 constexpr size_t kMostInputFiles = 1000;
 constexpr size_t kMostPatterns = 100;
 constexpr size_t kLongestPattern = 1024;
@@ -80,11 +83,11 @@ Result<void> take_own_sandbox(Fields& fields, SandboxSpec& spec) {
 }
 
 // `command` and `entrypoint`, as an image's own are.
-Result<void> take_image_command(Fields& fields, ExecuteRequest& request) {
+Result<void> take_image_command(Fields& fields, ExecuteOrder& request) {
   for (const char* name : {"argv", "shell", "code", "file", "language", "args"})
     if (fields.raw(name))
       return fail(Code::Invalid, concat("'", std::string_view(name), "' does not go with 'command' and 'entrypoint'"));
-  ExecuteRequest::Command command;
+  ExecuteOrder::Command command;
   command.entrypoint = COVE_TRY(fields.texts("entrypoint"));
   command.words = COVE_TRY(fields.texts("command")).value_or(std::vector<std::string>());
   request.command = std::move(command);
@@ -92,15 +95,15 @@ Result<void> take_image_command(Fields& fields, ExecuteRequest& request) {
 }
 
 // Who runs it; of a sandbox for this call alone, whose sandbox it is, too.
-Result<void> take_user(Fields& fields, ExecuteRequest& request) {
+Result<void> take_user(Fields& fields, ExecuteOrder& request) {
   std::string user = COVE_TRY(fields.text("user")).value_or("");
   if (!user.empty()) COVE_TRY_NOTE("'user'", check_user(user));
   (request.passing ? request.place.sandbox.user : request.order.spec.user) = std::move(user);
   return {};
 }
 
-Result<void> check_form(const ExecuteRequest& request, ExecuteForm form) {
-  if (form == ExecuteForm::Stream) return {};
+Result<void> check_form(const ExecuteOrder& request, RunForm form) {
+  if (form == RunForm::Stream) return {};
   const ExecSpec& spec = request.order.spec;
   const bool open = spec.input && !request.order.input;
   if (!spec.pty && !open) return {};
@@ -109,7 +112,7 @@ Result<void> check_form(const ExecuteRequest& request, ExecuteForm form) {
 }
 
 // Those of the sandbox and those of the exec come together.
-Result<void> take_all_limits(Fields& fields, ExecuteRequest& request) {
+Result<void> take_all_limits(Fields& fields, ExecuteOrder& request) {
   if (auto nested = COVE_TRY(fields.object("limits"))) {
     Limits limits = request.place.sandbox.limits;
     COVE_TRY(take_limits(*nested, limits));
@@ -121,7 +124,7 @@ Result<void> take_all_limits(Fields& fields, ExecuteRequest& request) {
   return {};
 }
 
-Result<void> take_place(Fields& fields, ExecuteRequest& request, const Config& config) {
+Result<void> take_place(Fields& fields, ExecuteOrder& request, const Config& config) {
   engine::SessionOrder& place = request.place;
   auto agent = COVE_TRY(take_agent(fields));
   auto scope = COVE_TRY(take_scope(fields));
@@ -176,9 +179,9 @@ Result<void> check_pattern(const std::string& pattern) {
   return {};
 }
 
-Result<ExecuteRequest> parse_execute(const Json& body, const Config& config, ExecuteForm form) {
+Result<ExecuteOrder> parse_execute(const Json& body, const Config& config, RunForm form) {
   Fields fields(body);
-  ExecuteRequest request;
+  ExecuteOrder request;
   know_all(fields);
   auto session = COVE_TRY(fields.text("session"));
   request.mode = COVE_TRY(take_mode(fields));

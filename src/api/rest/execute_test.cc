@@ -4,7 +4,6 @@
 
 #include "api/rest/execute_request.h"
 #include "api/rest/session_request.h"
-#include "api/rest/work_files.h"
 
 namespace cove::api {
 namespace {
@@ -15,7 +14,7 @@ using testing::HasSubstr;
 
 Json json_of(const std::string& text) { return *parse_object(text); }
 Result<engine::SessionOrder> session_of(const std::string& text) { return parse_session(json_of(text), Config()); }
-Result<ExecuteRequest> execute_of(const std::string& text, ExecuteForm form = ExecuteForm::Result) {
+Result<engine::ExecuteOrder> execute_of(const std::string& text, RunForm form = RunForm::Result) {
   return parse_execute(json_of(text), Config(), form);
 }
 
@@ -79,38 +78,38 @@ TEST(ParseSession, SaysWhatIsWrong) {
 }
 
 TEST(ParseExecute, IsForThisCallAloneUnlessSomebodyIsNamed) {
-  ExecuteRequest alone = execute_of(R"({"argv":["true"]})").value();
+  engine::ExecuteOrder alone = execute_of(R"({"argv":["true"]})").value();
   EXPECT_TRUE(alone.passing);
   EXPECT_FALSE(alone.order.spec.input);
   EXPECT_FALSE(alone.outputs);
   EXPECT_TRUE(execute_of(R"({"argv":["true"],"scope":"session"})")->passing);
-  ExecuteRequest agent = execute_of(R"({"argv":["true"],"agent":"a"})").value();
+  engine::ExecuteOrder agent = execute_of(R"({"argv":["true"],"agent":"a"})").value();
   EXPECT_FALSE(agent.passing);
   EXPECT_EQ(agent.place.scope, engine::SessionScope::Agent);
   EXPECT_EQ(execute_of(R"({"argv":["true"],"scope":"shared"})")->place.scope, engine::SessionScope::Shared);
-  ExecuteRequest session = execute_of(R"({"argv":["true"],"session":"s","mode":"all"})").value();
+  engine::ExecuteOrder session = execute_of(R"({"argv":["true"],"session":"s","mode":"all"})").value();
   EXPECT_EQ(session.session, "s");
   EXPECT_FALSE(session.passing);
   EXPECT_EQ(session.mode, engine::Mode::All);
 }
 
 TEST(ParseExecute, DividesLimitsBetweenSandboxAndExec) {
-  ExecuteRequest request =
+  engine::ExecuteOrder request =
       execute_of(R"({"shell":"x","limits":{"memory":"64m","output":100,"retained":10},"timeout":"2s"})").value();
   EXPECT_EQ(request.place.sandbox.limits.memory.value, 64 * kMiB);
   EXPECT_EQ(request.order.limits.output.value, 100u);
   EXPECT_TRUE(request.order.limits_retained_named);
   EXPECT_EQ(request.order.limits.timeout.value, milliseconds(2000));
-  Result<ExecuteRequest> refused = execute_of(R"({"shell":"x","session":"s","limits":{"memory":"64m"}})");
+  Result<engine::ExecuteOrder> refused = execute_of(R"({"shell":"x","session":"s","limits":{"memory":"64m"}})");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), Code::Unsupported);
 }
 
 TEST(ParseExecute, TakesFilesInAndOut) {
-  ExecuteRequest request = execute_of(
-                               R"({"language":"python","code":"1","files":[{"path":"a/b","text":"x"},
+  engine::ExecuteOrder request = execute_of(
+                                     R"({"language":"python","code":"1","files":[{"path":"a/b","text":"x"},
       {"path":"/tmp/c","base64":"AP8="}],"outputs":["*.csv","out/**"],"stdin":"in"})")
-                               .value();
+                                     .value();
   ASSERT_EQ(request.files.size(), 2u);
   EXPECT_EQ(request.files[1].data, std::string("\0\xff", 2));
   EXPECT_THAT(*request.outputs, ElementsAre("*.csv", "out/**"));
@@ -149,11 +148,11 @@ TEST(ParseExecute, SaysWhatIsWrong) {
                            R"({"argv":["x"],"scope":"agent"})",
                            R"({"argv":["x"],"mode":"none"})",
                            R"({"argv":["x"],"timeout":"soon"})"}) {
-    Result<ExecuteRequest> request = execute_of(body);
+    Result<engine::ExecuteOrder> request = execute_of(body);
     ASSERT_FALSE(request) << body;
     EXPECT_EQ(request.error().code(), Code::Invalid) << body;
   }
-  Result<ExecuteRequest> typo = execute_of(R"({"argv":["x"],"sesion":"s"})");
+  Result<engine::ExecuteOrder> typo = execute_of(R"({"argv":["x"],"sesion":"s"})");
   ASSERT_FALSE(typo);
   EXPECT_THAT(typo.error().hint(), HasSubstr("session"));
   typo = execute_of(R"({"argv":["x"],"session":"s","limts":{}})");
@@ -169,21 +168,6 @@ TEST(Pattern, MayBeAnythingBelowTheFolder) {
   for (const char* pattern : {"", "/", "..", "a/..", "[", "[a", "{", "a}", "{{a}", "a\\"})
     EXPECT_FALSE(check_pattern(pattern)) << pattern;
   EXPECT_FALSE(check_pattern(std::string(2000, 'a')));
-}
-
-TEST(WorkFiles, ChangedAreNewOnesAndOthersByTimeAndSize) {
-  Surroundings before, after;
-  before.files = {{"same", {1, 10}}, {"longer", {1, 10}}, {"later", {1, 10}}, {"gone", {1, 10}}};
-  after.files = {{"same", {1, 10}}, {"longer", {2, 10}}, {"later", {1, 11}}, {"new", {0, 1}}};
-  EXPECT_THAT(changed_paths(before, after), ElementsAre("later", "longer", "new"));
-}
-
-TEST(WorkFiles, ATextThatWasCutStaysAText) {
-  EXPECT_EQ(without_half_character("ab\xc3"), "ab");
-  EXPECT_EQ(without_half_character("ab\xf0\x9f\x98"), "ab");
-  EXPECT_EQ(without_half_character("ab\xc3\xbc"), "ab\xc3\xbc");
-  EXPECT_EQ(without_half_character("\xff\xfe\xfd\xfc\xfb"), "\xff\xfe\xfd\xfc\xfb") << "it is none";
-  EXPECT_EQ(without_half_character(""), "");
 }
 
 }  // namespace

@@ -1,12 +1,13 @@
 #include "api/rest/output.h"
 
 #include "api/rest/response_json.h"
+#include "api/rest/run_stream.h"
 #include "base/encoding.h"
+#include "engine/service/following.h"
 
 namespace cove::api {
 namespace {
 
-constexpr size_t kStreamedAtOnce = 256 * kKiB;
 constexpr size_t kGivenAtOnce = 1 * kMiB;
 
 // Text with NUL would be six times as long.
@@ -19,28 +20,12 @@ Json chunk_json(const engine::Chunk& chunk) {
   return document;
 }
 
+Checked<engine::Ran> ran_of(const engine::Exec& exec) {
+  ExecResult result = COVE_TRY(engine::result_of(exec));
+  return engine::Ran{std::move(result), exec.info().next_seq};
+}
+
 }  // namespace
-
-Checked<StreamEnd> send_output(EventStream& stream, engine::Follower& follower) {
-  while (true) {
-    std::vector<engine::Chunk> chunks = COVE_TRY(follower.next(kStreamedAtOnce));
-    if (!chunks.empty()) {
-      if (!stream.send(chunk_events(chunks))) return StreamEnd::Gone;
-      continue;
-    }
-    if (follower.at_end()) return StreamEnd::Whole;
-    EventStream::Wake wake = stream.wait(follower.fd());
-    if (wake == EventStream::Wake::Gone) return StreamEnd::Gone;
-    if (wake == EventStream::Wake::Stopping) return StreamEnd::Stopping;
-  }
-}
-
-Checked<std::string> result_of(const engine::Exec& exec) {
-  if (auto failure = exec.failure()) return refuse(*failure);
-  std::string result = exec.info().result;
-  if (result.empty()) return refuse(500, "internal", "there is no record of how the exec ended");
-  return result;
-}
 
 std::string chunk_events(const std::vector<engine::Chunk>& chunks) {
   std::string events;
@@ -49,24 +34,24 @@ std::string chunk_events(const std::vector<engine::Chunk>& chunks) {
   return events;
 }
 
-std::string exit_event(const engine::Exec& exec, const Checked<std::string>& result) {
-  if (!result) return sse_event(std::nullopt, "error", to_json(result.error()));
-  uint64_t seq = exec.info().next_seq;
-  return sse_event(seq, "exit", dump_with({{"seq", seq}}, "result", *result));
+std::string exit_event(uint64_t seq, const ExecResult& result) {
+  return sse_event(seq, "exit", dump_with({{"seq", seq}}, "result", result_json(result)));
 }
 
 Outcome stream_output(Call& call, engine::Exec& exec, uint64_t from) {
+  using engine::Attendance, engine::FollowEnd;
   auto follower = COVE_TRY(exec.follow(from));
-  std::string id = exec.info().id;
-  call.api.attendance.begin(id);
-  EventStream stream(call.exchange);
-  Checked<StreamEnd> end = stream.begin() ? send_output(stream, *follower) : Checked<StreamEnd>(StreamEnd::Gone);
-  if (end && *end == StreamEnd::Whole && !(stream.send(exit_event(exec, result_of(exec))) && stream.end()))
-    end = StreamEnd::Gone;
+  const std::string id = exec.info().id;
+  Attendance& attendance = call.service().attendance();
+  attendance.begin(id);
+  RunStream stream(call.exchange, RunStream::Opening::Plain);
+  Result<FollowEnd> end = stream.begin({.exec_id = id}) ? engine::pass_output(*follower, stream, stream)
+                                                        : Result<FollowEnd>(FollowEnd::Left);
+  if (end && *end == FollowEnd::Whole) static_cast<void>(stream.end(ran_of(exec)));
   // A stream that the server breaks off by itself can be taken up again: nobody has gone.
-  bool lost = end && *end == StreamEnd::Gone;
-  call.api.attendance.end(id, lost ? Attendance::Parting::Lost : Attendance::Parting::Orderly);
-  if (!end) (void)stream.send_problem(end.error());
+  const bool lost = end && *end == FollowEnd::Left;
+  attendance.end(id, lost ? Attendance::Parting::Lost : Attendance::Parting::Orderly);
+  if (!end) static_cast<void>(stream.end(refuse(end.error())));
   return {};
 }
 
@@ -85,7 +70,7 @@ Outcome give_output(Call& call, engine::Exec& exec, uint64_t from) {
   // Where nothing of it is kept any longer, the next is the end.
   uint64_t next = !chunks.empty() ? chunks.back().seq + 1 : ended ? std::max(from, info.next_seq) : from;
   Json document = {{"exec_id", info.id}, {"chunks", std::move(list)}, {"next", next}, {"ended", ended}};
-  return call.respond(200, dump_with(document, "result", ended && !info.result.empty() ? info.result : "null"));
+  return call.respond(200, dump_with(document, "result", ended && info.result ? result_json(*info.result) : "null"));
 }
 
 }  // namespace cove::api

@@ -28,26 +28,6 @@ Checked<engine::Engine::FileLease> lease_files(Call& call, Scope scope) {
   return COVE_TRY(call.engine().files(call.caller, call.sandbox(), user, scope));
 }
 
-std::string tidy_path(std::string_view path) {
-  std::string out;
-  for (const std::string& part : split(path, '/'))
-    if (!part.empty() && part != ".") out += concat(out.empty() && !path.starts_with('/') ? "" : "/", part);
-  if (!out.empty()) return out;
-  return path.starts_with('/') ? "/" : ".";
-}
-
-std::string absolute_path(View& view, const std::string& path) {
-  if (path.starts_with('/')) return tidy_path(path);
-  Result<std::string> here = view.readlink("/proc/self/cwd");
-  return tidy_path(concat(here ? *here : "/", "/", path));
-}
-
-std::string folder_of(const std::string& path) {
-  size_t slash = path.rfind('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
 std::string name_of(const std::string& path) { return path == "/" ? path : path.substr(path.rfind('/') + 1); }
 
 Result<std::string> follow_links(View& view, std::string path) {

@@ -4,6 +4,7 @@
 
 #include "api/rest/call.h"
 #include "api/rest/response_json.h"
+#include "engine/service/inside_paths.h"
 #include "runtime/view.h"
 
 // Files of a sandbox, as requests name them.
@@ -12,12 +13,9 @@ namespace cove::api {
 // A lease of the sandbox's files, for the user that the request names.
 Checked<engine::Engine::FileLease> lease_files(Call& call, Scope scope);
 
-// The path as people are told it: absolute. A relative one is relative to the user's home, where the view stands.
-std::string absolute_path(View& view, const std::string& path);
-// Without changing what it means to the kernel: "//a/./b/" → "/a/b", but ".." stays.
-std::string tidy_path(std::string_view path);
-// "/a/b" → "/a"; "/a" → "/"; "a" → ".".
-std::string folder_of(const std::string& path);
+using engine::absolute_path;
+using engine::folder_of;
+using engine::tidy_path;
 std::string name_of(const std::string& path);  // the last part; "/" of "/"
 
 // Where a path comes to when it and what it points at are links; what it names need not exist.

@@ -3,6 +3,7 @@
 #include "base/encoding.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/json.h"
 
 namespace cove::api {
 namespace {
@@ -157,11 +158,14 @@ Json stats_json(const Stats& stats, const Limits& limits, int64_t now_ms) {
           {"io_write_bytes", stats.total.io_write_bytes}};
 }
 
+std::string result_json(const ExecResult& result) { return to_json(result, JsonLayout::Line); }
+
 std::string exec_json(const engine::ExecInfo& exec) {
   Json document = {{"id", exec.id},
                    {"sandbox_id", exec.sandbox_id},
                    {"session_id", text_or_null(exec.order.session)},
                    {"state", exec.state == engine::ExecState::Running ? "running" : "ended"},
+                   {"context_id", text_or_null(exec.order.context)},
                    {"tag", text_or_null(exec.order.tag)},
                    {"argv", exec.order.spec.argv},
                    {"shell", text_or_null(exec.order.shell)},
@@ -171,7 +175,7 @@ std::string exec_json(const engine::ExecInfo& exec) {
                    {"started_at", time_json(exec.started_ms)},
                    {"ended_at", time_json(exec.ended_ms)},
                    {"next_seq", exec.next_seq}};
-  return dump_with(document, "result", exec.result.empty() ? "null" : exec.result);
+  return dump_with(document, "result", exec.result ? result_json(*exec.result) : "null");
 }
 
 Json event_json(const EventRecord& event) {

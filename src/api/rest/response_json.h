@@ -24,6 +24,7 @@ Json seconds_json(std::chrono::milliseconds time);  // a number, whole where it 
 Json sandbox_json(const engine::SandboxInfo& sandbox);
 Json session_json(const engine::SessionInfo& session);
 Json stats_json(const Stats& stats, const Limits& limits, int64_t now_ms);
+std::string result_json(const ExecResult& result);
 std::string exec_json(const engine::ExecInfo& exec);
 Json event_json(const EventRecord& event);
 Json key_json(const KeyRecord& key);

@@ -106,7 +106,7 @@ class Service {
   ~Service() {
     if (server_) server_->stop(kGrace);
     if (api_) api_->operations.stop();
-    if (api_) api_->sessions->stop();
+    if (api_) api_->service->sessions().stop();
     if (engine_) engine_->stop_serving();
     for (const std::string& path : own_paths_) ::unlink(path.c_str());
   }
@@ -122,7 +122,7 @@ class Service {
       ::poll(fds, 2, kTurn);
       if (fds[1].revents != 0) return fail(Code::Unavailable, "cove-spawn is gone: nothing more can be done here");
       if (fds[0].revents != 0) return {};
-      api_->attendance.sweep();
+      api_->service->attendance().sweep();
       if (!exits_when_idle) continue;
       if (!engine_->idle() || server_->connections() > 0) busy = Clock::now();
       if (config_.idle_exit.count() > 0 && Clock::now() - busy >= config_.idle_exit) return {};
@@ -154,7 +154,7 @@ class Service {
                                                            spawn::make_spawned_layer_store(spawn_), std::move(rules)));
     engine_ = COVE_TRY(engine::Engine::open(config_, std::move(store), make_runtimes(), std::move(images)));
     api_ = COVE_TRY(Api::create(*engine_, order.owner));
-    api_->host = api_->sessions->host_execs().watch(spawn::make_spawned_host_runner(spawn_));
+    api_->service->executions().set_host(spawn::make_spawned_host_runner(spawn_));
     api_->can_spawn = [this] { return !spawn_lost_; };
     api_->autostarted = order.exits_when_idle;
     api_->diagnosis = [this] { return spawn::diagnose(*spawn_); };

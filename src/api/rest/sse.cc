@@ -1,11 +1,12 @@
 #include "api/rest/sse.h"
 
+#include <algorithm>
+
 #include "base/text.h"
 
 namespace cove::api {
 namespace {
 
-constexpr std::chrono::seconds kKeepAlive{15};
 constexpr std::string_view kComment = ": keep-alive\n\n";
 
 }  // namespace
@@ -34,18 +35,16 @@ Result<void> EventStream::send_problem(const Problem& problem) {
   return send(sse_event(std::nullopt, "error", to_json(problem)));
 }
 
-EventStream::Wake EventStream::wait(int fd) {
-  switch (exchange_.wait(fd, kKeepAlive)) {
-    case http::Exchange::Wake::Ready:
-      return Wake::Ready;
-    case http::Exchange::Wake::Gone:
-      return Wake::Gone;
-    case http::Exchange::Wake::Stopping:
-      return Wake::Stopping;
-    case http::Exchange::Wake::Timeout:
-      break;
-  }
-  return exchange_.write(kComment) ? Wake::Timeout : Wake::Gone;
+Result<void> EventStream::send(std::string_view events) {
+  sent_ = Clock::now();
+  return exchange_.write(events);
+}
+
+EventStream::Wake EventStream::wait(int fd, std::chrono::milliseconds patience) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(sent_ + kKeepAlive - Clock::now());
+  const Wake wake = exchange_.wait(fd, std::clamp(left, std::chrono::milliseconds(0), patience));
+  if (wake != Wake::Timeout || Clock::now() < sent_ + kKeepAlive) return wake;
+  return send(kComment) ? Wake::Timeout : Wake::Gone;
 }
 
 Result<std::optional<uint64_t>> last_event_id(const http::Request& request) {

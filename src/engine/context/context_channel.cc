@@ -193,10 +193,10 @@ void ContextChannel::take_line(std::vector<KernelMessage>& messages) {
 
 Result<void> ContextChannel::why_not_ready(const std::string& complaint) const {
   if (std::optional<Error> failure = exec_->failure()) return fail(*failure);
-  Json result = Json::parse(exec_->info().result).value_or(Json());
-  std::string why = result.is_object() ? result.value("why", "") : "";
+  const std::optional<ExecResult> result = exec_->info().result;
+  const std::string why = result ? result->why : "";
   constexpr int kNotFound = 127;
-  const bool there = !result.is_object() || result.value("exit_code", Json()) != kNotFound;
+  const bool there = !result || result->exit_code != kNotFound;
   return fail(Error(there ? Code::Unavailable : Code::NotFound,
                     concat("the context's interpreter did not start: ", complaint.empty() ? why : complaint)));
 }

@@ -74,8 +74,7 @@ std::unexpected<Error> no_context(const std::string& context) {
 }
 
 std::unexpected<Error> ended(const ExecInfo& interpreter) {
-  Json result = Json::parse(interpreter.result).value_or(Json());
-  std::string why = result.is_object() ? result.value("why", "") : "";
+  const std::string why = interpreter.result ? interpreter.result->why : "";
   return fail(Error(Code::Conflict, concat("the interpreter of context ", interpreter.id, " has ended: ", why))
                   .hint(concat("POST …/contexts/", interpreter.id, "/restart begins anew")));
 }

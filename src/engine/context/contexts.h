@@ -16,6 +16,10 @@
 
 namespace cove::engine {
 
+inline constexpr const char* kUsualLanguage = "python";
+inline constexpr const char* kDefaultContext = "default";    // of the usual language
+inline constexpr const char* kDefaultContexts = "default-";  // what the names of all such begin with
+
 // A stateful interpreter in a sandbox, as in a notebook.
 struct ContextInfo {
   std::string id;

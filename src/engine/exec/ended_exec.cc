@@ -42,7 +42,7 @@ class EndedExec : public Exec {
   ExecInfo info() const override { return info_; }
   bool ended() const override { return true; }
   std::optional<Error> failure() const override {
-    if (!info_.result.empty()) return std::nullopt;
+    if (info_.result) return std::nullopt;
     return Error(Code::Internal, concat("Cove itself failed to run exec ", info_.id));
   }
   Result<std::unique_ptr<Follower>> follow(uint64_t from_seq) override {

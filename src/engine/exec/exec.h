@@ -59,4 +59,23 @@ class Exec {
   virtual Result<void> kill() = 0;
 };
 
+// What can be done to code that runs in an interpreter which is another exec. Thread-safe.
+class CodeControl {
+ public:
+  virtual ~CodeControl() = default;
+  virtual Result<void> signal(int number) = 0;
+  // Asks for its end, and does not wait for it.
+  virtual Result<void> kill() = 0;
+};
+
+// An exec on record that has no program of its own: code in a context. Whoever runs it writes down its output and its
+// end; where this goes before that, nobody knows how it ended. One thread.
+class CodeRecord {
+ public:
+  virtual ~CodeRecord() = default;
+  virtual void write(Stream stream, std::string_view data) = 0;
+  // Once.
+  virtual void end(ExecResult result) = 0;
+};
+
 }  // namespace cove::engine

@@ -142,11 +142,31 @@ Result<std::optional<size_t>> ExecLog::take(Stream stream, int source, uint64_t 
   head.size = *moved;
   COVE_TRY(write_at(file_.get(), &head, sizeof head, end_));
   crash_point("log.frame.closed");
-  (stream == Stream::Out ? out_bytes_ : err_bytes_) += *moved;
-  end_.store(data + *moved, std::memory_order_release);
-  next_seq_.fetch_add(1, std::memory_order_release);
-  if (kept() > window + window / kSlackPart) COVE_TRY(let_go(window));
+  COVE_TRY(count_frame(stream, *moved, window));
   return std::optional<size_t>(*moved);
+}
+
+Result<void> ExecLog::count_frame(Stream stream, uint64_t size, uint64_t window) {
+  (stream == Stream::Out ? out_bytes_ : err_bytes_) += size;
+  end_.store(end_ + sizeof(FrameHead) + size, std::memory_order_release);
+  next_seq_.fetch_add(1, std::memory_order_release);
+  if (kept() > window + window / kSlackPart) return let_go(window);
+  return {};
+}
+
+Result<void> ExecLog::add(Stream stream, std::string_view data, uint64_t window) {
+  if (!made_ && !data.empty()) COVE_TRY(create());
+  for (; !data.empty(); data.remove_prefix(std::min(data.size(), kMost)))
+    COVE_TRY(add_frame(stream, data.substr(0, kMost), window));
+  return {};
+}
+
+// The head comes last: without it there is no frame.
+Result<void> ExecLog::add_frame(Stream stream, std::string_view data, uint64_t window) {
+  const FrameHead head = {kFrameMagic, static_cast<uint32_t>(stream), next_seq_, data.size()};
+  COVE_TRY(write_at(file_.get(), data.data(), data.size(), end_ + sizeof head));
+  COVE_TRY(write_at(file_.get(), &head, sizeof head, end_));
+  return count_frame(stream, data.size(), window);
 }
 
 // Gives the oldest pieces back to the disk; what a result may need of them is kept.

@@ -35,6 +35,9 @@ class ExecLog {
   // nothing now.
   Result<std::optional<size_t>> take(Stream stream, int source, uint64_t window = kWindow);
 
+  // The same of what this process has.
+  Result<void> add(Stream stream, std::string_view data, uint64_t window = kWindow);
+
   uint64_t next_seq() const { return next_seq_.load(std::memory_order_acquire); }
   uint64_t end() const { return end_.load(std::memory_order_acquire); }
   uint64_t bytes() const { return out_bytes_ + err_bytes_; }
@@ -73,6 +76,8 @@ class ExecLog {
   Result<std::optional<Frame>> frame_at(uint64_t offset) const;
   Result<size_t> move_pipe(int source, uint64_t offset) const;
   Result<size_t> move_terminal(int source, uint64_t offset) const;
+  Result<void> add_frame(Stream stream, std::string_view data, uint64_t window);
+  Result<void> count_frame(Stream stream, uint64_t size, uint64_t window);
   Result<void> let_go(uint64_t window);
   Result<void> open_existing();
   Result<void> write_head(uint64_t start, uint64_t first_seq);

@@ -196,6 +196,18 @@ Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveS
   return exec;
 }
 
+Result<std::unique_ptr<CodeRecord>> LiveEngine::record_code(const Caller& caller, const std::string& name,
+                                                            ExecOrder order, std::shared_ptr<CodeControl> control) {
+  Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Run));
+  LiveExec::Parts parts = parts_of(caller, sandbox->info(), std::move(order));
+  const ExecInfo& info = parts.info;
+  Json data = {{"context", info.order.context}};
+  if (!info.order.session.empty()) data["session"] = info.order.session;
+  EventDraft event{"exec.started", parts.project, info.sandbox_id, info.id, caller.actor, data.dump(), info.started_ms};
+  COVE_TRY(store_->insert_exec(record_of(info), {&event, 1}));
+  return std::make_unique<RecordedCode>(sandbox, sandbox->start_code(std::move(parts), std::move(control)));
+}
+
 Result<std::shared_ptr<Exec>> LiveEngine::find_exec(const Caller& caller, const std::string& name,
                                                     const std::string& exec, Scope scope) {
   Shared sandbox = COVE_TRY(look_up(caller, name, scope));

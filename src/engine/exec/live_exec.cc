@@ -14,7 +14,6 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/record_codec.h"
-#include "model/json.h"
 #include "sys/file.h"
 
 namespace cove::engine {
@@ -260,6 +259,7 @@ ExecResult LiveExec::draft() const {
   result.duration_ms = static_cast<double>(tools_.clock.now_us() - parts_.info.started_us) / 1000.0;
   result.limits = parts_.enforced;
   result.language = parts_.info.order.used;
+  result.context_id = parts_.info.order.context;
   return result;
 }
 
@@ -282,12 +282,27 @@ void LiveExec::end(const ExecFailed& event) {
   if (parts_.info.state == ExecState::Ended) return;
   if (event.exit_code == 125) {
     failure_ = event.error;
-    record_end("failed", {}, ExecResult());
+    record_end("failed", ExecResult());
     return finished(0);
   }
   ExecResult result = draft();
   judge(result, event);
   conclude(std::move(result));
+}
+
+void LiveExec::write(Stream stream, std::string_view data) {
+  std::lock_guard lock(mutex_);
+  if (parts_.info.state == ExecState::Ended) return;
+  // What cannot be kept for readers is in the result all the same.
+  static_cast<void>(log_.add(stream, data, log_window()));
+  if (share_) share_->set(log_.kept());
+  wake_followers();
+}
+
+void LiveExec::end(ExecResult result) {
+  std::lock_guard lock(mutex_);
+  if (parts_.info.state == ExecState::Ended) return;
+  settle(std::move(result));
 }
 
 void LiveExec::end_unknown(const std::string& why) {
@@ -309,15 +324,20 @@ void LiveExec::conclude(ExecResult result) {
     result.err = std::move(captured->err);
     note_reported_limits(result, parts_.limits);
   }
-  record_end(status_name(result.status), to_json(result, JsonLayout::Line), result);
-  finished(result.duration_ms / 1000);
+  settle(std::move(result));
 }
 
-void LiveExec::record_end(const std::string& status, const std::string& result_json, const ExecResult& result) {
+void LiveExec::settle(ExecResult result) {
+  const double seconds = result.duration_ms / 1000;
+  parts_.info.result = std::move(result);
+  record_end(status_name(parts_.info.result->status), *parts_.info.result);
+  finished(seconds);
+}
+
+void LiveExec::record_end(const std::string& status, const ExecResult& result) {
   const Usage& usage = result.usage;
   ExecInfo& info = parts_.info;
   info.ended_ms = tools_.clock.now_ms();
-  info.result = result_json;
   info.next_seq = log_.next_seq();
   ExecRecord record = record_of(info);
   record.state = kExecEnded;

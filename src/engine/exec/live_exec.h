@@ -62,6 +62,9 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   Result<void> begin(Attachment streams);
   // Writes all of its input and closes it, without keeping the caller waiting. Not with the sandbox's lock held.
   void feed(std::string input);
+  // What code in a context has printed, in place of streams; and its end.
+  void write(Stream stream, std::string_view data);
+  void end(ExecResult result);
   // Its end; called with the sandbox's lock held.
   void end(const ExecEnded& event);
   void end(const ExecFailed& event);
@@ -107,7 +110,8 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   void force_end(Cause cause);
   ExecResult draft() const;
   void conclude(ExecResult result);
-  void record_end(const std::string& status, const std::string& result_json, const ExecResult& result);
+  void settle(ExecResult result);
+  void record_end(const std::string& status, const ExecResult& result);
   void finished(double seconds);
   Result<std::shared_ptr<ExecHost>> host() const;
 

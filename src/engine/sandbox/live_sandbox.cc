@@ -269,6 +269,15 @@ Result<std::shared_ptr<LiveExec>> LiveSandbox::start_exec(LiveExec::Parts parts,
   return exec;
 }
 
+// It is in use by whoever runs the code.
+std::shared_ptr<LiveCode> LiveSandbox::start_code(LiveExec::Parts parts, std::shared_ptr<CodeControl> control) {
+  parts.logs = logs_;
+  const std::string id = parts.info.id;
+  auto code = LiveCode::create(tools_, std::move(parts), std::move(control));
+  join(code->exec(), id, false);
+  return code;
+}
+
 Result<void> LiveSandbox::adopt(std::unique_ptr<Sandbox> handle, std::vector<LiveExec::Parts> execs) {
   std::lock_guard lock(handle_mutex_);
   handle_ = std::move(handle);

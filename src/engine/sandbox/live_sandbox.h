@@ -9,6 +9,7 @@
 
 #include "engine/exec/live_exec.h"
 #include "engine/exec/pump.h"
+#include "engine/sandbox/live_code.h"
 #include "engine/sandbox_info.h"
 #include "runtime/runtime.h"
 
@@ -75,6 +76,8 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   // Gives it that, then puts the exec on record: it begins meanwhile.
   Result<std::shared_ptr<LiveExec>> start_waiting(LiveExec::Parts parts, Waiting waiting, Lot lot);
   Result<std::shared_ptr<LiveExec>> start_exec(LiveExec::Parts parts, ExecSpec spec, std::optional<std::string> input);
+  // Code in a context, which is on record: no program of its own.
+  std::shared_ptr<LiveCode> start_code(LiveExec::Parts parts, std::shared_ptr<CodeControl> control);
   // The same for a sandbox that an earlier server made, with the execs of it that process 1 knows.
   Result<void> adopt(std::unique_ptr<Sandbox> handle, std::vector<LiveExec::Parts> execs);
   void forget_exec(const std::string& exec);

@@ -11,6 +11,8 @@ namespace {
 
 constexpr const char* kLost = "its sandbox had ended when the server came back";
 
+constexpr const char* kCodeLost = "the server was killed while it ran in its context";
+
 EventDraft found_stopped(const SandboxInfo& info) {
   return {"sandbox.failed", info.project, info.spec.id, "", "server", "{\"reason\":\"found ended\"}", 0};
 }
@@ -116,13 +118,14 @@ void LiveEngine::end_lost_execs(const SandboxInfo& info, const std::set<std::str
     if (adopted.contains(record.id)) continue;
     Result<ExecInfo> exec = info_of(record);
     if (!exec) continue;
+    const std::string context = exec->order.context;
     LiveExec::Parts parts = parts_of(Caller(), info, exec->order);
     parts.log_path = log_path(info.spec.id, record.id);
     parts.limits = exec->order.limits;
     parts.info = std::move(*exec);
     auto lost = std::make_shared<LiveExec>(tools_, std::move(parts));
     static_cast<void>(lost->recover_log());
-    lost->end_unknown(why);
+    lost->end_unknown(context.empty() ? why : kCodeLost);
   }
 }
 

@@ -10,6 +10,8 @@
 #include "engine/context/contexts.h"
 #include "engine/quota/admission.h"
 #include "engine/record_codec.h"
+#include "engine/session/placement.h"
+#include "image/catalogue.h"
 #include "runtime/oci/programs.h"
 
 namespace cove::engine {
@@ -81,8 +83,20 @@ ExecOrder order_in_session(const SessionInfo& session, ExecOrder order) {
 
 // --- sessions themselves ---------------------------------------------------------------------------------------------
 
+// Mode `off`, and an image, that there cannot be are refused at once.
+Result<void> Sessions::check_order(const Caller& caller, const SessionOrder& order) {
+  if (order.mode == Mode::Off) {
+    COVE_TRY(check_off(caller.local, engine_.config().modes.allow_off));
+    COVE_TRY(check_off_access(order.sandbox.workspace.access == Access::ReadOnly));
+  }
+  const std::string& image = order.sandbox.image;
+  if (!image.empty() && !is_host_image(image)) COVE_TRY(engine_.images().find_reference(image));
+  return {};
+}
+
 Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
   COVE_TRY(require(caller, Scope::Run));
+  COVE_TRY(check_order(caller, order));
   SessionInfo session;
   session.id = make_id();
   session.project = caller.project;

@@ -70,6 +70,7 @@ class Sessions {
  private:
   explicit Sessions(Engine& engine) : engine_(engine), store_(engine.store()) {}
 
+  Result<void> check_order(const Caller& caller, const SessionOrder& order);
   Result<void> check_runtime(const std::string& named);
   Result<SandboxInfo> find_or_make(const Caller& caller, const SessionOrder& order, const std::string& session_id);
   Result<std::optional<SandboxInfo>> find_bound(const Caller& caller, const std::string& binding);

@@ -1,4 +1,4 @@
-#include "api/rest/host_run.h"
+#include "engine/service/host_run.h"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "sys/file.h"
 
-namespace cove::api {
+namespace cove::engine {
 namespace {
 
 constexpr int kReadsPerTurn = 16;
@@ -39,11 +39,12 @@ Result<void> add(int epoll, int fd, uint32_t events) {
 }  // namespace
 
 HostRun::HostRun(std::unique_ptr<HostProcess> process, const Limits& limits, std::string input)
-    : process_(std::move(process)),
+    : id_(make_id()),
+      process_(std::move(process)),
       limits_(limits),
       input_(std::move(input)),
-      outputs_{{std::move(process_->out), engine::Stream::Out, Retained(limits.retained)},
-               {std::move(process_->err), engine::Stream::Err, Retained(limits.retained)}} {}
+      outputs_{{std::move(process_->out), Stream::Out, Retained(limits.retained)},
+               {std::move(process_->err), Stream::Err, Retained(limits.retained)}} {}
 
 Result<std::unique_ptr<HostRun>> HostRun::create(std::unique_ptr<HostProcess> process, const Limits& limits,
                                                  std::string input) {
@@ -120,7 +121,7 @@ void HostRun::kill(Cause cause) {
 Result<ExecResult> HostRun::result() {
   HostRunEnd end = COVE_TRY(process_->end());
   ExecResult result;
-  result.exec_id = make_id();
+  result.exec_id = id_;
   result.where = "host";
   result.started_at = started_at_;
   result.duration_ms = std::chrono::duration<double, std::milli>(ended_ - started_).count();
@@ -136,4 +137,4 @@ Result<ExecResult> HostRun::result() {
   return result;
 }
 
-}  // namespace cove::api
+}  // namespace cove::engine

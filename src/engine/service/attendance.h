@@ -8,7 +8,7 @@
 
 #include "engine/exec/exec.h"
 
-namespace cove::api {
+namespace cove::engine {
 
 // Execs that were started with `on_disconnect: kill` and are attended to over other connections than the one that
 // started them: each is killed when the last of these breaks, or when none comes in time. Thread-safe.
@@ -17,7 +17,7 @@ class Attendance {
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::seconds kPatience{30};  // for the first to attend
 
-  void expect(const std::shared_ptr<engine::Exec>& exec, Clock::time_point now = Clock::now());
+  void expect(const std::shared_ptr<Exec>& exec, Clock::time_point now = Clock::now());
 
   // Execs that nobody expects here may be named, too: nothing happens then.
   void begin(const std::string& exec);
@@ -29,7 +29,7 @@ class Attendance {
 
  private:
   struct Expected {
-    std::weak_ptr<engine::Exec> exec;
+    std::weak_ptr<Exec> exec;
     Clock::time_point deadline;
     int attending = 0;
   };
@@ -37,4 +37,4 @@ class Attendance {
   std::map<std::string, Expected> execs_;
 };
 
-}  // namespace cove::api
+}  // namespace cove::engine

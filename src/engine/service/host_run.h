@@ -9,19 +9,20 @@
 #include "run/verdict.h"
 #include "runtime/host_runner.h"
 
-namespace cove::api {
+namespace cove::engine {
 
 // A command on the host, followed by the one thread that answers its caller: moves its streams, holds its time and
 // output limits, and says how it ended. What is left of it when this goes is killed.
 class HostRun {
  public:
-  using Sink = std::function<void(engine::Stream stream, const std::string& data)>;
+  using Sink = std::function<void(Stream stream, const std::string& data)>;
 
   // `input` is written to it, then its input is closed.
   static Result<std::unique_ptr<HostRun>> create(std::unique_ptr<HostProcess> process, const Limits& limits,
                                                  std::string input);
 
-  int fd() const { return ready_.get(); }  // readable when `take` has something to do
+  const std::string& id() const { return id_; }  // of the exec that it is
+  int fd() const { return ready_.get(); }        // readable when `take` has something to do
   // Takes what there is now, without waiting.
   void take(const Sink& sink);
   bool over() const { return over_; }
@@ -33,7 +34,7 @@ class HostRun {
  private:
   struct Output {
     UniqueFd fd;
-    engine::Stream stream;
+    Stream stream;
     Retained kept;
   };
   HostRun(std::unique_ptr<HostProcess> process, const Limits& limits, std::string input);
@@ -41,6 +42,7 @@ class HostRun {
   void take_output(Output& output, const Sink& sink);
   void give_input();
 
+  const std::string id_;
   std::unique_ptr<HostProcess> process_;
   Limits limits_;
   std::string input_;
@@ -56,4 +58,4 @@ class HostRun {
   bool over_ = false;
 };
 
-}  // namespace cove::api
+}  // namespace cove::engine

@@ -1,18 +1,18 @@
-#include "api/rest/attendance.h"
+#include "engine/service/attendance.h"
 
 #include <vector>
 
-namespace cove::api {
+namespace cove::engine {
 namespace {
 
-void kill(const std::weak_ptr<engine::Exec>& exec) {
-  std::shared_ptr<engine::Exec> there = exec.lock();
+void kill(const std::weak_ptr<Exec>& exec) {
+  std::shared_ptr<Exec> there = exec.lock();
   if (there && !there->ended()) (void)there->kill();
 }
 
 }  // namespace
 
-void Attendance::expect(const std::shared_ptr<engine::Exec>& exec, Clock::time_point now) {
+void Attendance::expect(const std::shared_ptr<Exec>& exec, Clock::time_point now) {
   std::lock_guard lock(mutex_);
   execs_[exec->info().id] = {exec, now + kPatience};
 }
@@ -24,7 +24,7 @@ void Attendance::begin(const std::string& exec) {
 }
 
 void Attendance::end(const std::string& exec, Parting parting) {
-  std::weak_ptr<engine::Exec> left;
+  std::weak_ptr<Exec> left;
   {
     std::lock_guard lock(mutex_);
     auto found = execs_.find(exec);
@@ -36,11 +36,11 @@ void Attendance::end(const std::string& exec, Parting parting) {
 }
 
 void Attendance::sweep(Clock::time_point now) {
-  std::vector<std::weak_ptr<engine::Exec>> left;
+  std::vector<std::weak_ptr<Exec>> left;
   {
     std::lock_guard lock(mutex_);
     for (auto at = execs_.begin(); at != execs_.end();) {
-      std::shared_ptr<engine::Exec> exec = at->second.exec.lock();
+      std::shared_ptr<Exec> exec = at->second.exec.lock();
       bool gone = !exec || exec->ended();
       bool alone = at->second.attending == 0 && now >= at->second.deadline;
       if (alone && !gone) left.push_back(exec);
@@ -50,4 +50,4 @@ void Attendance::sweep(Clock::time_point now) {
   for (const auto& exec : left) kill(exec);
 }
 
-}  // namespace cove::api
+}  // namespace cove::engine

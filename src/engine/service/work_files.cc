@@ -1,4 +1,4 @@
-#include "api/rest/work_files.h"
+#include "engine/service/work_files.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -7,11 +7,10 @@
 #include <cerrno>
 #include <set>
 
-#include "base/encoding.h"
 #include "base/text.h"
 #include "sys/file.h"
 
-namespace cove::api {
+namespace cove::engine {
 namespace {
 
 constexpr int kDeepest = 32;
@@ -77,7 +76,7 @@ class Collection {
   Collection(View& view, const std::string& folder) : view_(view), folder_(folder) {}
 
   void leave_out(const std::string& path, const std::string& why) {
-    produced_.left_out.push_back({{"what", concat("give back ", path)}, {"why", why}});
+    produced_.left_out.push_back({concat("give back ", path), why});
   }
 
   void add(const std::string& path) {
@@ -86,7 +85,7 @@ class Collection {
       ++too_many_;
       return;
     }
-    Result<Json> file = give(path);
+    Result<OutputFile> file = give(path);
     if (file)
       produced_.files.push_back(std::move(*file));
     else
@@ -102,7 +101,7 @@ class Collection {
 
  private:
   // What stands there may have been swapped for something else since it was found.
-  Result<Json> give(const std::string& path) {
+  Result<OutputFile> give(const std::string& path) {
     UniqueFd file = COVE_TRY(view_.open(below(folder_, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     struct stat info = COVE_TRY(sys::fstat(file.get()));
     if (!S_ISREG(info.st_mode)) return fail(Code::Invalid, "it is not a plain file");
@@ -110,14 +109,7 @@ class Collection {
     std::string data = COVE_TRY(read_start(file.get(), std::min({size, kMostOfFile, room_})));
     bool truncated = data.size() < size;
     room_ -= data.size();
-    Json document = {{"path", path}, {"size", size}};
-    std::string_view whole = truncated ? without_half_character(data) : data;
-    if (is_utf8(whole))
-      document["text"] = whole;
-    else
-      document["base64"] = to_base64(data);
-    document["truncated"] = truncated;
-    return document;
+    return OutputFile{path, "", size, std::move(data), truncated};
   }
 
   View& view_;
@@ -199,10 +191,4 @@ Produced collect_matching(View& view, const std::string& folder, const std::vect
   return collection.finish();
 }
 
-std::string_view without_half_character(std::string_view text) {
-  for (size_t missing = 0; missing < 4 && missing <= text.size(); ++missing)
-    if (std::string_view part = text.substr(0, text.size() - missing); is_utf8(part)) return part;
-  return text;
-}
-
-}  // namespace cove::api
+}  // namespace cove::engine

@@ -7,12 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "api/rest/response_json.h"
+#include "model/exec.h"
 #include "runtime/view.h"
 
 // The files that an execution works on, and those that it leaves. Everything is seen from inside the sandbox, with the
 // rights of its user; links are never followed.
-namespace cove::api {
+namespace cove::engine {
 
 inline constexpr size_t kMostFiles = 100;           // that are given back
 inline constexpr uint64_t kMostOfFile = 1 * kMiB;   // bytes of each
@@ -56,18 +56,14 @@ class FreshHomes {
 // The paths that are new, or have changed.
 std::vector<std::string> changed_paths(const Surroundings& before, const Surroundings& after);
 
-// As they are given to the caller: {path, size, text|base64, truncated} each, and what was left out, and why:
-// {what, why}.
+// Files with their content, and what was left out.
 struct Produced {
-  Json files = Json::array();
-  Json left_out = Json::array();
+  std::vector<OutputFile> files;
+  std::vector<Denial> left_out;
 };
 // What was made or changed in the folder since.
 Produced collect_changed(View& view, const std::string& folder, const Surroundings& before);
 // What matches; a folder stands for all files in it.
 Produced collect_matching(View& view, const std::string& folder, const std::vector<std::string>& patterns);
 
-// The longest part that is UTF-8, where no more than half a character is missing at its end.
-std::string_view without_half_character(std::string_view text);
-
-}  // namespace cove::api
+}  // namespace cove::engine
