@@ -16,7 +16,14 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using Words = std::vector<std::string>;
 
-Maxima small_machine() { return {.cpus = 2, .memory = 8 * kGiB, .processes = 32768, .open_files = 4096}; }
+Maxima small_machine() {
+  Maxima maxima;
+  maxima.most.cpus = 2;
+  maxima.most.memory = 8 * kGiB;
+  maxima.most.processes = 32768;
+  maxima.most.open_files = 4096;
+  return maxima;
+}
 
 RunOrder parse(Words args) {
   auto order = parse_run(args, small_machine);

@@ -1,34 +1,30 @@
 #include "cli/sandbox_body.h"
 
+#include "model/limit_fields.h"
+
 namespace cove::cli {
 namespace {
 
-template <typename T>
-void add(Json& json, const char* name, const Limit<T>& limit) {
-  if (limit.named) json[name] = limit.value;
-}
+Json value_json(double value) { return value; }
+Json value_json(uint64_t value) { return value; }
+Json value_json(std::chrono::milliseconds value) { return static_cast<double>(value.count()) / 1000; }
 
 }  // namespace
 
 Json limits_body(const Limits& limits) {
   Json json = Json::object();
-  add(json, "cpus", limits.cpus);
-  add(json, "memory", limits.memory);
-  add(json, "disk", limits.disk);
-  add(json, "inodes", limits.inodes);
-  add(json, "processes", limits.processes);
-  add(json, "open_files", limits.open_files);
-  add(json, "file_size", limits.file_size);
-  add(json, "io_read", limits.io_read);
-  add(json, "io_write", limits.io_write);
+  auto add = [&](const LimitField& field, const auto& limit) {
+    if (limit.named) json[api_name(field)] = value_json(limit.value);
+  };
+  visit_limits(add, limits);
   return json;
 }
 
 Json exec_limits_body(const Limits& limits) {
-  Json json = Json::object();
-  if (limits.timeout.named) json["timeout"] = static_cast<double>(limits.timeout.value.count()) / 1000;
-  add(json, "output", limits.output);
-  return json;
+  Limits own = limits;
+  visit_limits([](const LimitField& field, auto& limit) { limit.named = limit.named && field.of == LimitOf::Exec; },
+               own);
+  return limits_body(own);
 }
 
 Json environment_body(const Environment& environment) {

@@ -18,8 +18,26 @@ Result<void> add_label(SandboxSpec& sandbox, const std::string& text) {
   return {};
 }
 
-Result<void> limit_processes(Limits& limits, const std::string& text) {
-  limits.processes.name(static_cast<uint64_t>(COVE_TRY(parse_integer(text, 1, INT64_MAX))));
+namespace {
+
+Result<uint64_t> parse_count(const std::string& text) {
+  return static_cast<uint64_t>(COVE_TRY(parse_integer(text, 1, INT64_MAX)));
+}
+
+Result<uint64_t> parse_amount(const LimitField& field, const std::string& text) {
+  if (field.kind != LimitKind::Count) return parse_bytes(text);
+  return field.argument.contains('=') ? parse_ulimit(text) : parse_count(text);
+}
+
+}  // namespace
+
+Result<void> name_limit(Limits& limits, const LimitField& field, const std::string& text) {
+  if (field.number)
+    (limits.*field.number).name(COVE_TRY(parse_positive(text)));
+  else if (field.count)
+    (limits.*field.count).name(COVE_TRY(parse_amount(field, text)));
+  else
+    (limits.*field.time).name(COVE_TRY(parse_duration(text)));
   return {};
 }
 

@@ -43,8 +43,6 @@ void add_place(Json& body, const PlaceOrder& place, const SandboxSpec& sandbox) 
   if (!sandbox.image.empty()) body["image"] = sandbox.image;
   if (!sandbox.runtime.empty()) body["runtime"] = sandbox.runtime;
   Json limits = limits_body(sandbox.limits);
-  Json own = exec_limits_body(sandbox.limits);
-  for (auto& [name, value] : own.items()) limits[name] = value;
   if (!limits.empty()) body["limits"] = std::move(limits);
 }
 

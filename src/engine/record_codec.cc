@@ -2,6 +2,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "model/limit_fields.h"
 #include "model/runtime_kind.h"
 
 namespace cove::engine {
@@ -16,49 +17,36 @@ Json json_of(const Workspace& workspace) {
 }
 
 template <typename T>
-Json limit_json(const Limit<T>& limit) {
-  return json_object({{"value", limit.value}, {"named", limit.named}});
+auto stored(const T& value) {
+  if constexpr (std::is_arithmetic_v<T>)
+    return value;
+  else
+    return value.count();
 }
 
 template <typename T>
-void read_limit(const Json& json, const char* name, Limit<T>& limit) {
-  if (!json.contains(name)) return;
-  limit.value = json[name].value("value", limit.value);
-  limit.named = json[name].value("named", false);
+Json limit_json(const Limit<T>& limit) {
+  return json_object({{"value", stored(limit.value)}, {"named", limit.named}});
 }
 
-struct LimitField {
-  const char* name;
-  Limit<uint64_t> Limits::* field;
-};
-constexpr LimitField kFields[] = {
-    {"memory", &Limits::memory},         {"disk", &Limits::disk},
-    {"inodes", &Limits::inodes},         {"processes", &Limits::processes},
-    {"open_files", &Limits::open_files}, {"file_size", &Limits::file_size},
-    {"io_read", &Limits::io_read},       {"io_write", &Limits::io_write},
-    {"output", &Limits::output},
-};
+template <typename T>
+void read_limit(const Json& json, const std::string& name, Limit<T>& limit) {
+  if (!json.contains(name)) return;
+  const Json& record = json[name];
+  limit.value = T(record.value("value", stored(limit.value)));
+  limit.named = record.value("named", false);
+}
 
 Json json_of(const Limits& limits) {
   Json json;
-  json["cpus"] = limit_json(limits.cpus);
-  for (const LimitField& row : kFields) json[row.name] = limit_json(limits.*row.field);
-  json["timeout_ms"] = json_object({{"value", limits.timeout.value.count()}, {"named", limits.timeout.named}});
-  json["grace_ms"] = limits.grace.count();
-  json["retained"] = limits.retained;
+  visit_limits([&](const LimitField& field, const auto& limit) { json[record_name(field)] = limit_json(limit); },
+               limits);
   return json;
 }
 
 Limits limits_of(const Json& json) {
   Limits limits;
-  read_limit(json, "cpus", limits.cpus);
-  for (const LimitField& row : kFields) read_limit(json, row.name, limits.*row.field);
-  if (json.contains("timeout_ms")) {
-    limits.timeout.value = std::chrono::milliseconds(json["timeout_ms"].value("value", int64_t{0}));
-    limits.timeout.named = json["timeout_ms"].value("named", false);
-  }
-  limits.grace = std::chrono::milliseconds(json.value("grace_ms", limits.grace.count()));
-  limits.retained = json.value("retained", limits.retained);
+  visit_limits([&](const LimitField& field, auto& limit) { read_limit(json, record_name(field), limit); }, limits);
   return limits;
 }
 

@@ -88,10 +88,8 @@ struct ExecOrder {
   std::string beside;    // the folder to put the code into, beside the files that it needs; empty: /tmp
   std::vector<std::string> arguments;  // of the program
   std::optional<LanguageUse> used;     // the engine's answer
-  Limits limits;                       // those that are named, of: timeout, output; and grace, retained
-  bool limits_grace_named = false;
-  bool limits_retained_named = false;
-  std::optional<std::string> input;  // written to it at once, then closed
+  Limits limits;                       // those that are named and are an exec's
+  std::optional<std::string> input;    // written to it at once, then closed
   bool detached = false;
   std::string tag;
   std::string session;  // that it is started in, or empty

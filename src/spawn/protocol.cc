@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "image/reference.h"
+#include "model/limit_fields.h"
 #include "model/runtime_kind.h"
 
 namespace cove::spawn {
@@ -15,14 +16,20 @@ constexpr size_t kMaxText = 4096;
 
 bool is_id_character(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-template <typename T>
-void encode_limit(Writer& out, const Limit<T>& limit) {
-  out.number(limit.value).number(limit.named ? 1 : 0);
-}
+// Where walls hold a limit, cove-spawn makes them.
+bool travels(const LimitField& field) { return field.of != LimitOf::Exec; }
 
-void decode_limit(Reader& in, Limit<uint64_t>& limit) {
-  limit.value = in.number();
-  limit.named = in.number() != 0;
+uint64_t bits_of(double value) { return std::bit_cast<uint64_t>(value); }
+uint64_t bits_of(uint64_t value) { return value; }
+uint64_t bits_of(std::chrono::milliseconds value) { return static_cast<uint64_t>(value.count()); }
+
+void take_bits(uint64_t bits, double& value) {
+  value = std::bit_cast<double>(bits);
+  if (!std::isfinite(value) || value < 0 || value > 1e6) value = 1;
+}
+void take_bits(uint64_t bits, uint64_t& value) { value = bits; }
+void take_bits(uint64_t bits, std::chrono::milliseconds& value) {
+  value = std::chrono::milliseconds(static_cast<int64_t>(bits));
 }
 
 std::unexpected<Error> nonsense(std::string_view what) {
@@ -44,20 +51,22 @@ bool is_sandbox_id(std::string_view id) { return id.size() == 20 && std::ranges:
 bool is_group_name(std::string_view name) { return name.starts_with("e-") && is_sandbox_id(name.substr(2)); }
 
 void encode(Writer& out, const Limits& limits) {
-  out.number(std::bit_cast<uint64_t>(limits.cpus.value)).number(limits.cpus.named ? 1 : 0);
-  for (const Limit<uint64_t>* limit : {&limits.memory, &limits.disk, &limits.inodes, &limits.processes,
-                                       &limits.open_files, &limits.file_size, &limits.io_read, &limits.io_write})
-    encode_limit(out, *limit);
+  visit_limits(
+      [&](const LimitField& field, const auto& limit) {
+        if (travels(field)) out.number(bits_of(limit.value)).number(limit.named ? 1 : 0);
+      },
+      limits);
 }
 
 Limits decode_limits(Reader& in) {
   Limits limits;
-  limits.cpus.value = std::bit_cast<double>(in.number());
-  limits.cpus.named = in.number() != 0;
-  if (!std::isfinite(limits.cpus.value) || limits.cpus.value < 0 || limits.cpus.value > 1e6) limits.cpus.value = 1;
-  for (Limit<uint64_t>* limit : {&limits.memory, &limits.disk, &limits.inodes, &limits.processes, &limits.open_files,
-                                 &limits.file_size, &limits.io_read, &limits.io_write})
-    decode_limit(in, *limit);
+  visit_limits(
+      [&](const LimitField& field, auto& limit) {
+        if (!travels(field)) return;
+        take_bits(in.number(), limit.value);
+        limit.named = in.number() != 0;
+      },
+      limits);
   return limits;
 }
 

@@ -138,7 +138,7 @@ class Runner {
     if (stopping_ || (!late && !outcomes.wrote_too_much())) return true;
     stopping_ = true;
     outcomes.timed_out = late;
-    deadline_ = Clock::now() + limits_.grace;
+    deadline_ = Clock::now() + limits_.grace.value;
     (void)execution_.interrupt();
     return true;
   }

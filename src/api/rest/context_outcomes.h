@@ -24,7 +24,7 @@ struct CodeRun {
 // What one execution comes to, gathered from what its interpreter says.
 class Outcomes {
  public:
-  explicit Outcomes(const Limits& limits) : limits_(limits), out_(limits.retained), err_(limits.retained) {}
+  explicit Outcomes(const Limits& limits) : limits_(limits), out_(limits.retained.value), err_(limits.retained.value) {}
 
   void take(engine::KernelMessage message);
   bool done() const { return !status_.empty(); }

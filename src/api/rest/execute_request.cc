@@ -113,7 +113,7 @@ Result<void> take_all_limits(Fields& fields, ExecuteRequest& request) {
   if (auto nested = COVE_TRY(fields.object("limits"))) {
     Limits limits = request.place.sandbox.limits;
     COVE_TRY(take_limits(*nested, limits));
-    name_exec_limits(*nested, limits, request.order);
+    request.order.limits = limits;
     request.place.sandbox.limits = limits;
     COVE_TRY(nested->finish());
   }

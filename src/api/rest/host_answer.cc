@@ -58,14 +58,6 @@ HostRunOrder run_order(const HostWish& wish) {
   return order;
 }
 
-Limits limits_for(const Config& config, const engine::ExecOrder& order) {
-  Limits limits = config.limits;
-  if (order.limits.timeout.named) limits.timeout = order.limits.timeout;
-  if (order.limits.output.named) limits.output = order.limits.output;
-  if (order.limits_retained_named) limits.retained = order.limits.retained;
-  return limits;
-}
-
 // For the event stream: what ran outside of all walls must be found there.
 void note(Call& call, const HostWish& wish, const ExecResult& result) {
   Json data = {{"argv", wish.order.spec.argv}, {"why", wish.placement.why}, {"status", status_name(result.status)}};
@@ -129,8 +121,9 @@ Checked<HostAnswer> answer_on_host(Call& call, HostWish& wish) {
     return HostAnswer::NotHarmless;
   }
   if (judged && !take_verdict(**process, wish.placement)) return HostAnswer::NotHarmless;
-  std::unique_ptr<HostRun> run = COVE_TRY(HostRun::create(
-      std::move(*process), limits_for(call.engine().config(), wish.order), wish.order.input.value_or("")));
+  std::unique_ptr<HostRun> run =
+      COVE_TRY(HostRun::create(std::move(*process), engine::limits_in_force(call.engine().config().limits, wish.order),
+                               wish.order.input.value_or("")));
   if (wish.form == ExecForm::Stream)
     COVE_TRY(answer_as_stream(call, wish, *run));
   else

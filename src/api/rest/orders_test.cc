@@ -48,8 +48,8 @@ TEST(ParseCreate, TakesWhatIsAskedFor) {
   EXPECT_EQ(order->spec.limits.cpus.value, 0.5);
   EXPECT_TRUE(order->spec.limits.memory.named);
   EXPECT_EQ(order->spec.limits.timeout.value, milliseconds(5000));
-  EXPECT_EQ(order->spec.limits.grace, milliseconds(500));
-  EXPECT_EQ(order->spec.limits.retained, 4096u);
+  EXPECT_EQ(order->spec.limits.grace.value, milliseconds(500));
+  EXPECT_EQ(order->spec.limits.retained.value, 4096u);
   EXPECT_EQ(order->spec.workspace.access, Access::ReadWrite);
   EXPECT_EQ(order->spec.strictness, Strictness::Strict);
   EXPECT_EQ(order->lifecycle.idle, milliseconds(0));
@@ -138,7 +138,7 @@ TEST(ParseUpdate, NamesOnlyTheLimitsThatAreThere) {
   ASSERT_TRUE(order);
   EXPECT_FALSE(order->limits->memory.named);
   EXPECT_TRUE(order->limits->processes.named);
-  EXPECT_EQ(order->limits->retained, 17u);
+  EXPECT_EQ(order->limits->retained.value, 17u);
 }
 
 TEST(ParseUpdate, LeavesAloneWhatIsNotNamed) {
@@ -214,8 +214,8 @@ TEST(ParseExec, TakesLimitsAndTheShortFormOfTheTimeout) {
   EXPECT_EQ(request->order.limits.timeout.value, milliseconds(200));
   EXPECT_TRUE(request->order.limits.timeout.named);
   EXPECT_EQ(request->order.limits.output.value, 10 * kKiB);
-  EXPECT_TRUE(request->order.limits_retained_named);
-  EXPECT_FALSE(exec_of(R"({"shell":"x"})")->order.limits_retained_named);
+  EXPECT_TRUE(request->order.limits.retained.named);
+  EXPECT_FALSE(exec_of(R"({"shell":"x"})")->order.limits.retained.named);
   EXPECT_EQ(exec_of(R"({"shell":"x","limits":{"memory":"1g"}})").error().code(), Code::Unsupported);
 }
 

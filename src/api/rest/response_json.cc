@@ -3,24 +3,20 @@
 #include "base/encoding.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "model/limit_fields.h"
 
 namespace cove::api {
 namespace {
 
+Json value_json(double value) { return value; }
+Json value_json(uint64_t value) { return value; }
+Json value_json(std::chrono::milliseconds value) { return seconds_json(value); }
+
 Json limits_json(const Limits& limits) {
-  return json_object({{"cpus", limits.cpus.value},
-                      {"memory", limits.memory.value},
-                      {"disk", limits.disk.value},
-                      {"inodes", limits.inodes.value},
-                      {"processes", limits.processes.value},
-                      {"open_files", limits.open_files.value},
-                      {"file_size", limits.file_size.value},
-                      {"io_read", limits.io_read.value},
-                      {"io_write", limits.io_write.value},
-                      {"timeout", seconds_json(limits.timeout.value)},
-                      {"grace", seconds_json(limits.grace)},
-                      {"output", limits.output.value},
-                      {"retained", limits.retained}});
+  Json json = Json::object();
+  visit_limits([&](const LimitField& field, const auto& limit) { json[api_name(field)] = value_json(limit.value); },
+               limits);
+  return json;
 }
 
 Json enforced_json(const EnforcedLimits& limits) {

@@ -2,6 +2,7 @@
 
 #include "api/rest/values.h"
 #include "base/text.h"
+#include "model/limit_fields.h"
 #include "model/runtime_kind.h"
 #include "run/maxima.h"
 
@@ -16,29 +17,38 @@ void name_if(Limit<T>& limit, const std::optional<T>& value) {
   if (value) limit.name(*value);
 }
 
-Result<void> take_count(Fields& fields, const std::string& name, Limit<uint64_t>& limit) {
-  auto count = COVE_TRY(fields.integer(name, 0, INT64_MAX));
-  if (count) limit.name(static_cast<uint64_t>(*count));
+Result<void> take_limit(Fields& fields, const LimitField& field, Limit<double>& limit) {
+  name_if(limit, COVE_TRY(fields.number(api_name(field))));
   return {};
 }
 
-Result<void> take_size(Fields& fields, const std::string& name, Limit<uint64_t>& limit) {
-  name_if(limit, COVE_TRY(fields.size(name)));
+Result<void> take_limit(Fields& fields, const LimitField& field, Limit<uint64_t>& limit) {
+  const std::string name = api_name(field);
+  if (field.kind != LimitKind::Count) {
+    name_if(limit, COVE_TRY(fields.size(name)));
+  } else if (auto count = COVE_TRY(fields.integer(name, 0, INT64_MAX))) {
+    limit.name(static_cast<uint64_t>(*count));
+  }
   return {};
 }
 
-// Those of the request, not the defaults beside them. 0 is none of its kind, but for open files, which all have.
+Result<void> take_limit(Fields& fields, const LimitField& field, Limit<std::chrono::milliseconds>& limit) {
+  name_if(limit, COVE_TRY(fields.duration(api_name(field))));
+  return {};
+}
+
+// Those of the request, not the defaults beside them. 0 is none of its kind, where it is not refused.
 Result<void> check_possible(Fields& fields, const Limits& limits) {
   Limits asked = limits;
-  asked.cpus.named = fields.raw("cpus") && limits.cpus.value > 0;
-  asked.memory.named = fields.raw("memory") && limits.memory.value > 0;
-  asked.disk.named = fields.raw("disk") && limits.disk.value > 0;
-  asked.processes.named = fields.raw("processes") && limits.processes.value > 0;
-  asked.open_files.named = fields.raw("open_files") != nullptr;
+  auto look = [&](const LimitField& field, auto& limit) {
+    limit.named = fields.raw(api_name(field)) && (to_number(limit.value) > 0 || field.zero == LimitZero::Refused);
+  };
+  visit_limits(look, asked);
   if (!names_capped_limit(asked)) return {};
   std::optional<ImpossibleLimit> impossible = find_impossible(asked, machine_maxima());
   if (!impossible) return {};
-  return fail(fields.wrong(impossible->name, concat("is ", impossible->value, ", ", impossible->bound)));
+  const std::string name = api_name(*find_limit_field(impossible->name));
+  return fail(fields.wrong(name, concat("is ", impossible->value, ", ", impossible->bound)));
 }
 
 Result<void> take_named_limits(Fields& fields, Limits& limits) {
@@ -169,24 +179,15 @@ Result<std::string> take_runtime(Fields& fields, const Config& config) {
 }
 
 Result<void> take_limits(Fields& fields, Limits& limits) {
-  name_if(limits.cpus, COVE_TRY(fields.number("cpus")));
-  COVE_TRY(take_size(fields, "memory", limits.memory));
-  COVE_TRY(take_size(fields, "disk", limits.disk));
-  COVE_TRY(take_count(fields, "inodes", limits.inodes));
-  COVE_TRY(take_count(fields, "processes", limits.processes));
-  COVE_TRY(take_count(fields, "open_files", limits.open_files));
-  COVE_TRY(take_size(fields, "file_size", limits.file_size));
-  COVE_TRY(take_size(fields, "io_read", limits.io_read));
-  COVE_TRY(take_size(fields, "io_write", limits.io_write));
-  name_if(limits.timeout, COVE_TRY(fields.duration("timeout")));
-  limits.grace = COVE_TRY(fields.duration("grace")).value_or(limits.grace);
-  COVE_TRY(take_size(fields, "output", limits.output));
-  if (auto retained = COVE_TRY(fields.size("retained"))) {
-    if (*retained > kMostRetained)
-      return fail(fields.wrong("retained", concat("is ", format_bytes(*retained), ", more than the most (",
-                                                  format_bytes(kMostRetained), ")")));
-    limits.retained = *retained;
-  }
+  Result<void> taken;
+  auto take = [&](const LimitField& field, auto& limit) {
+    if (taken) taken = take_limit(fields, field, limit);
+  };
+  visit_limits(take, limits);
+  if (!taken) return taken;
+  if (limits.retained.named && limits.retained.value > kMostRetained)
+    return fail(fields.wrong("retained", concat("is ", format_bytes(limits.retained.value), ", more than the most (",
+                                                format_bytes(kMostRetained), ")")));
   return check_possible(fields, limits);
 }
 
@@ -235,10 +236,7 @@ Result<engine::UpdateOrder> parse_update(const Json& body, const engine::Sandbox
   }
   if (fields.raw("limits")) {
     Limits limits = now.spec.limits;
-    for (auto* limit : {&limits.memory, &limits.disk, &limits.inodes, &limits.processes, &limits.open_files,
-                        &limits.file_size, &limits.io_read, &limits.io_write, &limits.output})
-      limit->named = false;
-    limits.cpus.named = limits.timeout.named = false;
+    visit_limits([](const LimitField&, auto& limit) { limit.named = false; }, limits);
     COVE_TRY(take_named_limits(fields, limits));
     order.limits = limits;
   }

@@ -3,9 +3,11 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/text.h"
 #include "engine/quota/admission.h"
+#include "model/limit_fields.h"
 #include "model/runtime_kind.h"
 
 namespace cove::engine {
@@ -24,13 +26,22 @@ constexpr size_t kOtherKinds = 4;
 // of a short command has ended by then.
 constexpr milliseconds kPause(20);
 
-template <typename T>
-void add_limit(std::string& text, const Limit<T>& limit) {
-  if constexpr (requires { limit.value.count(); })
-    text += concat(" ", limit.value.count());
-  else
-    text += concat(" ", limit.value);
-  if (limit.named) text += '!';
+std::string exact(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+std::string exact(uint64_t value) { return std::to_string(value); }
+std::string exact(milliseconds value) { return std::to_string(value.count()); }
+
+// An exec's own are not its sandbox's.
+std::string class_of(const Limits& limits) {
+  std::string text;
+  auto add = [&](const LimitField& field, const auto& limit) {
+    if (field.of != LimitOf::Exec) text += concat(" ", exact(limit.value), limit.named ? "!" : "");
+  };
+  visit_limits(add, limits);
+  return text;
 }
 
 bool has_news(const Sandbox& sandbox) {
@@ -61,11 +72,7 @@ std::string WarmPool::class_of(const SandboxSpec& spec) {
   if (!plain) return {};
   std::string name = concat(spec.image, " ", spec.user, spec.strictness == Strictness::Strict ? " strict" : "",
                             spec.one_use ? " one use" : "");
-  const Limits& limits = spec.limits;
-  add_limit(name, limits.cpus), add_limit(name, limits.memory), add_limit(name, limits.disk);
-  add_limit(name, limits.inodes), add_limit(name, limits.processes), add_limit(name, limits.open_files);
-  add_limit(name, limits.file_size), add_limit(name, limits.io_read), add_limit(name, limits.io_write);
-  return name;
+  return name + engine::class_of(spec.limits);
 }
 
 void WarmPool::start() {
