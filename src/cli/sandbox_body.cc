@@ -1,6 +1,9 @@
 #include "cli/sandbox_body.h"
 
+#include <concepts>
+
 #include "model/limit_fields.h"
+#include "model/sandbox_fields.h"
 
 namespace cove::cli {
 namespace {
@@ -33,26 +36,53 @@ Json environment_body(const Environment& environment) {
   return json;
 }
 
-Json workspace_body(const Workspace& workspace) {
-  Json json = {{"path", workspace.path}, {"access", access_name(workspace.access)}};
-  const GitAuthor& author = workspace.author;
-  if (author != GitAuthor{}) json["author"] = {{"name", author.name}, {"email", author.email}};
-  return json;
+namespace {
+
+// --- a member of each type, as it is asked for; null where nothing is --------------------------------------------
+Json asked(const std::string& text) { return text.empty() ? Json() : Json(text); }
+Json asked(const std::vector<std::string>& texts) { return texts.empty() ? Json() : Json(texts); }
+Json asked(const std::map<std::string, std::string>& texts) { return texts.empty() ? Json() : Json(texts); }
+Json asked(const Environment& env) { return env.empty() ? Json() : environment_body(env); }
+Json asked(uint64_t number) { return number == 0 ? Json() : Json(number); }
+Json asked(std::same_as<bool> auto flag) { return flag ? Json(true) : Json(); }
+Json asked(Access access) { return access_name(access); }
+Json asked(Strictness strictness) { return asked(strictness == Strictness::Strict); }
+Json asked(NetworkTier tier) { return tier == NetworkTier() ? Json() : Json(tier_name(tier)); }
+Json asked(const Limits& limits) {
+  Json json = limits_body(limits);
+  return json.empty() ? Json() : json;
 }
 
-Json sandbox_body(const SandboxSpec& spec) {
-  Json json = {{"image", spec.image}};
-  if (!spec.user.empty()) json["user"] = spec.user;
-  if (!spec.name.empty()) json["name"] = spec.name;
-  if (!spec.labels.empty()) json["labels"] = spec.labels;
-  if (!spec.env.empty()) json["env"] = environment_body(spec.env);
-  Json limits = limits_body(spec.limits);
-  if (!limits.empty()) json["limits"] = std::move(limits);
-  if (spec.workspace.access != Access::None) json["workspace"] = workspace_body(spec.workspace);
-  if (!spec.runtime.empty()) json["runtime"] = spec.runtime;
-  if (spec.nesting) json["nesting"] = true;
-  if (spec.strictness == Strictness::Strict) json["strict"] = true;
-  return json;
+template <Listed T>
+Json asked(const T& value);
+
+Json asked(const Workspace& workspace) { return workspace.access == Access::None ? Json() : workspace_body(workspace); }
+
+template <Listed T>
+Json fields_body(const T& value) {
+  Json body = Json::object();
+  auto add = [&](const Field& field, const auto& member) {
+    if constexpr (requires { asked(member); }) {
+      if (!field.in(kRequest)) return;
+      if (Json json = asked(member); !json.is_null()) body[field.name] = std::move(json);
+    }
+  };
+  FieldsOf<T>::visit(add, value);
+  return body;
 }
+
+template <Listed T>
+Json asked(const T& value) {
+  Json body = fields_body(value);
+  return body.empty() ? Json() : body;
+}
+
+}  // namespace
+
+Json workspace_body(const Workspace& workspace) { return fields_body(workspace); }
+
+Json network_body(const NetworkPolicy& network) { return asked(network); }
+
+Json sandbox_body(const SandboxSpec& spec) { return fields_body(spec); }
 
 }  // namespace cove::cli

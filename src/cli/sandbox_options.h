@@ -46,8 +46,8 @@ Result<void> append(std::vector<T>& list, Result<T> value) {
   return {};
 }
 
-// A choice of which there is one so far.
-Result<void> must_be(const std::string& value, std::string_view only);
+// A tier that there is; "none" is the one without a network.
+Result<void> set_network(NetworkPolicy& network, const std::string& text);
 // Of an order that names one already.
 std::unexpected<Error> second_workspace();
 Result<void> add_label(SandboxSpec& sandbox, const std::string& text);
@@ -117,8 +117,9 @@ inline constexpr Option<T> kStrictOption = {
     }};
 
 template <typename T>
-inline constexpr Option<T> kNetworkOption = {{"network", '\0', "none", "there is no network inside", kFences},
-                                             [](T&, Text text) { return must_be(text, "none"); }};
+inline constexpr Option<T> kNetworkOption = {
+    {"network", '\0', "TIER", "sandbox (default) or restricted: there is no network inside", kFences, tier_names},
+    [](T& order, Text text) { return set_network(sandbox_of(order).network, text); }};
 template <typename T>
 inline constexpr Option<T> kNestingOption = {
     {"nesting", '\0', "", "let user namespaces be used inside (bwrap, Chromium)", kFences},

@@ -16,6 +16,7 @@
 #include "engine/pool/warm_pool.h"
 #include "engine/quota/admission.h"
 #include "engine/record_codec.h"
+#include "fields/apart.h"
 #include "fields/members.h"
 #include "model/limit_fields.h"
 #include "spawn/protocol.h"
@@ -24,42 +25,6 @@ namespace cove {
 namespace {
 
 using testing::HasSubstr;
-
-// --- values in which every limit is another ----------------------------------------------------------------------
-size_t row_of(const LimitField& field) { return static_cast<size_t>(&field - kLimitFields); }
-
-void set_apart(const LimitField& field, double& value) { value = field.least + 0.25; }
-void set_apart(const LimitField& field, uint64_t& value) {
-  value = static_cast<uint64_t>(std::max(field.least, 1.0)) + 10 + row_of(field);
-}
-void set_apart(const LimitField& field, std::chrono::milliseconds& value) {
-  value = std::chrono::milliseconds(60'000 + row_of(field));
-}
-
-// All that can be asked for, and all named.
-Limits all_apart() {
-  Limits limits;
-  visit_limits(
-      [](const LimitField& field, auto& limit) {
-        set_apart(field, limit.value);
-        limit.named = true;
-      },
-      limits);
-  return limits;
-}
-
-bool is_any(const LimitField&) { return true; }
-bool is_of_sandbox(const LimitField& field) { return field.of != LimitOf::Exec; }
-
-void expect_same(const Limits& limits, const Limits& wanted, bool (*counts)(const LimitField&) = is_any) {
-  visit_limits(
-      [&](const LimitField& field, const auto& limit, const auto& want) {
-        if (!counts(field)) return;
-        EXPECT_TRUE(limit.value == want.value) << field.name;
-        EXPECT_EQ(limit.named, want.named) << field.name;
-      },
-      limits, wanted);
-}
 
 // Calls `look` with values of which each differs from the usual in one limit alone.
 template <typename Look>
@@ -81,7 +46,7 @@ void each_changed(Look look) {
 // --- the table ---------------------------------------------------------------------------------------------------
 TEST(LimitFields, HaveARowForEachMember) {
   EXPECT_EQ(members_of<Limits>(), std::size(kLimitFields));
-  const Limits usual, apart = all_apart();
+  const Limits usual, apart = limits_apart();
   visit_limits(
       [&](const LimitField& field, const auto& limit, const auto& other) {
         EXPECT_FALSE(limit.value == other.value) << field.name;
@@ -95,7 +60,7 @@ TEST(LimitFields, HaveARowForEachMember) {
 }
 
 TEST(LimitFields, DefaultsFillWhatIsNotNamed) {
-  const Limits defaults = all_apart();
+  const Limits defaults = limits_apart();
   Limits limits;
   take_defaults(limits, defaults);
   visit_limits([](const LimitField&, auto& limit) { limit.named = true; }, limits);
@@ -114,27 +79,27 @@ TEST(LimitFields, DefaultsFillWhatIsNotNamed) {
 // --- ways to travel ----------------------------------------------------------------------------------------------
 TEST(LimitFields, AreInTheRecordOfASandbox) {
   engine::SandboxInfo info;
-  info.spec.limits = all_apart();
-  expect_same(engine::info_of(engine::record_of(info)).value().spec.limits, all_apart());
+  info.spec.limits = limits_apart();
+  expect_same(engine::info_of(engine::record_of(info)).value().spec.limits, limits_apart());
 }
 
 TEST(LimitFields, AreInTheRecordOfAnExec) {
   engine::ExecInfo info;
-  info.order.limits = all_apart();
-  expect_same(engine::info_of(engine::record_of(info)).value().order.limits, all_apart());
+  info.order.limits = limits_apart();
+  expect_same(engine::info_of(engine::record_of(info)).value().order.limits, limits_apart());
 }
 
 TEST(LimitFields, AreInTheRecordOfASession) {
   engine::SessionInfo info;
-  info.order.sandbox.limits = all_apart();
-  expect_same(engine::info_of(engine::record_of(info)).value().order.sandbox.limits, all_apart());
+  info.order.sandbox.limits = limits_apart();
+  expect_same(engine::info_of(engine::record_of(info)).value().order.sandbox.limits, limits_apart());
 }
 
 TEST(LimitFields, GoToTheProcessThatHoldsThem) {
   spawn::Writer out;
-  spawn::encode(out, all_apart());
+  spawn::encode(out, limits_apart());
   spawn::Reader in(out.data());
-  expect_same(spawn::decode_limits(in), all_apart(), is_of_sandbox);
+  expect_same(spawn::decode_limits(in), limits_apart(), is_of_sandbox);
   EXPECT_TRUE(in.done());
 }
 
@@ -152,11 +117,11 @@ TEST(LimitFields, MakeClassesOfThePool) {
 }
 
 TEST(LimitFields, ArriveFromTheCommandLine) {
-  const Json body = {{"limits", cli::limits_body(all_apart())}};
-  expect_same(api::parse_create(body, Config()).value().spec.limits, all_apart());
-  expect_same(api::parse_session(body, Config()).value().sandbox.limits, all_apart());
+  const Json body = {{"limits", cli::limits_body(limits_apart())}};
+  expect_same(api::parse_create(body, Config()).value().spec.limits, limits_apart());
+  expect_same(api::parse_session(body, Config()).value().sandbox.limits, limits_apart());
   engine::SandboxInfo now;
-  expect_same(*api::parse_update(body, now).value().limits, all_apart());
+  expect_same(*api::parse_update(body, now).value().limits, limits_apart());
 }
 
 TEST(LimitFields, OfAnExecArriveAndOthersAreRefused) {
@@ -178,12 +143,12 @@ TEST(LimitFields, OfAnExecArriveAndOthersAreRefused) {
 
 TEST(LimitFields, AreInTheAnswerAsInTheRequest) {
   engine::SandboxInfo info;
-  info.spec.limits = all_apart();
+  info.spec.limits = limits_apart();
   const Json answer = api::sandbox_json(info);
   EXPECT_EQ(answer["limits"].size(), std::size(kLimitFields));
   Json body = Json::object();
   body["limits"] = answer["limits"];
-  expect_same(api::parse_create(body, Config()).value().spec.limits, all_apart());
+  expect_same(api::parse_create(body, Config()).value().spec.limits, limits_apart());
 }
 
 // As a setting or an option takes it.

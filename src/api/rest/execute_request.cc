@@ -55,7 +55,8 @@ Result<std::optional<std::vector<std::string>>> take_outputs(Fields& fields) {
 
 // A session has all that beforehand.
 Result<void> refuse_with_session(Fields& fields) {
-  for (const char* name : {"agent", "scope", "workspace", "image", "runtime", "name", "labels", "nesting", "strict"})
+  for (const char* name :
+       {"agent", "scope", "workspace", "image", "runtime", "name", "labels", "nesting", "strict", "network"})
     if (fields.raw(name))
       return fail(Error(Code::Invalid, concat("'", std::string_view(name), "' does not go with 'session'"))
                       .hint("a session has its own"));
@@ -139,7 +140,7 @@ Result<void> take_place(Fields& fields, ExecuteRequest& request, const Config& c
 // For people who spell things almost right: every field is known to `fields`, whether it goes with the others or not.
 void know_all(Fields& fields) {
   for (const char* name : {"agent", "scope", "workspace", "image", "runtime", "limits", "timeout", "name", "labels",
-                           "nesting", "strict", "command", "entrypoint"})
+                           "nesting", "strict", "network", "command", "entrypoint"})
     fields.has(name);
 }
 

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "model/limit_fields.h"
 #include "model/runtime_kind.h"
+#include "model/sandbox_fields.h"
 #include "run/maxima.h"
 
 namespace cove::api {
@@ -58,18 +59,6 @@ Result<void> take_named_limits(Fields& fields, Limits& limits) {
   return nested->finish();
 }
 
-Result<void> take_network(Fields& fields) {
-  static const std::vector<std::string> kModes = {"none"};
-  const Json* value = fields.raw("network");
-  if (value && value->is_object()) {
-    Fields nested = *COVE_TRY(fields.object("network"));
-    COVE_TRY(nested.choice("mode", kModes));
-    return nested.finish();
-  }
-  COVE_TRY(fields.choice("network", kModes));
-  return {};
-}
-
 Result<Access> take_access(Fields& fields) {
   auto word = COVE_TRY(fields.choice("access", {"none", "ro", "rw", "review"}));
   return (word ? access_of(*word) : std::nullopt).value_or(Access::ReadOnly);
@@ -114,22 +103,6 @@ Outcome refuse_later_fields(Fields& fields) {
   return {};
 }
 
-Result<void> take_spec(Fields& fields, SandboxSpec& spec, const Config& config) {
-  spec.image = COVE_TRY(check_image(COVE_TRY(fields.text("image")).value_or(spec.image)));
-  if (auto name = COVE_TRY(fields.text("name"))) spec.name = COVE_TRY_NOTE("'name'", check_name(*name));
-  spec.labels = COVE_TRY(fields.text_map("labels")).value_or(spec.labels);
-  spec.env = COVE_TRY(take_environment(fields, "env"));
-  auto user = COVE_TRY(fields.text("user"));
-  spec.user = user ? COVE_TRY_NOTE("'user'", check_user(*user)) : "";
-  COVE_TRY(take_named_limits(fields, spec.limits));
-  COVE_TRY(take_network(fields));
-  spec.workspace = COVE_TRY(take_workspace(fields));
-  spec.runtime = COVE_TRY(take_runtime(fields, config));
-  spec.nesting = COVE_TRY(fields.flag("nesting")).value_or(false);
-  if (COVE_TRY(fields.flag("strict")).value_or(false)) spec.strictness = Strictness::Strict;
-  return {};
-}
-
 template <typename Map>
 void merge(Map& map, const std::map<std::string, std::optional<std::string>>& patch) {
   for (const auto& [name, value] : patch) {
@@ -157,7 +130,104 @@ Result<GitAuthor> take_author(Fields& fields) {
   return author;
 }
 
+// --- a member of each type; what is not there stays as it is -----------------------------------------------------
+Result<std::string> checked(Form form, std::string text) {
+  switch (form) {
+    case Form::Name:
+      return check_name(std::move(text));
+    case Form::Image:
+      return check_image(std::move(text));
+    case Form::Runtime:
+      return check_runtime(text);
+    case Form::User:
+      return check_user(std::move(text));
+    default:
+      return text;
+  }
+}
+
+Result<void> take(Fields& fields, const Field& field, std::string& text) {
+  const std::string name(field.name);
+  if (auto given = COVE_TRY(fields.text(name)))
+    text = COVE_TRY_NOTE(concat("'", name, "'"), checked(field.form, std::move(*given)));
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, std::vector<std::string>& texts) {
+  if (auto given = COVE_TRY(fields.texts(std::string(field.name)))) texts = std::move(*given);
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, std::map<std::string, std::string>& texts) {
+  if (auto given = COVE_TRY(fields.text_map(std::string(field.name)))) texts = std::move(*given);
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, Environment& environment) {
+  const std::string name(field.name);
+  if (fields.raw(name)) environment = COVE_TRY(take_environment(fields, name));
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, bool& flag) {
+  flag = COVE_TRY(fields.flag(std::string(field.name))).value_or(flag);
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, uint64_t& number) {
+  const std::string name(field.name);
+  if (field.form == Form::Bytes)
+    number = COVE_TRY(fields.size(name)).value_or(number);
+  else if (auto count = COVE_TRY(fields.integer(name, 0, INT64_MAX)))
+    number = static_cast<uint64_t>(*count);
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, Strictness& strictness) {
+  if (COVE_TRY(fields.flag(std::string(field.name))).value_or(false)) strictness = Strictness::Strict;
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, NetworkTier& tier) {
+  auto word = COVE_TRY(fields.choice(std::string(field.name), tier_names()));
+  if (word) tier = *parse_tier(*word);
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field&, Limits& limits) { return take_named_limits(fields, limits); }
+
+Result<void> take(Fields& fields, const Field&, Workspace& workspace) {
+  workspace = COVE_TRY(take_workspace(fields));
+  return {};
+}
+
+template <Listed T>
+Result<void> take_listed(Fields& fields, unsigned way, T& value);
+
+template <Listed T>
+Result<void> take(Fields& fields, const Field& field, T& value) {
+  auto nested = COVE_TRY(fields.object(std::string(field.name)));
+  if (!nested) return {};
+  COVE_TRY(take_listed(*nested, kRequest, value));
+  return nested->finish();
+}
+
+template <Listed T>
+Result<void> take_listed(Fields& fields, unsigned way, T& value) {
+  Result<void> taken;
+  auto next = [&](const Field& field, auto& member) {
+    if constexpr (requires { take(fields, field, member); })
+      if (taken && field.in(way)) taken = take(fields, field, member);
+  };
+  FieldsOf<T>::visit(next, value);
+  return taken;
+}
+
 }  // namespace
+
+Result<void> take_fields(Fields& fields, unsigned way, SandboxSpec& spec) { return take_listed(fields, way, spec); }
+
+Result<void> take_network(Fields& fields, NetworkPolicy& network) { return take(fields, {.name = "network"}, network); }
 
 Result<Workspace> take_workspace(Fields& fields) {
   auto nested = COVE_TRY(fields.object("workspace"));
@@ -206,7 +276,9 @@ Checked<engine::CreateOrder> parse_create(const Json& body, const Config& config
   engine::CreateOrder order;
   order.spec.lifetime = Lifetime::Long;
   order.spec.limits = config.limits;
-  COVE_TRY(take_spec(fields, order.spec, config));
+  order.spec.runtime = config.runtime;
+  order.spec.user.clear();  // the image's own
+  COVE_TRY(take_fields(fields, kRequest, order.spec));
   if (auto language = COVE_TRY(fields.text("language"))) {
     order.language = COVE_TRY(parse_language(config.languages, *language));
     if (!fields.raw("image")) order.spec.image.clear();

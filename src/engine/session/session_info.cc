@@ -25,6 +25,15 @@ std::string in_words(const Workspace& workspace) {
   return concat("the workspace ", workspace.path, " (", std::string_view(access_name(workspace.access)), ")");
 }
 
+std::string in_words(const NetworkPolicy& network) {
+  std::string words = tier_name(network.tier);
+  if (network.enabled) words += ", enabled";
+  if (!network.allow.empty()) words += concat(", allowing ", join(network.allow, ", "));
+  if (!network.block.empty()) words += concat(", blocking ", join(network.block, ", "));
+  if (network.budget != NetworkBudget()) words += ", with a budget";
+  return words;
+}
+
 std::string difference(const Limits& wanted, const Limits& there) {
   std::string words;
   auto compare = [&](const LimitField& field, const auto& want, const auto& have) {
@@ -83,6 +92,9 @@ std::string difference(const SandboxSpec& wanted, const SandboxSpec& there) {
   if (both_known &&
       (wanted.workspace.inode != there.workspace.inode || wanted.workspace.device != there.workspace.device))
     return concat("the folder that was at ", there.workspace.path, " before, and not the one that is there now");
+  // Who names no network is not to have one.
+  if (wanted.network != there.network)
+    return concat("the network policy ", in_words(there.network), ", and not ", in_words(wanted.network));
   return difference(wanted.limits, there.limits);
 }
 
