@@ -73,8 +73,8 @@ void tell_enforced(SandboxInfo& info, const Limits& changed) {
       info.enforced.erase(name);
     else if (info.enforced.contains(name))
       info.enforced[name].value = limit_text(field, now.value);
-    else if (field.of == LimitOf::Process)
-      info.enforced[name] = {limit_text(field, now.value), "rlimit"};
+    else if (to_number(now.value) > 0)
+      info.enforced[name] = {limit_text(field, now.value), field.of == LimitOf::Process ? "rlimit" : "cgroup"};
   };
   visit_limits(tell, changed, info.spec.limits);
 }
