@@ -34,7 +34,8 @@ inline constexpr uint64_t kDefaultMemoryLayer = 1 * kGiB;
 // row in limit_fields.h, from which everything follows but how it is enforced.
 struct Limits {
   Limit<double> cpus = 1.0;
-  Limit<uint64_t> memory = 2 * kGiB;           // bytes; no swap beyond it
+  Limit<uint64_t> memory = 2 * kGiB;           // bytes
+  Limit<uint64_t> swap = 0;                    // bytes of swap beyond the memory; 0: none
   Limit<uint64_t> disk = 0;                    // bytes of the writable layer; 0: what suits the layer
   Limit<uint64_t> inodes = 0;                  // 0: in proportion to disk
   Limit<uint64_t> processes = 1024;            // tasks: processes and threads
