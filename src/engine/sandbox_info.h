@@ -78,6 +78,7 @@ struct Page {
 
 enum class OnDisconnect { Kill, Keep };
 
+// Each member has a row in order_fields.h.
 struct ExecOrder {
   ExecSpec spec;         // argv, env, cwd, user, pty; the id is given by the engine. `input` false: no stdin at all
   std::string shell;     // what argv was made of, for people

@@ -20,6 +20,7 @@
 #include "fields/members.h"
 #include "model/limit_fields.h"
 #include "spawn/protocol.h"
+#include "sys/file.h"
 
 namespace cove {
 namespace {
@@ -149,6 +150,21 @@ TEST(LimitFields, AreInTheAnswerAsInTheRequest) {
   Json body = Json::object();
   body["limits"] = answer["limits"];
   expect_same(api::parse_create(body, Config()).value().spec.limits, limits_apart());
+}
+
+// The schema of that name in the contract.
+std::string schema(const std::string& name) {
+  const std::string text = sys::read_file(COVE_TEST_FOLDER "/../api/openapi.yaml").value();
+  const size_t begin = text.find(concat("\n    ", name, ":\n"));
+  size_t end = text.find("\n    ", begin + 1);
+  while (end != text.npos && text[end + 5] == ' ') end = text.find("\n    ", end + 1);
+  return begin == text.npos ? "" : text.substr(begin, end - begin);
+}
+
+TEST(LimitFields, AreInTheContract) {
+  for (const LimitField& field : kLimitFields)
+    for (const char* name : {"LimitsRequest", "Limits"})
+      EXPECT_THAT(schema(name), HasSubstr(concat("\n        ", api_name(field), ": "))) << name;
 }
 
 // As a setting or an option takes it.
