@@ -32,7 +32,11 @@ struct NetworkPolicy {
   bool operator==(const NetworkPolicy&) const = default;
 };
 
-// Unsupported where the policy asks for any network: sandboxes have none.
+inline constexpr size_t kMostNetworkRules = 256;  // of each list
+inline constexpr size_t kLongestNetworkRule = 255;
+
+// Unsupported where the policy asks for any network: sandboxes have none. Invalid where it has too many rules, or rules
+// that are too long.
 Result<void> check_network(const NetworkPolicy& policy);
 
 }  // namespace cove

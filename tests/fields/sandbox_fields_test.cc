@@ -202,6 +202,15 @@ TEST(NetworkPolicy, IsRefusedWhereItAsksForANetwork) {
   }
 }
 
+TEST(NetworkPolicy, HasBounds) {
+  for (const std::vector<std::string>& rules :
+       {std::vector<std::string>(kMostNetworkRules + 1, "a"), std::vector<std::string>{""},
+        std::vector<std::string>{std::string(kLongestNetworkRule + 1, 'a')}})
+    EXPECT_EQ(check_network({.block = rules}).error().code(), Code::Invalid);
+  EXPECT_TRUE(
+      check_network({.block = std::vector<std::string>(kMostNetworkRules, std::string(kLongestNetworkRule, 'a'))}));
+}
+
 TEST(NetworkPolicy, IsComparedForWhoeverSharesASandbox) {
   SandboxSpec wanted, there;
   there.network.tier = NetworkTier::Restricted;
