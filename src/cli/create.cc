@@ -25,43 +25,18 @@ struct CreateOrder : CommonOrder {
 };
 SandboxSpec& sandbox_of(CreateOrder& order) { return order.sandbox; }
 
-constexpr Option<CreateOrder> kOptions[] = {
-    kEnvOption<CreateOrder>,
-    kEnvFileOption<CreateOrder>,
-    kUserOption<CreateOrder>,
-    kImageOption<CreateOrder>,
-    kWorkspaceOption<CreateOrder>,
-    kTimeoutOption<CreateOrder>,
-    kSizeOption<CreateOrder>,
-    kMemoryOption<CreateOrder>,
-    kCpusOption<CreateOrder>,
-    kPidsOption<CreateOrder>,
-    {{"disk", '\0', "SIZE", "what may be written (default: 10g, on disk)", kLimits},
-     [](CreateOrder& order, Text text) { return name_limit(order.sandbox.limits.disk, parse_bytes(text)); }},
-    kFileSizeOption<CreateOrder>,
-    kUlimitOption<CreateOrder>,
-    kIoReadOption<CreateOrder>,
-    kIoWriteOption<CreateOrder>,
-    kMaxOutputOption<CreateOrder>,
-    kStrictOption<CreateOrder>,
-    kNetworkOption<CreateOrder>,
-    kNestingOption<CreateOrder>,
-    kRuntimeOption<CreateOrder>,
-    kIdleOption<CreateOrder>,
-    kMaxOption<CreateOrder>,
-    kOnExpireOption<CreateOrder>,
-    kAutoResumeOption<CreateOrder>,
-    {{"no-start", '\0', "", "leave it stopped", kLife},
-     [](CreateOrder& order, Text) -> Result<void> {
-       order.start = false;
-       return {};
-     }},
-    kNameOption<CreateOrder>,
-    kLabelOption<CreateOrder>,
-    kProjectOption<CreateOrder>,
-    kJsonOption<CreateOrder>,
-    kHelpOption<CreateOrder>,
-};
+constexpr auto kOptions = option_table<CreateOrder>(
+    kEnvOption<CreateOrder>, kEnvFileOption<CreateOrder>, kUserOption<CreateOrder>, kImageOption<CreateOrder>,
+    kWorkspaceOption<CreateOrder>, kLimitOptions<CreateOrder>, kSizeOption<CreateOrder>, kStrictOption<CreateOrder>,
+    kNetworkOption<CreateOrder>, kNestingOption<CreateOrder>, kRuntimeOption<CreateOrder>, kIdleOption<CreateOrder>,
+    kMaxOption<CreateOrder>, kOnExpireOption<CreateOrder>, kAutoResumeOption<CreateOrder>,
+    Option<CreateOrder>{{"no-start", '\0', "", "leave it stopped", kLife},
+                        [](CreateOrder& order, Text) -> Result<void> {
+                          order.start = false;
+                          return {};
+                        }},
+    kNameOption<CreateOrder>, kLabelOption<CreateOrder>, kProjectOption<CreateOrder>, kJsonOption<CreateOrder>,
+    kHelpOption<CreateOrder>);
 
 constexpr Form kForm = {
     .verb = "create",
@@ -85,8 +60,6 @@ Environment merged(const CreateOrder& order) {
 Json body_of(CreateOrder order) {
   order.sandbox.env = merged(order);
   Json body = sandbox_body(order.sandbox);
-  Json limits = exec_limits_body(order.sandbox.limits);
-  for (auto& [name, value] : limits.items()) body["limits"][name] = value;
   if (Json life = life_body(order.life); !life.empty()) body["lifecycle"] = std::move(life);
   if (!order.start) body["start"] = false;
   return body;

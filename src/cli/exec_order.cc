@@ -5,56 +5,52 @@
 #include "cli/exec_command.h"
 #include "cli/exec_result.h"
 #include "cli/run_values.h"
+#include "cli/sandbox_body.h"
 #include "cli/sandbox_options.h"
 
 namespace cove::cli {
 namespace {
 
-constexpr Option<ExecOrder> kOptions[] = {
-    {{"lang", '\0', "LANGUAGE",
-      "run a FILE of code, or - for standard input: python,\nnode@22, c…; `cove languages` lists them", kProgram,
-      languages_of_table},
-     [](ExecOrder& order, Text text) { return assign(order.language, parse_language_name(text)); }},
-    {{"interactive", 'i', "", "forward standard input (this is always so)", kProgram},
-     [](ExecOrder& order, Text) -> Result<void> {
-       order.input = true;
-       return {};
-     }},
-    {{"tty", 't', "", "give it a terminal", kProgram},
-     [](ExecOrder& order, Text) -> Result<void> {
-       order.terminal = true;
-       return {};
-     }},
-    {{"detach", 'd', "", "leave it running; print the exec's id", kProgram},
-     [](ExecOrder& order, Text) -> Result<void> {
-       order.detach = true;
-       return {};
-     }},
-    {{"env", 'e', "KEY[=VALUE]", "set a variable; without a value: take yours", kProgram},
-     [](ExecOrder& order, Text text) { return add_variable(order.env, text); }},
-    {{"env-file", '\0', "FILE", "set the variables in a file of KEY=VALUE lines", kProgram},
-     [](ExecOrder& order, Text text) { return add_variables_of_file(order.file_environment, text); }},
-    {{"workdir", 'w', "PATH", "the working folder inside", kProgram},
-     [](ExecOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
-    {{"user", 'u', "USER", "name or UID[:GID] inside (default: the sandbox's)", kProgram},
-     [](ExecOrder& order, Text text) { return assign(order.user, parse_user(text)); }},
-    {{"tag", '\0', "TEXT", "a tag to find it by", kProgram},
-     [](ExecOrder& order, Text text) -> Result<void> {
-       order.tag = text;
-       return {};
-     }},
-    {{"timeout", '\0', "TIME", "wall clock, like 30s or 5m (default: the sandbox's)", kLimits},
-     [](ExecOrder& order, Text text) { return name_limit(order.limits.timeout, parse_duration(text)); }},
-    {{"max-output", '\0', "SIZE", "of stdout and stderr, then it is killed", kLimits},
-     [](ExecOrder& order, Text text) { return name_limit(order.limits.output, parse_bytes(text)); }},
-    kProjectOption<ExecOrder>,
-    {{"json", '\0', "", "print the result as JSON, with the output in it", "Other"},
-     [](ExecOrder& order, Text) -> Result<void> {
-       order.json = true;
-       return {};
-     }},
-    kHelpOption<ExecOrder>,
-};
+constexpr auto kOptions = option_table<ExecOrder>(
+    Option<ExecOrder>{{"lang", '\0', "LANGUAGE",
+                       "run a FILE of code, or - for standard input: python,\nnode@22, c…; `cove languages` lists them",
+                       kProgram, languages_of_table},
+                      [](ExecOrder& order, Text text) { return assign(order.language, parse_language_name(text)); }},
+    Option<ExecOrder>{{"interactive", 'i', "", "forward standard input (this is always so)", kProgram},
+                      [](ExecOrder& order, Text) -> Result<void> {
+                        order.input = true;
+                        return {};
+                      }},
+    Option<ExecOrder>{{"tty", 't', "", "give it a terminal", kProgram},
+                      [](ExecOrder& order, Text) -> Result<void> {
+                        order.terminal = true;
+                        return {};
+                      }},
+    Option<ExecOrder>{{"detach", 'd', "", "leave it running; print the exec's id", kProgram},
+                      [](ExecOrder& order, Text) -> Result<void> {
+                        order.detach = true;
+                        return {};
+                      }},
+    Option<ExecOrder>{{"env", 'e', "KEY[=VALUE]", "set a variable; without a value: take yours", kProgram},
+                      [](ExecOrder& order, Text text) { return add_variable(order.env, text); }},
+    Option<ExecOrder>{{"env-file", '\0', "FILE", "set the variables in a file of KEY=VALUE lines", kProgram},
+                      [](ExecOrder& order, Text text) { return add_variables_of_file(order.file_environment, text); }},
+    Option<ExecOrder>{{"workdir", 'w', "PATH", "the working folder inside", kProgram},
+                      [](ExecOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
+    Option<ExecOrder>{{"user", 'u', "USER", "name or UID[:GID] inside (default: the sandbox's)", kProgram},
+                      [](ExecOrder& order, Text text) { return assign(order.user, parse_user(text)); }},
+    Option<ExecOrder>{{"tag", '\0', "TEXT", "a tag to find it by", kProgram},
+                      [](ExecOrder& order, Text text) -> Result<void> {
+                        order.tag = text;
+                        return {};
+                      }},
+    kLimitOptions<ExecOrder, LimitChoice::OfExecs>, kProjectOption<ExecOrder>,
+    Option<ExecOrder>{{"json", '\0', "", "print the result as JSON, with the output in it", "Other"},
+                      [](ExecOrder& order, Text) -> Result<void> {
+                        order.json = true;
+                        return {};
+                      }},
+    kHelpOption<ExecOrder>);
 
 int tell_detached(const Json& result) {
   tell(concat("detached; the command keeps running\n  hint: cove attach ", client::text_of(result, "sandbox_id"), " ",
@@ -89,8 +85,7 @@ Result<Json> exec_body(const ExecOrder& order, const std::vector<std::string>& c
   if (!order.cwd.empty()) body["cwd"] = order.cwd;
   if (!order.user.empty()) body["user"] = order.user;
   if (!order.tag.empty()) body["tag"] = order.tag;
-  if (order.limits.timeout.named) body["timeout"] = static_cast<double>(order.limits.timeout.value.count()) / 1000;
-  if (order.limits.output.named) body["limits"]["output"] = order.limits.output.value;
+  if (Json limits = limits_body(order.limits); !limits.empty()) body["limits"] = std::move(limits);
   if (order.terminal) body["pty"] = window_size_body();
   if (order.detach) body["detach"] = true;
   if ((order.detach && !order.terminal) || !forwards_input(order, command)) body["stdin"] = nullptr;

@@ -25,6 +25,8 @@ struct ExecOrder : CommonOrder {
   Limits limits;
 };
 
+inline Limits& limits_of(ExecOrder& order) { return order.limits; }
+
 std::span<const Option<ExecOrder>> exec_options();
 
 // What follows the sandbox or the session. Invalid where a word cannot be sent.

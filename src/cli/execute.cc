@@ -32,50 +32,40 @@ struct ExecuteOrder : CommonOrder {
 };
 SandboxSpec& sandbox_of(ExecuteOrder& order) { return order.sandbox; }
 
-constexpr Option<ExecuteOrder> kOptions[] = {
-    {{"session", '\0', "SESSION", "run it in this session", kSharing},
-     [](ExecuteOrder& order, Text text) -> Result<void> {
-       order.session = text;
-       return {};
-     }},
+constexpr auto kOptions = option_table<ExecuteOrder>(
+    Option<ExecuteOrder>{{"session", '\0', "SESSION", "run it in this session", kSharing},
+                         [](ExecuteOrder& order, Text text) -> Result<void> {
+                           order.session = text;
+                           return {};
+                         }},
     kAgentOption<ExecuteOrder>,
-    {{"scope", '\0', "SCOPE",
-      "whose sandbox: agent (default with --agent), shared, or\nsession: one for this call alone (default without)",
-      kSharing},
-     [](ExecuteOrder& order, Text text) { return assign(order.place.scope, parse_scope(text)); }},
+    Option<ExecuteOrder>{
+        {"scope", '\0', "SCOPE",
+         "whose sandbox: agent (default with --agent), shared, or\nsession: one for this call alone (default without)",
+         kSharing},
+        [](ExecuteOrder& order, Text text) { return assign(order.place.scope, parse_scope(text)); }},
     kModeOption<ExecuteOrder>,
-    {{"lang", '\0', "LANGUAGE", "run a file of code: python, node@22, c…; `cove languages`\nlists them", kProgram,
-      languages_of_table},
-     [](ExecuteOrder& order, Text text) { return assign(order.language, parse_language_name(text)); }},
-    {{"interactive", 'i', "", "send standard input along, all of it", kProgram},
-     [](ExecuteOrder& order, Text) -> Result<void> {
-       order.input = true;
-       return {};
-     }},
-    kEnvOption<ExecuteOrder>,
-    kEnvFileOption<ExecuteOrder>,
-    {{"workdir", 'w', "PATH", "the working folder inside", kProgram},
-     [](ExecuteOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
-    kImageOption<ExecuteOrder>,
-    kPlaceWorkspaceOption<ExecuteOrder>,
-    kRuntimeOption<ExecuteOrder>,
-    kTimeoutOption<ExecuteOrder>,
-    kSizeOption<ExecuteOrder>,
-    kMemoryOption<ExecuteOrder>,
-    kCpusOption<ExecuteOrder>,
-    kPidsOption<ExecuteOrder>,
-    {{"disk", '\0', "SIZE",
-      "what may be written (default: 1g of memory; 10g on disk in a\nsandbox that others use too)", kLimits},
-     [](ExecuteOrder& order, Text text) { return name_limit(order.sandbox.limits.disk, parse_bytes(text)); }},
-    kMaxOutputOption<ExecuteOrder>,
-    kProjectOption<ExecuteOrder>,
-    {{"json", '\0', "", "print the result as JSON, with the output and the files\nthat it made", "Other"},
-     [](ExecuteOrder& order, Text) -> Result<void> {
-       order.json = true;
-       return {};
-     }},
-    kHelpOption<ExecuteOrder>,
-};
+    Option<ExecuteOrder>{
+        {"lang", '\0', "LANGUAGE", "run a file of code: python, node@22, c…; `cove languages`\nlists them", kProgram,
+         languages_of_table},
+        [](ExecuteOrder& order, Text text) { return assign(order.language, parse_language_name(text)); }},
+    Option<ExecuteOrder>{{"interactive", 'i', "", "send standard input along, all of it", kProgram},
+                         [](ExecuteOrder& order, Text) -> Result<void> {
+                           order.input = true;
+                           return {};
+                         }},
+    kEnvOption<ExecuteOrder>, kEnvFileOption<ExecuteOrder>,
+    Option<ExecuteOrder>{{"workdir", 'w', "PATH", "the working folder inside", kProgram},
+                         [](ExecuteOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
+    kImageOption<ExecuteOrder>, kPlaceWorkspaceOption<ExecuteOrder>, kRuntimeOption<ExecuteOrder>,
+    kLimitOptions<ExecuteOrder>, kSizeOption<ExecuteOrder>, kProjectOption<ExecuteOrder>,
+    Option<ExecuteOrder>{
+        {"json", '\0', "", "print the result as JSON, with the output and the files\nthat it made", "Other"},
+        [](ExecuteOrder& order, Text) -> Result<void> {
+          order.json = true;
+          return {};
+        }},
+    kHelpOption<ExecuteOrder>);
 
 constexpr Form kForm = {
     .verb = "execute",

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "base/result.h"
@@ -57,6 +59,30 @@ std::vector<OptionInfo> option_infos(std::span<const Option<T>> table) {
 template <typename T, size_t N>
 std::vector<OptionInfo> option_infos(const Option<T> (&table)[N]) {
   return {table, table + N};
+}
+
+template <typename T, size_t N>
+std::vector<OptionInfo> option_infos(const std::array<Option<T>, N>& table) {
+  return {table.begin(), table.end()};
+}
+
+// One table of options and of arrays of them, in this order.
+template <typename Part>
+inline constexpr size_t kOptionsIn = 1;
+template <typename T, size_t N>
+inline constexpr size_t kOptionsIn<std::array<Option<T>, N>> = N;
+template <typename T, typename... Parts>
+constexpr auto option_table(const Parts&... parts) {
+  std::array<Option<T>, (kOptionsIn<Parts> + ...)> table{};
+  size_t count = 0;
+  auto add = [&](const auto& part) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(part)>, Option<T>>)
+      table[count++] = part;
+    else
+      for (const Option<T>& option : part) table[count++] = option;
+  };
+  (add(parts), ...);
+  return table;
 }
 
 // Applies the options in the order given to `target`; what is left over is the command and its arguments.

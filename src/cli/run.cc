@@ -117,10 +117,7 @@ void keep_or_tell(const std::string& folder, const std::vector<std::string>& fig
 // What was not named is as the configuration has it, for a server and without one.
 Result<RunRequest> with_defaults(RunRequest request) {
   Config config = COVE_TRY(load_config({}));
-  Limits& limits = request.sandbox.limits;
-  take_defaults(limits, config.limits);
-  limits.grace = config.limits.grace;
-  limits.retained = config.limits.retained;
+  take_defaults(request.sandbox.limits, config.limits);
   if (request.sandbox.runtime.empty()) request.sandbox.runtime = config.runtime;
   return request;
 }

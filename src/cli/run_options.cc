@@ -8,90 +8,75 @@ namespace {
 
 constexpr auto kNothing = [](RunOrder&, Text) -> Result<void> { return {}; };
 
-constexpr Option<RunOrder> kOptions[] = {
-    {{"lang", '\0', "LANGUAGE",
-      "run a FILE of code, or - for standard input: python,\nnode@22, c…; `cove languages` lists them", kProgram,
-      languages_of_table},
-     [](RunOrder& order, Text text) -> Result<void> {
-       order.language = text;
-       return {};
-     }},
-    kEnvOption<RunOrder>,
-    kEnvFileOption<RunOrder>,
-    {{"workdir", 'w', "PATH", "the working folder inside (default: the workspace if\nthere is one, else the home)",
-      kProgram},
-     [](RunOrder& order, Text text) { return assign(order.request.exec.cwd, parse_workdir(text)); }},
+constexpr auto kOptions = option_table<RunOrder>(
+    Option<RunOrder>{{"lang", '\0', "LANGUAGE",
+                      "run a FILE of code, or - for standard input: python,\nnode@22, c…; `cove languages` lists them",
+                      kProgram, languages_of_table},
+                     [](RunOrder& order, Text text) -> Result<void> {
+                       order.language = text;
+                       return {};
+                     }},
+    kEnvOption<RunOrder>, kEnvFileOption<RunOrder>,
+    Option<RunOrder>{{"workdir", 'w', "PATH",
+                      "the working folder inside (default: the workspace if\nthere is one, else the home)", kProgram},
+                     [](RunOrder& order, Text text) { return assign(order.request.exec.cwd, parse_workdir(text)); }},
     kUserOption<RunOrder>,
-    {{"tty", 't', "", "give it a terminal", kProgram},
-     [](RunOrder& order, Text) -> Result<void> {
-       order.request.exec.pty.emplace();
-       return {};
-     }},
-    {{"interactive", 'i', "", "forward standard input (this is always so)", kProgram}, kNothing},
+    Option<RunOrder>{{"tty", 't', "", "give it a terminal", kProgram},
+                     [](RunOrder& order, Text) -> Result<void> {
+                       order.request.exec.pty.emplace();
+                       return {};
+                     }},
+    Option<RunOrder>{{"interactive", 'i', "", "forward standard input (this is always so)", kProgram}, kNothing},
     kImageOption<RunOrder>,
-    {{"entrypoint", '\0', "COMMAND", "in place of the image's; '' for none", kProgram},
-     [](RunOrder& order, Text text) -> Result<void> {
-       order.request.entrypoint.emplace();
-       if (!text.empty()) order.request.entrypoint->push_back(text);
-       return {};
-     }},
+    Option<RunOrder>{{"entrypoint", '\0', "COMMAND", "in place of the image's; '' for none", kProgram},
+                     [](RunOrder& order, Text text) -> Result<void> {
+                       order.request.entrypoint.emplace();
+                       if (!text.empty()) order.request.entrypoint->push_back(text);
+                       return {};
+                     }},
 
     kWorkspaceOption<RunOrder>,
-    {{"copy-in", '\0', "SRC[:DST]", "copy a file or folder in first", kFiles},
-     [](RunOrder& order, Text text) { return append(order.request.copy_in, parse_copy_in(text)); }},
-    {{"copy-out", '\0', "GLOB[:DIR]", "copy files that match out afterwards", kFiles},
-     [](RunOrder& order, Text text) { return append(order.request.copy_out, parse_copy_out(text)); }},
+    Option<RunOrder>{{"copy-in", '\0', "SRC[:DST]", "copy a file or folder in first", kFiles},
+                     [](RunOrder& order, Text text) { return append(order.request.copy_in, parse_copy_in(text)); }},
+    Option<RunOrder>{{"copy-out", '\0', "GLOB[:DIR]", "copy files that match out afterwards", kFiles},
+                     [](RunOrder& order, Text text) { return append(order.request.copy_out, parse_copy_out(text)); }},
 
-    {{"results", '\0', "DIR", "write the figures that Python code draws with\nmatplotlib there (with --lang python)",
-      kFiles},
-     [](RunOrder& order, Text text) -> Result<void> {
-       if (text.empty()) return fail(Code::Invalid, "the folder has no name");
-       order.results = text;
-       return {};
-     }},
+    Option<RunOrder>{{"results", '\0', "DIR",
+                      "write the figures that Python code draws with\nmatplotlib there (with --lang python)", kFiles},
+                     [](RunOrder& order, Text text) -> Result<void> {
+                       if (text.empty()) return fail(Code::Invalid, "the folder has no name");
+                       order.results = text;
+                       return {};
+                     }},
 
-    kTimeoutOption<RunOrder>,
-    kSizeOption<RunOrder>,
-    kMemoryOption<RunOrder>,
-    kCpusOption<RunOrder>,
-    kPidsOption<RunOrder>,
-    kDiskOption<RunOrder>,
-    kFileSizeOption<RunOrder>,
-    kUlimitOption<RunOrder>,
-    kIoReadOption<RunOrder>,
-    kIoWriteOption<RunOrder>,
-    kMaxOutputOption<RunOrder>,
-    kStrictOption<RunOrder>,
+    kLimitOptions<RunOrder>, kSizeOption<RunOrder>, kStrictOption<RunOrder>,
 
-    kNetworkOption<RunOrder>,
-    kNestingOption<RunOrder>,
-    kRuntimeOption<RunOrder>,
+    kNetworkOption<RunOrder>, kNestingOption<RunOrder>, kRuntimeOption<RunOrder>,
 
-    {{"json", '\0', "", "print the result as JSON, with the output in it", kOther},
-     [](RunOrder& order, Text) -> Result<void> {
-       order.output = Output::AsJson;
-       return {};
-     }},
-    kNameOption<RunOrder>,
-    kLabelOption<RunOrder>,
-    {{"rm", '\0', "", "remove the sandbox afterwards (this is always so)", kOther}, kNothing},
-    {{"direct", '\0', "", "run without a server, even where one is running\n(COVE_DIRECT=1 does the same)", kOther},
-     [](RunOrder& order, Text) -> Result<void> {
-       order.route = Route::Direct;
-       return {};
-     }},
-    {{"server", '\0', "", "run through the server; start it where it is not\nrunning (without this: only where it is)",
-      kOther},
-     [](RunOrder& order, Text) -> Result<void> {
-       order.route = Route::Server;
-       return {};
-     }},
-    {{"help", 'h', "", "print this help", kOther},
-     [](RunOrder& order, Text) -> Result<void> {
-       order.help = true;
-       return {};
-     }},
-};
+    Option<RunOrder>{{"json", '\0', "", "print the result as JSON, with the output in it", kOther},
+                     [](RunOrder& order, Text) -> Result<void> {
+                       order.output = Output::AsJson;
+                       return {};
+                     }},
+    kNameOption<RunOrder>, kLabelOption<RunOrder>,
+    Option<RunOrder>{{"rm", '\0', "", "remove the sandbox afterwards (this is always so)", kOther}, kNothing},
+    Option<RunOrder>{
+        {"direct", '\0', "", "run without a server, even where one is running\n(COVE_DIRECT=1 does the same)", kOther},
+        [](RunOrder& order, Text) -> Result<void> {
+          order.route = Route::Direct;
+          return {};
+        }},
+    Option<RunOrder>{
+        {"server", '\0', "",
+         "run through the server; start it where it is not\nrunning (without this: only where it is)", kOther},
+        [](RunOrder& order, Text) -> Result<void> {
+          order.route = Route::Server;
+          return {};
+        }},
+    Option<RunOrder>{{"help", 'h', "", "print this help", kOther}, [](RunOrder& order, Text) -> Result<void> {
+                       order.help = true;
+                       return {};
+                     }});
 
 }  // namespace
 

@@ -6,6 +6,7 @@
 #include "image/catalogue.h"
 #include "model/figures.h"
 #include "model/language.h"
+#include "model/limit_fields.h"
 #include "sys/file.h"
 
 namespace cove::cli {
@@ -19,9 +20,10 @@ constexpr size_t kMaxCommandLine = 2 * kMiB - 64 * kKiB;
 
 // Under which option people know a limit.
 std::string flag_of_limit(const std::string& limit) {
-  if (limit == "processes") return "--pids-limit";
-  if (limit == "open_files") return "--ulimit nofile";
-  return "--" + limit;
+  const LimitField* field = find_limit_field(limit);
+  const size_t equals = field->argument.find('=');
+  if (equals == field->argument.npos) return concat("--", field->option);
+  return concat("--", field->option, " ", field->argument.substr(0, equals));  // --ulimit nofile
 }
 
 Result<void> check_limits(const Limits& limits, Maxima (*maxima)()) {

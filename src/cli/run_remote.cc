@@ -92,8 +92,6 @@ Json execute_body(const RunRequest& request) {
   Environment env = request.sandbox.env;
   for (const auto& [name, value] : request.exec.env) set_variable(env, name, value);
   if (!env.empty()) body["env"] = environment_body(env);
-  const Json limits = exec_limits_body(request.sandbox.limits);
-  for (const auto& [name, limit] : limits.items()) body["limits"][name] = limit;
   add_program(body, request);
   if (!request.code && !is_host_image(request.sandbox.image)) {
     body.erase("argv");

@@ -16,7 +16,14 @@ using ::testing::HasSubstr;
 using ::testing::Pair;
 using Words = std::vector<std::string>;
 
-Maxima small_machine() { return {.cpus = 2, .memory = 8 * kGiB, .processes = 32768, .open_files = 4096}; }
+Maxima small_machine() {
+  Maxima maxima;
+  maxima.most.cpus = 2;
+  maxima.most.memory = 8 * kGiB;
+  maxima.most.processes = 32768;
+  maxima.most.open_files = 4096;
+  return maxima;
+}
 
 RunOrder parse(Words args) {
   auto order = parse_run(args, small_machine);
@@ -197,9 +204,12 @@ TEST(Run, ChecksNamesUsersLabelsAndImages) {
   EXPECT_THAT(refusal_with({"--image", "host@12"}), HasSubstr("16 hexadecimal digits"));
 }
 
-TEST(Run, SupportsOneNetworkAndKnownRuntimes) {
-  with({"--network", "none", "--runtime=native", "--rm", "--direct", "-i"});
-  EXPECT_THAT(refusal_with({"--network", "host"}), HasSubstr("--network: 'host' is not supported; only none is"));
+TEST(Run, SupportsTiersWithoutNetworkAndKnownRuntimes) {
+  EXPECT_EQ(with({"--network", "none", "--runtime=native", "--rm", "--direct", "-i"}).request.sandbox.network,
+            NetworkPolicy());
+  EXPECT_EQ(with({"--network", "restricted"}).request.sandbox.network.tier, NetworkTier::Restricted);
+  EXPECT_THAT(refusal_with({"--network", "host"}), HasSubstr("--network: 'host' is not a network tier"));
+  EXPECT_THAT(refusal_with({"--network", "standard"}), HasSubstr("'standard' is not supported"));
   EXPECT_EQ(with({"--runtime", "runsc"}).request.sandbox.runtime, "runsc");
   EXPECT_THAT(refusal_with({"--runtime", "runk"}), HasSubstr("did you mean runc"));
   EXPECT_THAT(refusal_with({"--runtime", "imaginary"}), HasSubstr("native, runc"));

@@ -1,34 +1,33 @@
 #include "cli/sandbox_body.h"
 
+#include <concepts>
+
+#include "model/limit_fields.h"
+#include "model/sandbox_fields.h"
+
 namespace cove::cli {
 namespace {
 
-template <typename T>
-void add(Json& json, const char* name, const Limit<T>& limit) {
-  if (limit.named) json[name] = limit.value;
-}
+Json value_json(double value) { return value; }
+Json value_json(uint64_t value) { return value; }
+Json value_json(std::chrono::milliseconds value) { return static_cast<double>(value.count()) / 1000; }
 
 }  // namespace
 
 Json limits_body(const Limits& limits) {
   Json json = Json::object();
-  add(json, "cpus", limits.cpus);
-  add(json, "memory", limits.memory);
-  add(json, "disk", limits.disk);
-  add(json, "inodes", limits.inodes);
-  add(json, "processes", limits.processes);
-  add(json, "open_files", limits.open_files);
-  add(json, "file_size", limits.file_size);
-  add(json, "io_read", limits.io_read);
-  add(json, "io_write", limits.io_write);
+  auto add = [&](const LimitField& field, const auto& limit) {
+    if (limit.named) json[api_name(field)] = value_json(limit.value);
+  };
+  visit_limits(add, limits);
   return json;
 }
 
 Json exec_limits_body(const Limits& limits) {
-  Json json = Json::object();
-  if (limits.timeout.named) json["timeout"] = static_cast<double>(limits.timeout.value.count()) / 1000;
-  add(json, "output", limits.output);
-  return json;
+  Limits own = limits;
+  visit_limits([](const LimitField& field, auto& limit) { limit.named = limit.named && field.of == LimitOf::Exec; },
+               own);
+  return limits_body(own);
 }
 
 Json environment_body(const Environment& environment) {
@@ -37,26 +36,53 @@ Json environment_body(const Environment& environment) {
   return json;
 }
 
-Json workspace_body(const Workspace& workspace) {
-  Json json = {{"path", workspace.path}, {"access", access_name(workspace.access)}};
-  const GitAuthor& author = workspace.author;
-  if (author != GitAuthor{}) json["author"] = {{"name", author.name}, {"email", author.email}};
-  return json;
+namespace {
+
+// --- a member of each type, as it is asked for; null where nothing is --------------------------------------------
+Json asked(const std::string& text) { return text.empty() ? Json() : Json(text); }
+Json asked(const std::vector<std::string>& texts) { return texts.empty() ? Json() : Json(texts); }
+Json asked(const std::map<std::string, std::string>& texts) { return texts.empty() ? Json() : Json(texts); }
+Json asked(const Environment& env) { return env.empty() ? Json() : environment_body(env); }
+Json asked(uint64_t number) { return number == 0 ? Json() : Json(number); }
+Json asked(std::same_as<bool> auto flag) { return flag ? Json(true) : Json(); }
+Json asked(Access access) { return access_name(access); }
+Json asked(Strictness strictness) { return asked(strictness == Strictness::Strict); }
+Json asked(NetworkTier tier) { return tier == NetworkTier() ? Json() : Json(tier_name(tier)); }
+Json asked(const Limits& limits) {
+  Json json = limits_body(limits);
+  return json.empty() ? Json() : json;
 }
 
-Json sandbox_body(const SandboxSpec& spec) {
-  Json json = {{"image", spec.image}};
-  if (!spec.user.empty()) json["user"] = spec.user;
-  if (!spec.name.empty()) json["name"] = spec.name;
-  if (!spec.labels.empty()) json["labels"] = spec.labels;
-  if (!spec.env.empty()) json["env"] = environment_body(spec.env);
-  Json limits = limits_body(spec.limits);
-  if (!limits.empty()) json["limits"] = std::move(limits);
-  if (spec.workspace.access != Access::None) json["workspace"] = workspace_body(spec.workspace);
-  if (!spec.runtime.empty()) json["runtime"] = spec.runtime;
-  if (spec.nesting) json["nesting"] = true;
-  if (spec.strictness == Strictness::Strict) json["strict"] = true;
-  return json;
+template <Listed T>
+Json asked(const T& value);
+
+Json asked(const Workspace& workspace) { return workspace.access == Access::None ? Json() : workspace_body(workspace); }
+
+template <Listed T>
+Json fields_body(const T& value) {
+  Json body = Json::object();
+  auto add = [&](const Field& field, const auto& member) {
+    if constexpr (requires { asked(member); }) {
+      if (!field.in(kRequest)) return;
+      if (Json json = asked(member); !json.is_null()) body[field.name] = std::move(json);
+    }
+  };
+  FieldsOf<T>::visit(add, value);
+  return body;
 }
+
+template <Listed T>
+Json asked(const T& value) {
+  Json body = fields_body(value);
+  return body.empty() ? Json() : body;
+}
+
+}  // namespace
+
+Json workspace_body(const Workspace& workspace) { return fields_body(workspace); }
+
+Json network_body(const NetworkPolicy& network) { return asked(network); }
+
+Json sandbox_body(const SandboxSpec& spec) { return fields_body(spec); }
 
 }  // namespace cove::cli

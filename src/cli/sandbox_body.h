@@ -8,9 +8,9 @@ namespace cove::cli {
 // What the server is asked for: only what the caller has named, so that the server's own defaults hold for the rest.
 Json sandbox_body(const SandboxSpec& spec);
 Json workspace_body(const Workspace& workspace);
-// Those that are named, but for what is an exec's alone.
+Json network_body(const NetworkPolicy& network);  // null where it is the usual one
+// Those that are named; of these, those that an exec can have of its own.
 Json limits_body(const Limits& limits);
-// Time and output limits that are named.
 Json exec_limits_body(const Limits& limits);
 Json environment_body(const Environment& environment);
 

@@ -2,9 +2,13 @@
 
 namespace cove::cli {
 
-Result<void> must_be(const std::string& value, std::string_view only) {
-  if (value == only) return {};
-  return fail(Error(Code::Unsupported, concat("'", value, "' is not supported")).hint(concat("only ", only, " is")));
+Result<void> set_network(NetworkPolicy& network, const std::string& text) {
+  const std::optional<NetworkTier> tier = text == "none" ? NetworkTier::Sandbox : parse_tier(text);
+  if (!tier)
+    return fail(Error(Code::Invalid, concat("'", text, "' is not a network tier"))
+                    .hint(concat("write ", join(tier_names(), ", "))));
+  network.tier = *tier;
+  return check_network(network);
 }
 
 std::unexpected<Error> second_workspace() {
@@ -18,8 +22,27 @@ Result<void> add_label(SandboxSpec& sandbox, const std::string& text) {
   return {};
 }
 
-Result<void> limit_processes(Limits& limits, const std::string& text) {
-  limits.processes.name(static_cast<uint64_t>(COVE_TRY(parse_integer(text, 1, INT64_MAX))));
+namespace {
+
+Result<uint64_t> parse_count(const std::string& text) {
+  return static_cast<uint64_t>(COVE_TRY(parse_integer(text, 1, INT64_MAX)));
+}
+
+Result<uint64_t> parse_amount(const LimitField& field, const std::string& text) {
+  if (field.zero == LimitZero::Nothing && text == "0") return 0;
+  if (field.kind != LimitKind::Count) return parse_bytes(text);
+  return field.argument.contains('=') ? parse_ulimit(text) : parse_count(text);
+}
+
+}  // namespace
+
+Result<void> name_limit(Limits& limits, const LimitField& field, const std::string& text) {
+  if (field.number)
+    (limits.*field.number).name(COVE_TRY(parse_positive(text)));
+  else if (field.count)
+    (limits.*field.count).name(COVE_TRY(parse_amount(field, text)));
+  else
+    (limits.*field.time).name(COVE_TRY(parse_duration(text)));
   return {};
 }
 

@@ -1,10 +1,15 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/options.h"
 #include "cli/run_values.h"
+#include "model/limit_fields.h"
 #include "model/runtime_kind.h"
 #include "model/sandbox.h"
 
@@ -24,12 +29,8 @@ using Text = const std::string&;
 // Of the table that is built in, for completion: "python", "python@3.12".
 std::vector<std::string> languages_of_table();
 
-template <typename T>
-Result<void> name_limit(Limit<T>& limit, Result<T> value) {
-  if (!value) return fail(std::move(value).error());
-  limit.name(*value);
-  return {};
-}
+// By its kind: a size, a number, a duration, "nofile=N".
+Result<void> name_limit(Limits& limits, const LimitField& field, const std::string& text);
 
 template <typename T>
 Result<void> assign(T& target, Result<T> value) {
@@ -45,12 +46,11 @@ Result<void> append(std::vector<T>& list, Result<T> value) {
   return {};
 }
 
-// A choice of which there is one so far.
-Result<void> must_be(const std::string& value, std::string_view only);
+// A tier that there is; "none" is the one without a network.
+Result<void> set_network(NetworkPolicy& network, const std::string& text);
 // Of an order that names one already.
 std::unexpected<Error> second_workspace();
 Result<void> add_label(SandboxSpec& sandbox, const std::string& text);
-Result<void> limit_processes(Limits& limits, const std::string& text);
 
 template <typename T>
 inline constexpr Option<T> kEnvOption = {
@@ -77,46 +77,37 @@ inline constexpr Option<T> kWorkspaceOption = {
       return assign(sandbox_of(order).workspace, parse_workspace(text));
     }};
 
+// Those of limits, by the table. An order with other limits than its sandbox's has a function `limits_of` beside it.
 template <typename T>
-inline constexpr Option<T> kTimeoutOption = {
-    {"timeout", '\0', "TIME", "wall clock, like 30s or 5m (default: none)", kLimits},
-    [](T& order, Text text) { return name_limit(sandbox_of(order).limits.timeout, parse_duration(text)); }};
-template <typename T>
-inline constexpr Option<T> kMemoryOption = {
-    {"memory", 'm', "SIZE", "like 512m (default: 2g)", kLimits},
-    [](T& order, Text text) { return name_limit(sandbox_of(order).limits.memory, parse_bytes(text)); }};
-template <typename T>
-inline constexpr Option<T> kCpusOption = {
-    {"cpus", '\0', "NUMBER", "like 0.5 (default: 1)", kLimits},
-    [](T& order, Text text) { return name_limit(sandbox_of(order).limits.cpus, parse_positive(text)); }};
-template <typename T>
-inline constexpr Option<T> kPidsOption = {
-    {"pids-limit", '\0', "NUMBER", "processes and threads (default: 1024)", kLimits},
-    [](T& order, Text text) { return limit_processes(sandbox_of(order).limits, text); }};
-template <typename T>
-inline constexpr Option<T> kDiskOption = {
-    {"disk", '\0', "SIZE", "what may be written (default: 1g of memory)", kLimits},
-    [](T& order, Text text) { return name_limit(sandbox_of(order).limits.disk, parse_bytes(text)); }};
-template <typename T>
-inline constexpr Option<T> kFileSizeOption = {
-    {"file-size", '\0', "SIZE", "of any one file (default: none)", kLimits},
-    [](T& order, Text text) { return name_limit(sandbox_of(order).limits.file_size, parse_bytes(text)); }};
-template <typename T>
-inline constexpr Option<T> kUlimitOption = {
-    {"ulimit", '\0', "nofile=N", "open files of a process (default: 1024)", kLimits},
-    [](T& order, Text text) { return name_limit(sandbox_of(order).limits.open_files, parse_ulimit(text)); }};
-template <typename T>
-inline constexpr Option<T> kIoReadOption = {
-    {"io-read", '\0', "SIZE", "bytes a second from disk (default: none)", kLimits},
-    [](T& order, Text text) { return name_limit(sandbox_of(order).limits.io_read, parse_bytes(text)); }};
-template <typename T>
-inline constexpr Option<T> kIoWriteOption = {
-    {"io-write", '\0', "SIZE", "bytes a second to disk (default: none)", kLimits},
-    [](T& order, Text text) { return name_limit(sandbox_of(order).limits.io_write, parse_bytes(text)); }};
-template <typename T>
-inline constexpr Option<T> kMaxOutputOption = {
-    {"max-output", '\0', "SIZE", "of stdout and stderr, then it is killed (default: none)", kLimits},
-    [](T& order, Text text) { return name_limit(sandbox_of(order).limits.output, parse_bytes(text)); }};
+Limits& limits_of(T& order) {
+  return sandbox_of(order).limits;
+}
+
+// The rows of the table that have an option, of all limits or of an exec's.
+enum class LimitChoice { All, OfExecs };
+constexpr bool has_option(const LimitField& field, LimitChoice choice) {
+  return !field.option.empty() && (choice == LimitChoice::All || field.of == LimitOf::Exec);
+}
+template <LimitChoice kChoice>
+constexpr auto rows_with_option() {
+  constexpr size_t kCount =
+      std::ranges::count_if(kLimitFields, [](const LimitField& field) { return has_option(field, kChoice); });
+  std::array<size_t, kCount> rows{};
+  size_t count = 0;
+  for (size_t row = 0; row < std::size(kLimitFields); ++row)
+    if (has_option(kLimitFields[row], kChoice)) rows[count++] = row;
+  return rows;
+}
+
+template <typename T, size_t kRow>
+inline constexpr Option<T> kLimitOption = {
+    {kLimitFields[kRow].option, kLimitFields[kRow].letter, kLimitFields[kRow].argument, kLimitFields[kRow].help,
+     kLimits},
+    [](T& order, Text text) { return name_limit(limits_of(order), kLimitFields[kRow], text); }};
+template <typename T, LimitChoice kChoice = LimitChoice::All>
+inline constexpr auto kLimitOptions = []<size_t... I>(std::index_sequence<I...>) {
+  return std::array{kLimitOption<T, rows_with_option<kChoice>()[I]>...};
+}(std::make_index_sequence<rows_with_option<kChoice>().size()>());
 template <typename T>
 inline constexpr Option<T> kStrictOption = {
     {"strict", '\0', "", "refuse to start where a default limit cannot be held\nby the best means", kLimits},
@@ -126,8 +117,9 @@ inline constexpr Option<T> kStrictOption = {
     }};
 
 template <typename T>
-inline constexpr Option<T> kNetworkOption = {{"network", '\0', "none", "there is no network inside", kFences},
-                                             [](T&, Text text) { return must_be(text, "none"); }};
+inline constexpr Option<T> kNetworkOption = {
+    {"network", '\0', "TIER", "sandbox (default) or restricted: there is no network inside", kFences, tier_names},
+    [](T& order, Text text) { return set_network(sandbox_of(order).network, text); }};
 template <typename T>
 inline constexpr Option<T> kNestingOption = {
     {"nesting", '\0', "", "let user namespaces be used inside (bwrap, Chromium)", kFences},

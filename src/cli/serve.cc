@@ -1,11 +1,14 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <deque>
 
 #include "base/text.h"
 #include "cli/terminal.h"
 #include "cli/words.h"
 #include "client/autostart.h"
+#include "model/limit_fields.h"
 
 namespace cove::cli {
 namespace {
@@ -16,7 +19,7 @@ constexpr std::string_view kLife = "Life of sandboxes that name none";
 constexpr std::string_view kRoom = "How much in all (0: no limit, or what the machine has)";
 constexpr std::string_view kOther = "Other";
 
-// A flag for each setting; the server checks the values.
+// A flag for each setting but those of limits; the server checks the values.
 constexpr OptionInfo kOptions[] = {
     {"listen", '\0', "ADDRESS", "unix:PATH or tcp:HOST:PORT; can be repeated\n(default: the per-user socket)", kWhere},
     {"tls-cert", '\0', "FILE", "a certificate for TCP, in PEM", kWhere},
@@ -27,18 +30,6 @@ constexpr OptionInfo kOptions[] = {
     {"workspace-roots", '\0', "PATHS", "folders that callers over TCP may name", kWhere},
     {"max-connections", '\0', "NUMBER", "at a time (default: 1024)", kWhere},
     {"max-body", '\0', "SIZE", "of a request in JSON (default: 4m)", kWhere},
-    {"limits-cpus", '\0', "NUMBER", "", kLimits},
-    {"limits-memory", '\0', "SIZE", "", kLimits},
-    {"limits-disk", '\0', "SIZE", "", kLimits},
-    {"limits-processes", '\0', "NUMBER", "", kLimits},
-    {"limits-open-files", '\0', "NUMBER", "", kLimits},
-    {"limits-file-size", '\0', "SIZE", "", kLimits},
-    {"limits-timeout", '\0', "TIME", "", kLimits},
-    {"limits-output", '\0', "SIZE", "", kLimits},
-    {"maxima-cpus", '\0', "NUMBER", "the most that a caller with a key may name", kLimits},
-    {"maxima-memory", '\0', "SIZE", "", kLimits},
-    {"maxima-disk", '\0', "SIZE", "", kLimits},
-    {"maxima-processes", '\0', "NUMBER", "", kLimits},
     {"lifecycle-idle", '\0', "TIME", "", kLife},
     {"lifecycle-max", '\0', "TIME", "", kLife},
     {"lifecycle-on-expire", '\0', "ACTION", "stop, pause or delete", kLife},
@@ -80,13 +71,41 @@ constexpr Form kForm = {
         "  cove serve --admission-memory 16g --lifecycle-idle 1h",
 };
 
-std::vector<OptionInfo> infos() { return {std::begin(kOptions), std::end(kOptions)}; }
+std::string_view argument_of(const LimitField& field) {
+  return field.kind == LimitKind::Duration                ? "TIME"
+         : field.number || field.kind == LimitKind::Count ? "NUMBER"
+                                                          : "SIZE";
+}
+
+// "limits-open-files"
+std::string flag_of(std::string_view section, const LimitField& field) {
+  std::string flag = concat(section, "-", field.name);
+  std::ranges::replace(flag, '_', '-');
+  return flag;
+}
+
+std::vector<OptionInfo> infos() {
+  static std::deque<std::string> names;
+  static const std::vector<OptionInfo> all = [] {
+    std::vector<OptionInfo> limits;
+    for (const LimitField& field : kLimitFields)
+      limits.push_back({names.emplace_back(flag_of("limits", field)), '\0', argument_of(field), "", kLimits});
+    for (const LimitField& field : kLimitFields)
+      if (!field.capped.empty())
+        limits.push_back({names.emplace_back(flag_of("maxima", field)), '\0', argument_of(field),
+                          "the most that a caller with a key may name", kLimits});
+    std::vector<OptionInfo> options(std::begin(kOptions), std::end(kOptions));
+    options.insert(std::ranges::find(options, kLife, &OptionInfo::group), limits.begin(), limits.end());
+    return options;
+  }();
+  return all;
+}
 
 // The words for cove-spawn: settings by name, the rest as it is.
 std::vector<std::string> server_words(const std::string& program, const ParsedOptions& parsed) {
   std::vector<std::string> words = {program, "serve"};
   for (const GivenOption& option : parsed.given) {
-    std::string name(kOptions[option.index].name);
+    std::string name(infos()[option.index].name);
     if (name == "auto")
       words.push_back("--auto");
     else if (name == "config" || name == "set")
@@ -109,7 +128,7 @@ int serve(const Arguments& args) {
   auto parsed = parse_options(infos(), args, Operands::Anywhere);
   if (!parsed) return complain(parsed.error());
   for (const GivenOption& option : parsed->given)
-    if (kOptions[option.index].name == "help") return print(form_help(kForm, infos())) ? 0 : kOwnFailure;
+    if (infos()[option.index].name == "help") return print(form_help(kForm, infos())) ? 0 : kOwnFailure;
   if (auto checked = check_operands(kForm, parsed->rest); !checked) return complain(checked.error());
   auto program = client::program_beside("cove-spawn");
   if (!program) return complain(program.error());

@@ -42,9 +42,8 @@ void add_place(Json& body, const PlaceOrder& place, const SandboxSpec& sandbox) 
   if (place.workspace.access != Access::None) body["workspace"] = workspace_body(place.workspace);
   if (!sandbox.image.empty()) body["image"] = sandbox.image;
   if (!sandbox.runtime.empty()) body["runtime"] = sandbox.runtime;
+  if (Json network = network_body(sandbox.network); !network.is_null()) body["network"] = std::move(network);
   Json limits = limits_body(sandbox.limits);
-  Json own = exec_limits_body(sandbox.limits);
-  for (auto& [name, value] : own.items()) limits[name] = value;
   if (!limits.empty()) body["limits"] = std::move(limits);
 }
 

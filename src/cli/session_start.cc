@@ -22,35 +22,16 @@ struct StartOrder : CommonOrder {
 };
 SandboxSpec& sandbox_of(StartOrder& order) { return order.sandbox; }
 
-constexpr Option<StartOrder> kOptions[] = {
+constexpr auto kOptions = option_table<StartOrder>(
     kAgentOption<StartOrder>,
-    {{"scope", '\0', "SCOPE", "who shares the sandbox: session (default), agent, shared", kSharing},
-     [](StartOrder& order, Text text) { return assign(order.place.scope, parse_scope(text)); }},
-    kModeOption<StartOrder>,
-    kEnvOption<StartOrder>,
-    kEnvFileOption<StartOrder>,
-    kImageOption<StartOrder>,
-    kPlaceWorkspaceOption<StartOrder>,
-    kRuntimeOption<StartOrder>,
-    kTimeoutOption<StartOrder>,
-    kSizeOption<StartOrder>,
-    kMemoryOption<StartOrder>,
-    kCpusOption<StartOrder>,
-    kPidsOption<StartOrder>,
-    {{"disk", '\0', "SIZE", "what may be written (default: 10g, on disk)", kLimits},
-     [](StartOrder& order, Text text) { return name_limit(order.sandbox.limits.disk, parse_bytes(text)); }},
-    kFileSizeOption<StartOrder>,
-    kUlimitOption<StartOrder>,
-    kIoReadOption<StartOrder>,
-    kIoWriteOption<StartOrder>,
-    kMaxOutputOption<StartOrder>,
-    {{"idle", '\0', "TIME", "it ends when it was not used for so long (default: 30m);\nor none", kLife},
-     [](StartOrder& order, Text text) { return assign(order.life.idle, parse_life(text)); }},
-    kLabelOption<StartOrder>,
-    kProjectOption<StartOrder>,
-    kJsonOption<StartOrder>,
-    kHelpOption<StartOrder>,
-};
+    Option<StartOrder>{{"scope", '\0', "SCOPE", "who shares the sandbox: session (default), agent, shared", kSharing},
+                       [](StartOrder& order, Text text) { return assign(order.place.scope, parse_scope(text)); }},
+    kModeOption<StartOrder>, kEnvOption<StartOrder>, kEnvFileOption<StartOrder>, kImageOption<StartOrder>,
+    kPlaceWorkspaceOption<StartOrder>, kRuntimeOption<StartOrder>, kLimitOptions<StartOrder>, kSizeOption<StartOrder>,
+    Option<StartOrder>{
+        {"idle", '\0', "TIME", "it ends when it was not used for so long (default: 30m);\nor none", kLife},
+        [](StartOrder& order, Text text) { return assign(order.life.idle, parse_life(text)); }},
+    kLabelOption<StartOrder>, kProjectOption<StartOrder>, kJsonOption<StartOrder>, kHelpOption<StartOrder>);
 
 constexpr Form kForm = {
     .verb = "session start",

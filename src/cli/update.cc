@@ -16,40 +16,21 @@ struct UpdateOrder : CommonOrder {
 };
 SandboxSpec& sandbox_of(UpdateOrder& order) { return order.sandbox; }
 
-constexpr Option<UpdateOrder> kOptions[] = {
-    kEnvOption<UpdateOrder>,
-    kEnvFileOption<UpdateOrder>,
-    {{"rm-env", '\0', "KEY", "remove a variable", kProgram},
-     [](UpdateOrder& order, Text text) -> Result<void> {
-       order.removed_variables.push_back(text);
-       return {};
-     }},
-    kTimeoutOption<UpdateOrder>,
-    kMemoryOption<UpdateOrder>,
-    kCpusOption<UpdateOrder>,
-    kPidsOption<UpdateOrder>,
-    {{"disk", '\0', "SIZE", "what may be written", kLimits},
-     [](UpdateOrder& order, Text text) { return name_limit(order.sandbox.limits.disk, parse_bytes(text)); }},
-    kFileSizeOption<UpdateOrder>,
-    kUlimitOption<UpdateOrder>,
-    kIoReadOption<UpdateOrder>,
-    kIoWriteOption<UpdateOrder>,
-    kMaxOutputOption<UpdateOrder>,
-    kIdleOption<UpdateOrder>,
-    kMaxOption<UpdateOrder>,
-    kOnExpireOption<UpdateOrder>,
-    kAutoResumeOption<UpdateOrder>,
-    kNameOption<UpdateOrder>,
-    kLabelOption<UpdateOrder>,
-    {{"rm-label", '\0', "KEY", "remove a label", kOther},
-     [](UpdateOrder& order, Text text) -> Result<void> {
-       order.removed_labels.push_back(text);
-       return {};
-     }},
-    kProjectOption<UpdateOrder>,
-    kJsonOption<UpdateOrder>,
-    kHelpOption<UpdateOrder>,
-};
+constexpr auto kOptions = option_table<UpdateOrder>(
+    kEnvOption<UpdateOrder>, kEnvFileOption<UpdateOrder>,
+    Option<UpdateOrder>{{"rm-env", '\0', "KEY", "remove a variable", kProgram},
+                        [](UpdateOrder& order, Text text) -> Result<void> {
+                          order.removed_variables.push_back(text);
+                          return {};
+                        }},
+    kLimitOptions<UpdateOrder>, kIdleOption<UpdateOrder>, kMaxOption<UpdateOrder>, kOnExpireOption<UpdateOrder>,
+    kAutoResumeOption<UpdateOrder>, kNameOption<UpdateOrder>, kLabelOption<UpdateOrder>,
+    Option<UpdateOrder>{{"rm-label", '\0', "KEY", "remove a label", kOther},
+                        [](UpdateOrder& order, Text text) -> Result<void> {
+                          order.removed_labels.push_back(text);
+                          return {};
+                        }},
+    kProjectOption<UpdateOrder>, kJsonOption<UpdateOrder>, kHelpOption<UpdateOrder>);
 
 constexpr Form kForm = {
     .verb = "update",
@@ -70,8 +51,7 @@ Json patch_of(const UpdateOrder& order) {
   for (const std::string& key : order.removed_variables) patch["env"][key] = nullptr;
   for (const auto& [key, value] : order.file_environment) patch["env"][key] = value;
   for (const auto& [key, value] : sandbox.env) patch["env"][key] = value;
-  for (const Json& limits : {limits_body(sandbox.limits), exec_limits_body(sandbox.limits)})
-    for (auto& [key, value] : limits.items()) patch["limits"][key] = value;
+  if (Json limits = limits_body(sandbox.limits); !limits.empty()) patch["limits"] = std::move(limits);
   if (Json life = life_body(order.life); !life.empty()) patch["lifecycle"] = std::move(life);
   return patch;
 }

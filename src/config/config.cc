@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "config/languages.h"
 #include "config/table.h"
+#include "model/limit_fields.h"
 #include "sys/file.h"
 #include "sys/own_folder.h"
 
@@ -264,20 +265,20 @@ Result<void> settle_pool(Config& config) {
 
 // A caller who names no limit has the default, which must not be more than he may name.
 Result<void> check_maxima(const Config& config) {
-  auto above = [](auto usual, auto most) { return most > 0 && (usual == 0 || usual > most); };
-  const Config::Maxima& most = config.maxima;
-  const uint64_t disk = config.limits.disk.value;
-  const char* name = above(config.limits.cpus.value, most.cpus)       ? "cpus"
-                     : above(config.limits.memory.value, most.memory) ? "memory"
-                     : above(disk > 0 ? disk : kDefaultDisk, most.disk) ? "disk"
-                     : above(config.limits.processes.value, most.processes) ? "processes"
-                                                                            : nullptr;
-  if (name == nullptr) return {};
-  const std::string setting = concat("maxima.", std::string_view(name));
+  Limits usual = config.limits;
+  if (usual.disk.value == 0) usual.disk = kDefaultDisk;
+  std::string_view name;
+  auto look = [&](const LimitField& field, const auto& limit, const auto& most) {
+    const bool unlimited = to_number(limit.value) == 0 && field.zero != LimitZero::Nothing;
+    if (name.empty() && to_number(most.value) > 0 && (unlimited || limit.value > most.value)) name = field.name;
+  };
+  visit_limits(look, usual, config.maxima.most);
+  if (name.empty()) return {};
+  const std::string setting = concat("maxima.", name);
   return fail(Error(Code::Invalid, concat(source_of(config, setting), ": ", setting,
                                           " is less than what a sandbox has that "
                                           "names no limit"))
-                  .hint(concat("set limits.", std::string_view(name), " to at most as much")));
+                  .hint(concat("set limits.", name, " to at most as much")));
 }
 
 Result<void> check(const Config& config) {

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "model/language.h"
 #include "model/limits.h"
+#include "model/maxima.h"
 #include "model/runtime_kind.h"
 
 // The server's configuration: a TOML file, on top of it variables COVE_…, on top of those flags. One table (in
@@ -64,13 +65,7 @@ struct Config {
   std::string runtime = kNativeRuntime;  // of sandboxes that name none
   Limits limits;                         // of sandboxes that name none; none of them counts as named
 
-  // The highest limits that callers with keys may name for a sandbox; 0: none.
-  struct Maxima {
-    double cpus = 0;
-    uint64_t memory = 0;
-    uint64_t disk = 0;
-    uint64_t processes = 0;
-  } maxima;
+  Maxima maxima;  // what callers with keys may name for a sandbox at most
 
   struct Lifecycle {
     std::chrono::milliseconds idle{0};  // 0: none

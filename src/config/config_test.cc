@@ -160,7 +160,7 @@ disk = "1t"
   EXPECT_EQ(config.limits.memory.value, kGiB);
   EXPECT_FALSE(config.limits.memory.named);
   EXPECT_EQ(config.limits.timeout.value, 30s);
-  EXPECT_EQ(config.limits.grace, 500ms);
+  EXPECT_EQ(config.limits.grace.value, 500ms);
   EXPECT_EQ(config.lifecycle.idle, 1h);
   EXPECT_EQ(config.lifecycle.on_expire, OnExpire::Pause);
   EXPECT_TRUE(config.lifecycle.auto_resume);

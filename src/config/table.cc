@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "model/limit_fields.h"
 
 namespace cove {
 namespace {
@@ -185,6 +186,27 @@ ConfigEntry texts(std::string name, std::string description, Field field, Parse 
   return several(std::move(name), std::move(description), field, parse, [](const std::string& text) { return text; });
 }
 
+// A limit of those that `limits` gives; `field` is a row of the table.
+template <typename LimitsOf>
+ConfigEntry limit(std::string name, Zero zero, std::string description, const LimitField& field, LimitsOf limits) {
+  auto number_of = [limits, &field](auto& config) -> auto& { return (limits(config).*field.number).value; };
+  auto count_of = [limits, &field](auto& config) -> auto& { return (limits(config).*field.count).value; };
+  auto time_of = [limits, &field](auto& config) -> auto& { return (limits(config).*field.time).value; };
+  switch (field.kind) {
+    case LimitKind::Number:
+      return number(std::move(name), zero, std::move(description), number_of);
+    case LimitKind::Count:
+      return count(std::move(name), zero == Zero::Allowed ? 0 : 1,
+                   field.highest > 0 ? static_cast<int64_t>(field.highest) : kMany, std::move(description), count_of);
+    case LimitKind::Duration:
+      return duration(std::move(name), zero, std::move(description), time_of);
+    case LimitKind::Bytes:
+    case LimitKind::BytesPerSecond:
+      break;
+  }
+  return size(std::move(name), zero, std::move(description), count_of);
+}
+
 #define FIELD(member) ([](auto& config) -> auto& { return config.member; })
 
 // --- the table ----------------------------------------------------------------------------------------------------
@@ -236,44 +258,20 @@ void add_limits(std::vector<ConfigEntry>& table) {
   table.push_back(typed(single("runtime", "What builds the walls of sandboxes that do not say it.", FIELD(runtime),
                                check_runtime, [](const std::string& text) { return text; }),
                         "word", join(runtime_names(), ", ")));
-  table.push_back(
-      number("limits.cpus", Zero::Refused, "CPUs of a sandbox that names no number.", FIELD(limits.cpus.value)));
-  table.push_back(size("limits.memory", Zero::Refused, "Memory of a sandbox.", FIELD(limits.memory.value)));
-  table.push_back(size("limits.disk", Zero::Allowed, "Disk of a sandbox; 0: what suits the kind of its layer.",
-                       FIELD(limits.disk.value)));
-  table.push_back(count("limits.inodes", 0, kMany, "Files and folders that a sandbox may make; 0: as its disk allows.",
-                        FIELD(limits.inodes.value)));
-  table.push_back(
-      count("limits.processes", 1, 4'194'304, "Processes and threads of a sandbox.", FIELD(limits.processes.value)));
-  table.push_back(
-      count("limits.open_files", 1, 1'048'576, "Open files of each process.", FIELD(limits.open_files.value)));
-  table.push_back(size("limits.file_size", Zero::Allowed, "The largest file; 0: as the disk allows.",
-                       FIELD(limits.file_size.value)));
-  table.push_back(size("limits.io_read", Zero::Allowed, "Bytes per second read from disk; 0: no limit.",
-                       FIELD(limits.io_read.value)));
-  table.push_back(size("limits.io_write", Zero::Allowed, "Bytes per second written to disk; 0: no limit.",
-                       FIELD(limits.io_write.value)));
-  table.push_back(duration("limits.timeout", Zero::Allowed, "How long an exec may take; 0: no limit.",
-                           FIELD(limits.timeout.value)));
-  table.push_back(duration("limits.grace", Zero::Refused, "Time between SIGTERM and SIGKILL.", FIELD(limits.grace)));
-  table.push_back(size("limits.output", Zero::Allowed, "Output after which an exec is killed; 0: no limit.",
-                       FIELD(limits.output.value)));
-  table.push_back(
-      size("limits.retained", Zero::Refused, "How much of each stream a result holds.", FIELD(limits.retained)));
+  for (const LimitField& field : kLimitFields) {
+    const bool zero = field.zero != LimitZero::UnlimitedForLocal && field.zero != LimitZero::Refused;
+    table.push_back(limit(concat("limits.", field.name), zero ? Zero::Allowed : Zero::Refused,
+                          std::string(field.setting), field, FIELD(limits)));
+  }
 }
 
 void add_maxima(std::vector<ConfigEntry>& table) {
-  table.push_back(number("maxima.cpus", Zero::Allowed,
-                         "The most CPUs that a caller with a key may name for a sandbox; 0: any number.",
-                         FIELD(maxima.cpus)));
-  table.push_back(size("maxima.memory", Zero::Allowed,
-                       "The most memory that a caller with a key may name for a sandbox; 0: any.",
-                       FIELD(maxima.memory)));
-  table.push_back(size("maxima.disk", Zero::Allowed,
-                       "The most disk that a caller with a key may name for a sandbox; 0: any.", FIELD(maxima.disk)));
-  table.push_back(count("maxima.processes", 0, 4'194'304,
-                        "The most processes and threads that a caller with a key may name for a sandbox; 0: any.",
-                        FIELD(maxima.processes)));
+  for (const LimitField& field : kLimitFields)
+    if (!field.capped.empty())
+      table.push_back(
+          limit(concat("maxima.", field.name), Zero::Allowed,
+                concat("The most ", field.capped, " that a caller with a key may name for a sandbox; 0: any."), field,
+                FIELD(maxima.most)));
 }
 
 void add_policies(std::vector<ConfigEntry>& table) {

@@ -1,218 +1,170 @@
 #include "engine/record_codec.h"
 
+#include <concepts>
+
 #include "base/json.h"
 #include "base/text.h"
+#include "engine/order_fields.h"
 #include "engine/result_codec.h"
-#include "model/runtime_kind.h"
+#include "model/limit_fields.h"
+#include "model/sandbox_fields.h"
 
 namespace cove::engine {
 namespace {
 
-Json json_of(const Workspace& workspace) {
-  Json json = json_object({{"path", workspace.path}, {"access", access_name(workspace.access)}});
-  const GitAuthor& author = workspace.author;
-  if (author != GitAuthor{}) json["author"] = json_object({{"name", author.name}, {"email", author.email}});
-  if (workspace.inode != 0) json["device"] = workspace.device, json["inode"] = workspace.inode;
-  return json;
+using std::chrono::milliseconds;
+
+// --- a member of each type, as JSON and back; what is not known is not taken for something looser ----------------
+Json stored(Access access) { return access_name(access); }
+Json stored(NetworkTier tier) { return tier_name(tier); }
+Json stored(OnExpire action) { return on_expire_name(action); }
+Json stored(Mode mode) { return mode_name(mode); }
+Json stored(Strictness strictness) { return strictness == Strictness::Strict; }
+Json stored(milliseconds time) { return time.count(); }
+
+void restore(const Json& json, Access& access) { access = access_of(json.as_string()).value_or(Access::None); }
+void restore(const Json& json, NetworkTier& tier) {
+  tier = parse_tier(json.as_string()).value_or(NetworkTier::Sandbox);
 }
-
-template <typename T>
-Json limit_json(const Limit<T>& limit) {
-  return json_object({{"value", limit.value}, {"named", limit.named}});
+void restore(const Json& json, OnExpire& action) {
+  action = parse_on_expire(json.as_string()).value_or(OnExpire::Stop);
 }
-
-template <typename T>
-void read_limit(const Json& json, const char* name, Limit<T>& limit) {
-  if (!json.contains(name)) return;
-  limit.value = json[name].value("value", limit.value);
-  limit.named = json[name].value("named", false);
+void restore(const Json& json, Mode& mode) { mode = parse_mode(json.as_string()).value_or(Mode::All); }
+void restore(const Json& json, Strictness& strictness) {
+  strictness = json.as_bool() ? Strictness::Strict : Strictness::FallBack;
 }
+void restore(const Json& json, milliseconds& time) { time = milliseconds(json.as_int64()); }
 
-struct LimitField {
-  const char* name;
-  Limit<uint64_t> Limits::* field;
-};
-constexpr LimitField kFields[] = {
-    {"memory", &Limits::memory},         {"disk", &Limits::disk},
-    {"inodes", &Limits::inodes},         {"processes", &Limits::processes},
-    {"open_files", &Limits::open_files}, {"file_size", &Limits::file_size},
-    {"io_read", &Limits::io_read},       {"io_write", &Limits::io_write},
-    {"output", &Limits::output},
-};
-
-Json json_of(const Limits& limits) {
+Json stored(const Limits& limits) {
   Json json;
-  json["cpus"] = limit_json(limits.cpus);
-  for (const LimitField& row : kFields) json[row.name] = limit_json(limits.*row.field);
-  json["timeout_ms"] = json_object({{"value", limits.timeout.value.count()}, {"named", limits.timeout.named}});
-  json["grace_ms"] = limits.grace.count();
-  json["retained"] = limits.retained;
+  auto add = [&](const LimitField& field, const auto& limit) {
+    Json value;
+    if constexpr (requires { limit.value.count(); })
+      value = limit.value.count();
+    else
+      value = limit.value;
+    json[record_name(field)] = json_object({{"value", std::move(value)}, {"named", limit.named}});
+  };
+  visit_limits(add, limits);
   return json;
 }
 
-Limits limits_of(const Json& json) {
-  Limits limits;
-  read_limit(json, "cpus", limits.cpus);
-  for (const LimitField& row : kFields) read_limit(json, row.name, limits.*row.field);
-  if (json.contains("timeout_ms")) {
-    limits.timeout.value = std::chrono::milliseconds(json["timeout_ms"].value("value", int64_t{0}));
-    limits.timeout.named = json["timeout_ms"].value("named", false);
-  }
-  limits.grace = std::chrono::milliseconds(json.value("grace_ms", limits.grace.count()));
-  limits.retained = json.value("retained", limits.retained);
-  return limits;
+void restore(const Json& json, Limits& limits) {
+  auto take = [&](const LimitField& field, auto& limit) {
+    const Json* record = json.find(record_name(field));
+    if (!record) return;
+    if constexpr (requires { limit.value.count(); })
+      limit.value = milliseconds(record->at("value").as_int64());
+    else
+      record->at("value").get_to(limit.value);
+    limit.named = record->value("named", false);
+  };
+  visit_limits(take, limits);
 }
 
-Json json_of(const Environment& env) {
-  Json json = Json::array();
-  for (const auto& [name, value] : env) json.push_back({name, value});
+template <Listed T>
+Json stored(const T& value);
+template <Listed T>
+void restore(const Json& json, T& value);
+
+template <typename T>
+concept Plain = std::constructible_from<Json, const T&> && !requires(const T& value) { value.has_value(); };
+
+template <Plain T>
+Json stored(const T& value) {
+  return value;
+}
+template <Plain T>
+void restore(const Json& json, T& value) {
+  json.get_to(value);
+}
+
+template <Listed T>
+Json stored(const std::optional<T>& value) {
+  return value ? stored(*value) : Json();
+}
+template <Listed T>
+void restore(const Json& json, std::optional<T>& value) {
+  if (!json.is_null()) restore(json, value.emplace());
+}
+
+// With its unit.
+template <typename T>
+std::string name_of(const Field& field, const T&) {
+  return concat(field.name, std::same_as<T, milliseconds> ? "_ms" : "");
+}
+
+template <typename T>
+void store_fields(Json& json, const T& value) {
+  auto add = [&](const Field& field, const auto& member) {
+    if constexpr (requires { stored(member); })
+      if (field.in(kRecord)) json[name_of(field, member)] = stored(member);
+  };
+  FieldsOf<T>::visit(add, value);
+}
+
+// What is missing has its default.
+template <typename T>
+void restore_fields(const Json& json, T& value) {
+  auto take = [&](const Field& field, auto& member) {
+    if constexpr (requires { restore(json, member); })
+      if (const Json* found = field.in(kRecord) ? json.find(name_of(field, member)) : nullptr) restore(*found, member);
+  };
+  FieldsOf<T>::visit(take, value);
+}
+
+template <Listed T>
+Json stored(const T& value) {
+  Json json = Json::object();
+  store_fields(json, value);
   return json;
 }
-
-Environment environment_of(const Json& json) {
-  Environment env;
-  for (const Json& entry : json)
-    if (entry.is_array() && entry.size() == 2)
-      env.emplace_back(entry[0].get<std::string>(), entry[1].get<std::string>());
-  return env;
+template <Listed T>
+void restore(const Json& json, T& value) {
+  restore_fields(json, value);
 }
 
-Json json_of(const Lifecycle& lifecycle) {
-  return json_object({{"idle_ms", lifecycle.idle.count()},
-                      {"max_ms", lifecycle.max.count()},
-                      {"on_expire", on_expire_name(lifecycle.on_expire)},
-                      {"auto_resume", lifecycle.auto_resume}});
-}
-
-Lifecycle lifecycle_of(const Json& json) {
-  Lifecycle lifecycle;
-  lifecycle.idle = std::chrono::milliseconds(json.value("idle_ms", int64_t{0}));
-  lifecycle.max = std::chrono::milliseconds(json.value("max_ms", int64_t{0}));
-  lifecycle.on_expire = parse_on_expire(json.value("on_expire", "stop")).value_or(OnExpire::Stop);
-  lifecycle.auto_resume = json.value("auto_resume", false);
-  return lifecycle;
-}
-
+// --- whole records -----------------------------------------------------------------------------------------------
 Json spec_json(const SandboxInfo& info) {
-  const SandboxSpec& spec = info.spec;
-  Json enforced = Json::object();
+  Json json = stored(info.spec);
+  json["lifecycle"] = stored(info.lifecycle);
+  Json& enforced = json["enforced"] = Json::object();
   for (const auto& [name, limit] : info.enforced)
     enforced[name] = json_object({{"value", limit.value}, {"by", limit.enforced_by}});
-  return json_object({{"image", spec.image},
-                      {"image_defaults", json_object({{"env", json_of(spec.image_defaults.env)},
-                                                      {"entrypoint", spec.image_defaults.entrypoint},
-                                                      {"cmd", spec.image_defaults.cmd},
-                                                      {"cwd", spec.image_defaults.cwd}})},
-                      {"runtime", spec.runtime},
-                      {"user", spec.user},
-                      {"labels", spec.labels},
-                      {"env", json_of(spec.env)},
-                      {"limits", json_of(spec.limits)},
-                      {"strict", spec.strictness == Strictness::Strict},
-                      {"workspace", json_of(spec.workspace)},
-                      {"nesting", spec.nesting},
-                      {"one_use", spec.one_use},
-                      {"lifecycle", json_of(info.lifecycle)},
-                      {"enforced", std::move(enforced)},
-                      {"warnings", info.warnings}});
+  json["warnings"] = info.warnings;
+  return json;
 }
 
 void read_spec(const Json& json, SandboxInfo& info) {
-  SandboxSpec& spec = info.spec;
-  spec.image = json.value("image", "host");
-  spec.runtime = json.value("runtime", kNativeRuntime);
-  Json defaults = json.value("image_defaults", Json::object());
-  spec.image_defaults.env = environment_of(defaults.value("env", Json::array()));
-  spec.image_defaults.entrypoint = defaults.value("entrypoint", std::vector<std::string>());
-  spec.image_defaults.cmd = defaults.value("cmd", std::vector<std::string>());
-  spec.image_defaults.cwd = defaults.value("cwd", "");
-  spec.user = json.value("user", "user");
-  spec.labels = json.value("labels", std::map<std::string, std::string>());
-  spec.env = environment_of(json.value("env", Json::array()));
-  spec.limits = limits_of(json.value("limits", Json::object()));
-  spec.strictness = json.value("strict", false) ? Strictness::Strict : Strictness::FallBack;
-  Json workspace = json.value("workspace", Json::object());
-  spec.workspace.path = workspace.value("path", "");
-  spec.workspace.access = access_of(workspace.value("access", "none")).value_or(Access::None);
-  Json author = workspace.value("author", Json::object());
-  spec.workspace.author = {author.value("name", ""), author.value("email", "")};
-  spec.workspace.device = workspace.value("device", uint64_t{0});
-  spec.workspace.inode = workspace.value("inode", uint64_t{0});
-  spec.nesting = json.value("nesting", false);
-  spec.one_use = json.value("one_use", false);
-  spec.lifetime = Lifetime::Long;
-  info.lifecycle = lifecycle_of(json.value("lifecycle", Json::object()));
-  Json enforced = json.value("enforced", Json::object());
+  restore(json, info.spec);
+  info.spec.lifetime = Lifetime::Long;
+  restore(json.value("lifecycle", Json::object()), info.lifecycle);
+  const Json enforced = json.value("enforced", Json::object());
   for (const auto& [name, limit] : enforced.items())
     info.enforced[name] = {limit.value("value", ""), limit.value("by", "")};
   info.warnings = json.value("warnings", std::vector<std::string>());
 }
 
 Json spec_json(const SessionOrder& order) {
-  const SandboxSpec& spec = order.sandbox;
-  return {{"mode", mode_name(order.mode)},  {"image", spec.image},
-          {"runtime", spec.runtime},        {"runtime_named", order.runtime_named},
-          {"labels", spec.labels},          {"env", json_of(spec.env)},
-          {"limits", json_of(spec.limits)}, {"workspace", json_of(spec.workspace)}};
+  Json json = stored(order.sandbox);
+  store_fields(json, order);
+  return json;
 }
 
 void read_spec(const Json& json, SessionOrder& order) {
-  // What is not known is not taken for something looser.
-  order.mode = parse_mode(json.value("mode", "all")).value_or(Mode::All);
-  SandboxSpec& spec = order.sandbox;
-  spec.image = json.value("image", "");
-  spec.runtime = json.value("runtime", kNativeRuntime);
-  order.runtime_named = json.value("runtime_named", false);
-  spec.labels = json.value("labels", std::map<std::string, std::string>());
-  spec.env = environment_of(json.value("env", Json::array()));
-  spec.limits = limits_of(json.value("limits", Json::object()));
-  Json workspace = json.value("workspace", Json::object());
-  spec.workspace.path = workspace.value("path", "");
-  spec.workspace.access = access_of(workspace.value("access", "none")).value_or(Access::None);
-  spec.workspace.device = workspace.value("device", uint64_t{0});
-  spec.workspace.inode = workspace.value("inode", uint64_t{0});
+  restore(json, order.sandbox);
+  restore_fields(json, order);
 }
 
 Json spec_json(const ExecOrder& order) {
-  Json json = json_object({{"argv", order.spec.argv},
-                           {"shell", order.shell},
-                           {"language", order.language},
-                           {"env", json_of(order.spec.env)},
-                           {"cwd", order.spec.cwd},
-                           {"user", order.spec.user},
-                           {"input", order.spec.input},
-                           {"detached", order.detached},
-                           {"limits", json_of(order.limits)}});
-  if (!order.placed.empty()) json["placed"] = order.placed;
-  if (!order.context.empty()) json["context"] = order.context;
-  if (!order.spec.compile.empty()) json["compile"] = order.spec.compile;
-  if (order.used)
-    json["used"] = {{"name", order.used->name},
-                    {"version", order.used->version},
-                    {"image", order.used->image},
-                    {"note", order.used->note}};
-  if (order.spec.pty) json["pty"] = {{"rows", order.spec.pty->rows}, {"columns", order.spec.pty->columns}};
+  Json json = stored(order.spec);
+  store_fields(json, order);
   return json;
 }
 
 void read_spec(const Json& json, ExecOrder& order) {
-  order.spec.argv = json.value("argv", std::vector<std::string>());
-  order.shell = json.value("shell", "");
-  order.language = json.value("language", "");
-  order.spec.env = environment_of(json.value("env", Json::array()));
-  order.spec.cwd = json.value("cwd", "");
-  order.spec.user = json.value("user", "");
-  order.spec.input = json.value("input", true);
-  order.detached = json.value("detached", false);
-  order.placed = json.value("placed", "");
-  order.context = json.value("context", "");
-  order.spec.compile = json.value("compile", std::vector<std::string>());
-  if (json.contains("used"))
-    order.used = LanguageUse{json["used"].value("name", ""), json["used"].value("version", ""),
-                             json["used"].value("image", ""), json["used"].value("note", "")};
-  order.limits = limits_of(json.value("limits", Json::object()));
-  if (!json.contains("pty")) return;
-  order.spec.pty = WindowSize{json["pty"].value("rows", uint16_t{24}), json["pty"].value("columns", uint16_t{80})};
+  restore(json, order.spec);
+  restore_fields(json, order);
 }
 
 std::string dump(const Json& json) { return json.dump(); }

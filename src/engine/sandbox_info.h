@@ -78,6 +78,7 @@ struct Page {
 
 enum class OnDisconnect { Kill, Keep };
 
+// Each member has a row in order_fields.h.
 struct ExecOrder {
   ExecSpec spec;         // argv, env, cwd, user, pty; the id is given by the engine. `input` false: no stdin at all
   std::string shell;     // what argv was made of, for people
@@ -88,10 +89,8 @@ struct ExecOrder {
   std::string beside;    // the folder to put the code into, beside the files that it needs; empty: /tmp
   std::vector<std::string> arguments;  // of the program
   std::optional<LanguageUse> used;     // the engine's answer
-  Limits limits;                       // those that are named, of: timeout, output; and grace, retained
-  bool limits_grace_named = false;
-  bool limits_retained_named = false;
-  std::optional<std::string> input;  // written to it at once, then closed
+  Limits limits;                       // those that are named and are an exec's
+  std::optional<std::string> input;    // written to it at once, then closed
   bool detached = false;
   std::string tag;
   std::string session;       // that it is started in, or empty

@@ -22,7 +22,7 @@ struct WindowSize {
 enum class Phase { Compile, Run };
 const char* phase_name(Phase phase);  // "compile", "run"
 
-// One command in a sandbox.
+// One command in a sandbox. Each member has a row in sandbox_fields.h.
 struct ExecSpec {
   std::string id;
   std::vector<std::string> argv;

@@ -1,49 +1,38 @@
 #include "model/maxima.h"
 
-#include <cstdio>
-
 #include "base/text.h"
+#include "model/limit_fields.h"
 
 namespace cove {
 namespace {
 
-// Below these nothing can run, or the kernel refuses the limit itself.
-constexpr double kLeastCpus = 0.01;
-constexpr uint64_t kLeastMemory = 4 * kMiB;
-constexpr uint64_t kLeastDisk = 64 * kKiB;
-constexpr uint64_t kLeastOpenFiles = 16;
-
-std::string number_text(double number) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.15g", number);
-  return text;
-}
-std::string count_text(uint64_t count) { return concat(count); }
-
-template <typename T, typename Text>
-std::optional<ImpossibleLimit> check(const char* name, const Limit<T>& limit, T least, T most, Text text) {
-  if (!limit.named) return std::nullopt;
-  if (most != T{} && limit.value > most)
-    return ImpossibleLimit{name, text(limit.value), concat("more than this machine has (", text(most), ")")};
-  if (limit.value < least)
-    return ImpossibleLimit{name, text(limit.value), concat("less than the least (", text(least), ")")};
-  return std::nullopt;
+// The least is a whole number of bytes where it is one of bytes.
+std::string least_text(const LimitField& field) {
+  return field.number ? limit_text(field, field.least) : limit_text(field, static_cast<uint64_t>(field.least));
 }
 
 }  // namespace
 
 std::optional<ImpossibleLimit> find_impossible(const Limits& limits, const Maxima& maxima) {
-  constexpr uint64_t kNoMost = 0;
-  if (auto found = check("cpus", limits.cpus, kLeastCpus, maxima.cpus, number_text)) return found;
-  if (auto found = check("memory", limits.memory, kLeastMemory, maxima.memory, format_bytes)) return found;
-  if (auto found = check("disk", limits.disk, kLeastDisk, kNoMost, format_bytes)) return found;
-  if (auto found = check("processes", limits.processes, uint64_t{1}, maxima.processes, count_text)) return found;
-  return check("open_files", limits.open_files, kLeastOpenFiles, maxima.open_files, count_text);
+  std::optional<ImpossibleLimit> found;
+  auto check = [&](const LimitField& field, const auto& limit, const auto& most) {
+    if (found || !limit.named) return;
+    std::string bound;
+    if (to_number(most.value) != 0 && limit.value > most.value)
+      bound = concat("more than this machine has (", limit_text(field, most.value), ")");
+    else if (to_number(limit.value) < field.least)
+      bound = concat("less than the least (", least_text(field), ")");
+    if (!bound.empty()) found = {std::string(field.name), limit_text(field, limit.value), bound};
+  };
+  visit_limits(check, limits, maxima.most);
+  return found;
 }
 
 bool names_capped_limit(const Limits& limits) {
-  return limits.cpus.named || limits.memory.named || limits.disk.named || limits.processes.named ||
-         limits.open_files.named;
+  bool names = false;
+  visit_limits([&](const LimitField& field, const auto& limit) { names = names || (limit.named && field.least > 0); },
+               limits);
+  return names;
 }
 
 }  // namespace cove

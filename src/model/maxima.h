@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -10,10 +9,7 @@ namespace cove {
 
 // The most that a caller may ask for. Zero: not capped.
 struct Maxima {
-  double cpus = 0;
-  uint64_t memory = 0;
-  uint64_t processes = 0;
-  uint64_t open_files = 0;
+  Limits most = no_limits();
 };
 
 // A limit above the most, or below the least, that can be asked for.
@@ -26,7 +22,7 @@ struct ImpossibleLimit {
 // The first limit that the caller named and that cannot be; defaults are not looked at.
 std::optional<ImpossibleLimit> find_impossible(const Limits& limits, const Maxima& maxima);
 
-// Whether the caller named any limit that has a maximum.
+// Whether the caller named any limit that a machine can have too little for.
 bool names_capped_limit(const Limits& limits);
 
 }  // namespace cove

@@ -9,14 +9,9 @@
 
 #include "base/result.h"
 #include "model/limits.h"
+#include "model/network.h"
 
 namespace cove {
-
-enum class NetworkMode { None };
-
-struct NetworkPolicy {
-  NetworkMode mode = NetworkMode::None;
-};
 
 enum class Access {
   None,
@@ -74,7 +69,7 @@ Result<std::vector<std::string>> command_of(const ImageDefaults& defaults,
                                             const std::optional<std::vector<std::string>>& entrypoint,
                                             const std::vector<std::string>& words);
 
-// All that is needed to make a sandbox.
+// All that is needed to make a sandbox. Each member has a row in sandbox_fields.h.
 struct SandboxSpec {
   std::string id;  // 20 characters of [a-z0-9]
   std::string name;

@@ -20,12 +20,13 @@ uint64_t number_in(const char* path) {
 
 Maxima machine_maxima() {
   Maxima maxima;
-  maxima.cpus = ::get_nprocs();
+  Limits& most = maxima.most;
+  most.cpus = ::get_nprocs();
   struct sysinfo memory;
-  if (::sysinfo(&memory) == 0) maxima.memory = static_cast<uint64_t>(memory.totalram) * memory.mem_unit;
-  maxima.processes = number_in("/proc/sys/kernel/pid_max");
+  if (::sysinfo(&memory) == 0) most.memory = static_cast<uint64_t>(memory.totalram) * memory.mem_unit;
+  most.processes = number_in("/proc/sys/kernel/pid_max");
   struct rlimit files;
-  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max != RLIM_INFINITY) maxima.open_files = files.rlim_max;
+  if (::getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_max != RLIM_INFINITY) most.open_files = files.rlim_max;
   return maxima;
 }
 

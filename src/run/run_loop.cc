@@ -33,11 +33,12 @@ RunLoop::RunLoop(Sandbox& sandbox, const RunRequest& request, Caller& caller, At
       request_(request),
       caller_(caller),
       out_({}, -1, 0),
-      err_(std::move(streams.err), request.stdio == Stdio::Stream ? 2 : -1, request.sandbox.limits.retained),
+      err_(std::move(streams.err), request.stdio == Stdio::Stream ? 2 : -1, request.sandbox.limits.retained.value),
       in_(request.interactive ? 0 : -1, take_input(streams),
           request.exec.pty ? InputStream::End::Key : InputStream::End::Close),
       started_(Clock::now()) {
-  out_ = OutputStream(take_output(streams), request.stdio == Stdio::Stream ? 1 : -1, request.sandbox.limits.retained);
+  out_ = OutputStream(take_output(streams), request.stdio == Stdio::Stream ? 1 : -1,
+                      request.sandbox.limits.retained.value);
   result_.exec_id = request.exec.id;
   result_.sandbox_id = request.sandbox.id;
   result_.started_at = std::chrono::system_clock::now();
@@ -145,7 +146,7 @@ void RunLoop::on_clock() {
     cause_ = Cause::Timeout;
     static_cast<void>(sandbox_.signal(request_.exec.id, SIGTERM, SignalReach::Group));
     static_cast<void>(sandbox_.signal(request_.exec.id, SIGCONT, SignalReach::Group));
-    deadline_ = Clock::now() + request_.sandbox.limits.grace;
+    deadline_ = Clock::now() + request_.sandbox.limits.grace.value;
   } else {
     deadline_.reset();
     end_by_force(Cause::Timeout);

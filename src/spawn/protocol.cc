@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <concepts>
 
 #include "base/text.h"
 #include "image/reference.h"
+#include "model/limit_fields.h"
 #include "model/runtime_kind.h"
+#include "model/sandbox_fields.h"
 
 namespace cove::spawn {
 namespace {
@@ -15,14 +18,20 @@ constexpr size_t kMaxText = 4096;
 
 bool is_id_character(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
 
-template <typename T>
-void encode_limit(Writer& out, const Limit<T>& limit) {
-  out.number(limit.value).number(limit.named ? 1 : 0);
-}
+// Where walls hold a limit, cove-spawn makes them.
+bool travels(const LimitField& field) { return field.of != LimitOf::Exec; }
 
-void decode_limit(Reader& in, Limit<uint64_t>& limit) {
-  limit.value = in.number();
-  limit.named = in.number() != 0;
+uint64_t bits_of(double value) { return std::bit_cast<uint64_t>(value); }
+uint64_t bits_of(uint64_t value) { return value; }
+uint64_t bits_of(std::chrono::milliseconds value) { return static_cast<uint64_t>(value.count()); }
+
+void take_bits(uint64_t bits, double& value) {
+  value = std::bit_cast<double>(bits);
+  if (!std::isfinite(value) || value < 0 || value > 1e6) value = 1;
+}
+void take_bits(uint64_t bits, uint64_t& value) { value = bits; }
+void take_bits(uint64_t bits, std::chrono::milliseconds& value) {
+  value = std::chrono::milliseconds(static_cast<int64_t>(bits));
 }
 
 std::unexpected<Error> nonsense(std::string_view what) {
@@ -44,57 +53,123 @@ bool is_sandbox_id(std::string_view id) { return id.size() == 20 && std::ranges:
 bool is_group_name(std::string_view name) { return name.starts_with("e-") && is_sandbox_id(name.substr(2)); }
 
 void encode(Writer& out, const Limits& limits) {
-  out.number(std::bit_cast<uint64_t>(limits.cpus.value)).number(limits.cpus.named ? 1 : 0);
-  for (const Limit<uint64_t>* limit : {&limits.memory, &limits.disk, &limits.inodes, &limits.processes,
-                                       &limits.open_files, &limits.file_size, &limits.io_read, &limits.io_write})
-    encode_limit(out, *limit);
+  visit_limits(
+      [&](const LimitField& field, const auto& limit) {
+        if (travels(field)) out.number(bits_of(limit.value)).number(limit.named ? 1 : 0);
+      },
+      limits);
 }
 
 Limits decode_limits(Reader& in) {
   Limits limits;
-  limits.cpus.value = std::bit_cast<double>(in.number());
-  limits.cpus.named = in.number() != 0;
-  if (!std::isfinite(limits.cpus.value) || limits.cpus.value < 0 || limits.cpus.value > 1e6) limits.cpus.value = 1;
-  for (Limit<uint64_t>* limit : {&limits.memory, &limits.disk, &limits.inodes, &limits.processes, &limits.open_files,
-                                 &limits.file_size, &limits.io_read, &limits.io_write})
-    decode_limit(in, *limit);
+  visit_limits(
+      [&](const LimitField& field, auto& limit) {
+        if (!travels(field)) return;
+        take_bits(in.number(), limit.value);
+        limit.named = in.number() != 0;
+      },
+      limits);
   return limits;
 }
 
-void encode(Writer& out, const SandboxSpec& spec) {
-  out.text(spec.id).text(spec.name).text(spec.image).text(spec.user).text(spec.runtime);
-  encode(out, spec.limits);
-  out.number(spec.strictness == Strictness::Strict ? 1 : 0);
-  out.text(spec.workspace.path).number(static_cast<uint64_t>(spec.workspace.access));
-  out.number(spec.workspace.device).number(spec.workspace.inode);
-  out.number(spec.nesting ? 1 : 0).number(spec.restarted ? 1 : 0).number(spec.one_use ? 1 : 0);
+namespace {
+
+// The last of each choice that there is.
+constexpr Access last_of(Access) { return Access::Review; }
+constexpr NetworkTier last_of(NetworkTier) { return NetworkTier::Unrestricted; }
+constexpr Strictness last_of(Strictness) { return Strictness::Strict; }
+
+template <typename T>
+concept Choice = requires(T value) { last_of(value); };
+
+void put(Writer& out, const std::string& text) { out.text(text); }
+void put(Writer& out, const std::vector<std::string>& texts) { out.texts(texts); }
+void put(Writer& out, uint64_t number) { out.number(number); }
+void put(Writer& out, std::same_as<bool> auto flag) { out.number(flag ? 1 : 0); }
+void put(Writer& out, const Limits& limits) { encode(out, limits); }
+template <Choice T>
+void put(Writer& out, T choice) {
+  out.number(static_cast<uint64_t>(choice));
 }
+template <Listed T>
+void put(Writer& out, const T& value) {
+  auto add = [&](const Field& field, const auto& member) {
+    if constexpr (requires { put(out, member); })
+      if (field.in(kChannel)) put(out, member);
+  };
+  FieldsOf<T>::visit(add, value);
+}
+
+bool fits(Form form, const std::string& text) {
+  switch (form) {
+    case Form::Id:
+      return is_sandbox_id(text);
+    case Form::Name:
+      return is_hostname(text);
+    case Form::Runtime:
+      return text.empty() || find_runtime_kind(text);
+    case Form::AbsolutePath:
+      return is_plain(text) && (text.empty() || text.starts_with('/'));
+    default:
+      return is_plain(text);
+  }
+}
+
+// Reads what `put` wrote, and remembers the first field that makes no sense.
+class FieldReader {
+ public:
+  explicit FieldReader(Reader& in) : in_(in) {}
+
+  template <Listed T>
+  void take(const Field&, T& value) {
+    auto read = [&](const Field& field, auto& member) {
+      if constexpr (requires { take(field, member); })
+        if (field.in(kChannel)) take(field, member);
+    };
+    FieldsOf<T>::visit(read, value);
+  }
+  void take(const Field& field, std::string& text) {
+    text = in_.text();
+    check(field, fits(field.form, text));
+  }
+  void take(const Field& field, std::vector<std::string>& texts) {
+    texts = in_.texts();
+    check(field, std::ranges::all_of(texts, is_plain));
+  }
+  void take(const Field&, uint64_t& number) { number = in_.number(); }
+  void take(const Field&, bool& flag) { flag = in_.number() != 0; }
+  void take(const Field&, Limits& limits) { limits = decode_limits(in_); }
+  template <Choice T>
+  void take(const Field& field, T& choice) {
+    const uint64_t number = in_.number();
+    const bool known = number <= static_cast<uint64_t>(last_of(T()));
+    if (known) choice = static_cast<T>(number);
+    check(field, known);
+  }
+
+  std::string_view wrong() const { return wrong_; }
+
+ private:
+  void check(const Field& field, bool fits) {
+    if (!fits && wrong_.empty()) wrong_ = field.name;
+  }
+
+  Reader& in_;
+  std::string_view wrong_;
+};
+
+}  // namespace
+
+void encode(Writer& out, const SandboxSpec& spec) { put(out, spec); }
 
 Result<SandboxSpec> decode_spec(Reader& in) {
   SandboxSpec spec;
-  spec.id = in.text();
-  spec.name = in.text();
-  spec.image = in.text();
-  spec.user = in.text();
-  spec.runtime = in.text();
-  spec.limits = decode_limits(in);
-  spec.strictness = in.number() != 0 ? Strictness::Strict : Strictness::FallBack;
-  spec.workspace.path = in.text();
-  uint64_t access = in.number();
-  spec.workspace.device = in.number();
-  spec.workspace.inode = in.number();
-  spec.nesting = in.number() != 0;
-  spec.restarted = in.number() != 0;
-  spec.one_use = in.number() != 0;
+  FieldReader reader(in);
+  reader.take({}, spec);
   spec.lifetime = Lifetime::Long;
-  if (!in.done() || access > static_cast<uint64_t>(Access::Review)) return nonsense("it is malformed");
-  spec.workspace.access = static_cast<Access>(access);
-  if (!is_sandbox_id(spec.id)) return nonsense("the id of the sandbox");
-  if (!is_hostname(spec.name)) return nonsense("the name of the sandbox");
-  if (!spec.runtime.empty() && !find_runtime_kind(spec.runtime)) return nonsense("the runtime");
-  if (!is_plain(spec.image) || !is_plain(spec.user) || !is_plain(spec.workspace.path)) return nonsense("a text in it");
-  bool shown = spec.workspace.access != Access::None;
-  if (shown && !spec.workspace.path.starts_with('/')) return nonsense("the path of the workspace");
+  if (!in.done()) return nonsense("it is malformed");
+  if (!reader.wrong().empty()) return nonsense(concat("its ", reader.wrong()));
+  if (spec.workspace.access != Access::None && spec.workspace.path.empty()) return nonsense("its workspace");
   return spec;
 }
 

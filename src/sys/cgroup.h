@@ -51,7 +51,9 @@ class Cgroup {
   virtual Result<void> set_cpus(double cpus) = 0;  // at least 0.01
   // On how many CPUs its programs may run, and so how many they see; 0: on all. Which ones differs from group to group.
   virtual Result<void> set_cpu_count(unsigned count) = 0;
-  virtual Result<void> set_memory(uint64_t bytes) = 0;  // and no swap beyond it
+  // And so much swap beyond it; Unsupported where the kernel does not count swap, unless that is 0.
+  virtual Result<void> set_memory(uint64_t bytes, uint64_t swap) = 0;
+  virtual bool counts_swap() const = 0;
   virtual Result<void> set_pids(uint64_t count) = 0;
   // Bytes per second of one block device (major:minor of a whole disk); 0 leaves that direction free.
   virtual Result<void> set_io(const std::string& device, uint64_t read, uint64_t write) = 0;
@@ -114,6 +116,7 @@ class CgroupTree {
 
   virtual int version() const = 0;
   virtual bool has(Controller controller) const = 0;
+  virtual bool counts_swap() const = 0;  // as far as can be told without a group
   // Controllers present on this machine that this process cannot use, and why (for doctor); empty if none.
   virtual std::string describe() const = 0;
   // Makes the group `name` with all the controllers of `wanted` that there are. Freezer and kill come with v2.

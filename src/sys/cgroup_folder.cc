@@ -215,6 +215,10 @@ std::unexpected<Error> missing_controller(Controller controller, std::string hin
   return fail(std::move(error).hint(std::move(hint)));
 }
 
+std::unexpected<Error> uncounted_swap() {
+  return fail(Error(Code::Unsupported, "this kernel does not count swap").hint("start the kernel with swapaccount=1"));
+}
+
 std::string choose_cpus(std::string_view list, unsigned count) {
   static std::atomic<unsigned> next = static_cast<unsigned>(::getpid());
   if (count == 0) return std::string(trim(list));

@@ -86,5 +86,6 @@ inline constexpr uint64_t kCpuPeriodUs = 100'000;
 Result<uint64_t> cpu_quota_us(double cpus);
 
 std::unexpected<Error> missing_controller(Controller controller, std::string hint);
+std::unexpected<Error> uncounted_swap();
 
 }  // namespace cove::sys

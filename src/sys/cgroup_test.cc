@@ -23,7 +23,7 @@ TEST_F(CgroupTest, FindsAllControllersAsRoot) {
 TEST_F(CgroupTest, KillsAtTheMemoryLimit) {
   NEED(Memory);
   auto group = make();
-  ASSERT_OK(group->set_memory(32 * kMiB));
+  ASSERT_OK(group->set_memory(32 * kMiB, 0));
   EXPECT_EQ(outcome(run_in(*group, [] { return touch_memory(96 * kMiB); })), kKilled);
   CgroupUsage usage = group->usage().value();
   EXPECT_EQ(usage.oom_kills, 1u);
@@ -34,7 +34,7 @@ TEST_F(CgroupTest, KillsAtTheMemoryLimit) {
 TEST_F(CgroupTest, LeavesAProgramUnderTheMemoryLimitAlone) {
   NEED(Memory);
   auto group = make();
-  ASSERT_OK(group->set_memory(32 * kMiB));
+  ASSERT_OK(group->set_memory(32 * kMiB, 0));
   EXPECT_EQ(outcome(run_in(*group, [] { return touch_memory(16 * kMiB); })), 0);
   EXPECT_EQ(group->usage().value().oom_kills, 0u);
 }
@@ -42,17 +42,31 @@ TEST_F(CgroupTest, LeavesAProgramUnderTheMemoryLimitAlone) {
 TEST_F(CgroupTest, RaisesAndLowersTheMemoryLimit) {
   NEED(Memory);
   auto group = make();
-  ASSERT_OK(group->set_memory(8 * kMiB));
-  ASSERT_OK(group->set_memory(64 * kMiB));
+  ASSERT_OK(group->set_memory(8 * kMiB, 0));
+  ASSERT_OK(group->set_memory(64 * kMiB, 0));
   EXPECT_EQ(outcome(run_in(*group, [] { return touch_memory(32 * kMiB); })), 0);
-  ASSERT_OK(group->set_memory(16 * kMiB));
+  ASSERT_OK(group->set_memory(16 * kMiB, 0));
   EXPECT_EQ(outcome(run_in(*group, [] { return touch_memory(32 * kMiB); })), kKilled);
+}
+
+TEST_F(CgroupTest, LimitsSwapBesideTheMemory) {
+  NEED(Memory);
+  auto group = make();
+  if (!group->counts_swap()) {
+    EXPECT_EQ(group->set_memory(32 * kMiB, 8 * kMiB).error().code(), Code::Unsupported);
+    return;
+  }
+  for (auto [memory, swap] : {std::pair(32, 8), std::pair(64, 0), std::pair(16, 128), std::pair(96, 16)}) {
+    ASSERT_OK(group->set_memory(memory * kMiB, swap * kMiB));
+    EXPECT_EQ(outcome(run_in(*group, [&] { return touch_memory((memory - 8) * kMiB); })), 0);
+    EXPECT_EQ(outcome(run_in(*group, [&] { return touch_memory((memory + swap + 64) * kMiB); })), kKilled);
+  }
 }
 
 TEST_F(CgroupTest, CountsAKillAtTheOuterLimitInBothGroups) {
   NEED(Memory);
   auto outer = make();
-  ASSERT_OK(outer->set_memory(32 * kMiB));
+  ASSERT_OK(outer->set_memory(32 * kMiB, 0));
   auto inner = outer->create_child("inner").value();
   EXPECT_EQ(outcome(run_in(*inner, [] { return touch_memory(96 * kMiB); })), kKilled);
   EXPECT_EQ(inner->usage().value().oom_kills, 1u);
@@ -254,7 +268,7 @@ TEST_F(CgroupTest, GivesChildrenLimitsOfTheirOwn) {
   auto large = group->create_child("large").value();
   for (Controller controller : {Controller::Cpu, Controller::Memory, Controller::Pids})
     EXPECT_EQ(small->has(controller), group->has(controller));
-  ASSERT_OK(small->set_memory(16 * kMiB));
+  ASSERT_OK(small->set_memory(16 * kMiB, 0));
   EXPECT_EQ(outcome(run_in(*large, [] { return touch_memory(48 * kMiB); })), 0);
   EXPECT_EQ(outcome(run_in(*small, [] { return touch_memory(48 * kMiB); })), kKilled);
 }
@@ -304,7 +318,7 @@ TEST_F(CgroupTest, AdoptsOnlyWhatIsThere) {
 TEST_F(CgroupTest, SaysWhichControllerIsMissing) {
   if (tree_->version() != 1) GTEST_SKIP() << "a v2 group has all that its tree has";
   auto group = tree_->create(prefix_ + "a", {Controller::Pids}).value();
-  Result<void> limited = group->set_memory(kMiB);
+  Result<void> limited = group->set_memory(kMiB, 0);
   ASSERT_FALSE(limited.has_value());
   EXPECT_EQ(limited.error().code(), Code::Unsupported);
   EXPECT_NE(limited.error().hint(), "");

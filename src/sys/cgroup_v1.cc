@@ -22,6 +22,7 @@ class V1Tree final : public CgroupTree {
 
   int version() const override { return 1; }
   bool has(Controller controller) const override { return serve(parents_, controller); }
+  bool counts_swap() const override { return files_count_swap(parents_); }
   std::string describe() const override { return problems_; }
   Result<std::unique_ptr<Cgroup>> create(const std::string& name, const std::vector<Controller>& wanted) override {
     COVE_TRY(check_group_name(name));

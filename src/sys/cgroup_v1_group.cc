@@ -66,6 +66,11 @@ bool serve(const std::vector<V1Part>& parts, Controller controller) {
   });
 }
 
+bool files_count_swap(const std::vector<V1Part>& parts) {
+  const int folder = folder_with(parts, kMemory);
+  return folder >= 0 && ::faccessat(folder, "memory.memsw.limit_in_bytes", F_OK, 0) == 0;
+}
+
 std::string missing_v1_hint() {
   if (::geteuid() != 0) return "run as root: cgroup v1 has no safe delegation to users";
   return "mount the hierarchy, or start the kernel with systemd.unified_cgroup_hierarchy=1 and without cgroup_disable=";
@@ -111,20 +116,21 @@ Result<void> V1Group::set_cpu_count(unsigned count) {
   return poke_at(folder, "cpuset.cpus", choose_cpus(COVE_TRY(read_file_at(folder, "../cpuset.effective_cpus")), count));
 }
 
-Result<void> V1Group::set_memory(uint64_t bytes) {
+Result<void> V1Group::set_memory(uint64_t bytes, uint64_t swap) {
   int folder = COVE_TRY(folder_of(Controller::Memory, kMemory));
+  if (swap > 0 && !counts_swap()) return uncounted_swap();
   COVE_TRY(limit_sockets(folder, std::max(kLeastForSockets, bytes / kShareOfSockets)));
   Result<void> limited = poke_at(folder, "memory.limit_in_bytes", concat(bytes));
-  if (limited) return stop_swap(bytes);
+  if (limited) return limit_swap(bytes + swap);
   if (limited.error().errnum() != EINVAL) return limited;
   // It is above the present limit of memory and swap together: that one first.
-  COVE_TRY(stop_swap(bytes));
+  COVE_TRY(limit_swap(bytes + swap));
   return poke_at(folder, "memory.limit_in_bytes", concat(bytes));
 }
 
-Result<void> V1Group::stop_swap(uint64_t bytes) const {
+Result<void> V1Group::limit_swap(uint64_t memory_and_swap) const {
   int folder = folder_with(parts_, kMemory);
-  Result<void> limited = poke_at(folder, "memory.memsw.limit_in_bytes", concat(bytes));
+  Result<void> limited = poke_at(folder, "memory.memsw.limit_in_bytes", concat(memory_and_swap));
   if (limited || limited.error().errnum() != ENOENT) return limited;
   static_cast<void>(poke_at(folder, "memory.swappiness", "0"));  // the best a kernel without swap accounting can do
   return {};

@@ -39,6 +39,7 @@ struct V1Part {
 // The folder of the hierarchy with that subsystem, or -1.
 int folder_with(const std::vector<V1Part>& parts, Subsystem subsystem);
 bool serve(const std::vector<V1Part>& parts, Controller controller);
+bool files_count_swap(const std::vector<V1Part>& parts);
 
 // How to get a controller that a group lacks.
 std::string missing_v1_hint();
@@ -56,7 +57,8 @@ class V1Group final : public Cgroup {
 
   Result<void> set_cpus(double cpus) override;
   Result<void> set_cpu_count(unsigned count) override;
-  Result<void> set_memory(uint64_t bytes) override;
+  Result<void> set_memory(uint64_t bytes, uint64_t swap) override;
+  bool counts_swap() const override { return files_count_swap(parts_); }
   Result<void> set_pids(uint64_t count) override;
   Result<void> set_io(const std::string& device, uint64_t read, uint64_t write) override;
 
@@ -80,7 +82,7 @@ class V1Group final : public Cgroup {
   Result<int> folder_of(Controller controller, Subsystem subsystem) const;
   int any_folder() const;  // the freezer's, if there is one
   Result<void> freeze_within(std::chrono::milliseconds patience);
-  Result<void> stop_swap(uint64_t bytes) const;
+  Result<void> limit_swap(uint64_t memory_and_swap) const;
 
   // The files that `usage` reads, of a group with none below it.
   struct OpenCounters {

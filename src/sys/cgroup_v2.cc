@@ -53,6 +53,7 @@ class V2Tree final : public CgroupTree {
 
   int version() const override { return 2; }
   bool has(Controller controller) const override { return available_.has(controller); }
+  bool counts_swap() const override { return has(Controller::Memory); }
   std::string describe() const override;
   Result<std::unique_ptr<Cgroup>> create(const std::string& name, const std::vector<Controller>& wanted) override;
   Result<std::unique_ptr<Cgroup>> adopt(const std::string& name) override;

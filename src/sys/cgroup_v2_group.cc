@@ -61,12 +61,15 @@ Result<void> V2Group::set_cpu_count(unsigned count) {
                  choose_cpus(COVE_TRY(read_file_at(folder_.get(), "../cpuset.cpus.effective")), count));
 }
 
-Result<void> V2Group::set_memory(uint64_t bytes) {
+Result<void> V2Group::set_memory(uint64_t bytes, uint64_t swap) {
   COVE_TRY(require(Controller::Memory));
-  Result<void> no_swap = poke_at(folder_.get(), "memory.swap.max", "0");
-  if (!no_swap && no_swap.error().errnum() != ENOENT) return no_swap;
+  if (swap > 0 && !counts_swap()) return uncounted_swap();
+  Result<void> limited = poke_at(folder_.get(), "memory.swap.max", concat(swap));
+  if (!limited && limited.error().errnum() != ENOENT) return limited;
   return poke_at(folder_.get(), "memory.max", concat(bytes));
 }
+
+bool V2Group::counts_swap() const { return ::faccessat(folder_.get(), "memory.swap.max", F_OK, 0) == 0; }
 
 Result<void> V2Group::set_pids(uint64_t count) {
   COVE_TRY(require(Controller::Pids));

@@ -37,7 +37,8 @@ class V2Group final : public Cgroup {
 
   Result<void> set_cpus(double cpus) override;
   Result<void> set_cpu_count(unsigned count) override;
-  Result<void> set_memory(uint64_t bytes) override;
+  Result<void> set_memory(uint64_t bytes, uint64_t swap) override;
+  bool counts_swap() const override;
   Result<void> set_pids(uint64_t count) override;
   Result<void> set_io(const std::string& device, uint64_t read, uint64_t write) override;
 

@@ -33,7 +33,8 @@ class NoGroup : public sys::Cgroup {
     return {};
   }
   Result<void> set_cpu_count(unsigned) override { return {}; }
-  Result<void> set_memory(uint64_t) override { return {}; }
+  Result<void> set_memory(uint64_t, uint64_t) override { return {}; }
+  bool counts_swap() const override { return true; }
   Result<void> set_pids(uint64_t) override { return {}; }
   Result<void> set_io(const std::string&, uint64_t, uint64_t) override { return {}; }
   Result<void> freeze() override { return {}; }

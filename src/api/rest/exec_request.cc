@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "engine/context/contexts.h"
 #include "model/language.h"
+#include "model/limit_fields.h"
 
 namespace cove::api {
 namespace {
@@ -40,10 +41,9 @@ Result<void> take_code(Fields& fields, const LanguageTable& languages, engine::E
 
 // A limit that is named is held or refused: these are held for the sandbox only.
 Result<void> refuse_sandbox_limits(Fields& fields) {
-  for (const char* name :
-       {"cpus", "memory", "disk", "inodes", "processes", "open_files", "file_size", "io_read", "io_write"})
-    if (fields.raw(name))
-      return fail(Error(Code::Unsupported, concat("'limits.", std::string_view(name), "' cannot be set for one exec"))
+  for (const LimitField& field : kLimitFields)
+    if (field.of != LimitOf::Exec && fields.raw(api_name(field)))
+      return fail(Error(Code::Unsupported, concat("'limits.", api_name(field), "' cannot be set for one exec"))
                       .hint("set it for the sandbox"));
   return {};
 }
@@ -103,18 +103,10 @@ Result<void> take_pty(Fields& fields, ExecSpec& spec) {
   return pty->finish();
 }
 
-void name_exec_limits(Fields& fields, const Limits& limits, engine::ExecOrder& order) {
-  order.limits = limits;
-  order.limits_grace_named = fields.raw("grace") != nullptr;
-  order.limits_retained_named = fields.raw("retained") != nullptr;
-}
-
 Result<void> take_exec_limits(Fields& fields, engine::ExecOrder& order) {
   if (auto nested = COVE_TRY(fields.object("limits"))) {
-    Limits limits;
-    COVE_TRY(take_limits(*nested, limits));
+    COVE_TRY(take_limits(*nested, order.limits));
     COVE_TRY(refuse_sandbox_limits(*nested));
-    name_exec_limits(*nested, limits, order);
     COVE_TRY(nested->finish());
   }
   if (auto timeout = COVE_TRY(fields.duration("timeout"))) order.limits.timeout.name(*timeout);

@@ -24,8 +24,6 @@ Result<void> take_pty(Fields& fields, ExecSpec& spec);
 Result<void> take_surroundings(Fields& fields, ExecSpec& spec);
 // `limits` for an exec alone, and `timeout`.
 Result<void> take_exec_limits(Fields& fields, engine::ExecOrder& order);
-// What of `limits`, which were taken from `fields`, is an exec's.
-void name_exec_limits(Fields& fields, const Limits& limits, engine::ExecOrder& order);
 
 // The body of a request for an exec. All errors are Invalid, but Unsupported for limits that one exec cannot have.
 Result<ExecRequest> parse_exec(const Json& body, const LanguageTable& languages, SilentInput silent);

@@ -58,7 +58,8 @@ Result<std::optional<std::vector<std::string>>> take_outputs(Fields& fields) {
 
 // A session has all that beforehand.
 Result<void> refuse_with_session(Fields& fields) {
-  for (const char* name : {"agent", "scope", "workspace", "image", "runtime", "name", "labels", "nesting", "strict"})
+  for (const char* name :
+       {"agent", "scope", "workspace", "image", "runtime", "name", "labels", "nesting", "strict", "network"})
     if (fields.raw(name))
       return fail(Error(Code::Invalid, concat("'", std::string_view(name), "' does not go with 'session'"))
                       .hint("a session has its own"));
@@ -116,7 +117,7 @@ Result<void> take_all_limits(Fields& fields, ExecuteOrder& request) {
   if (auto nested = COVE_TRY(fields.object("limits"))) {
     Limits limits = request.place.sandbox.limits;
     COVE_TRY(take_limits(*nested, limits));
-    name_exec_limits(*nested, limits, request.order);
+    request.order.limits = limits;
     request.place.sandbox.limits = limits;
     COVE_TRY(nested->finish());
   }
@@ -142,7 +143,7 @@ Result<void> take_place(Fields& fields, ExecuteOrder& request, const Config& con
 // For people who spell things almost right: every field is known to `fields`, whether it goes with the others or not.
 void know_all(Fields& fields) {
   for (const char* name : {"agent", "scope", "workspace", "image", "runtime", "limits", "timeout", "name", "labels",
-                           "nesting", "strict", "command", "entrypoint"})
+                           "nesting", "strict", "network", "command", "entrypoint"})
     fields.has(name);
 }
 

@@ -98,7 +98,7 @@ TEST(ParseExecute, DividesLimitsBetweenSandboxAndExec) {
       execute_of(R"({"shell":"x","limits":{"memory":"64m","output":100,"retained":10},"timeout":"2s"})").value();
   EXPECT_EQ(request.place.sandbox.limits.memory.value, 64 * kMiB);
   EXPECT_EQ(request.order.limits.output.value, 100u);
-  EXPECT_TRUE(request.order.limits_retained_named);
+  EXPECT_TRUE(request.order.limits.retained.named);
   EXPECT_EQ(request.order.limits.timeout.value, milliseconds(2000));
   Result<engine::ExecuteOrder> refused = execute_of(R"({"shell":"x","session":"s","limits":{"memory":"64m"}})");
   ASSERT_FALSE(refused);

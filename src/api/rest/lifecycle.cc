@@ -27,7 +27,7 @@ Outcome stop(Call& call) {
   Fields fields(body);
   auto grace = COVE_TRY(fields.duration("grace"));
   COVE_TRY(fields.finish());
-  if (!grace) grace = COVE_TRY(call.engine().find(call.caller, call.sandbox())).spec.limits.grace;
+  if (!grace) grace = COVE_TRY(call.engine().find(call.caller, call.sandbox())).spec.limits.grace.value;
   return respond(call, COVE_TRY(call.engine().stop(call.caller, call.sandbox(), *grace)));
 }
 

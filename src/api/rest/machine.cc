@@ -16,8 +16,8 @@ uint64_t disk_of(const std::string& path) {
 }
 
 Json capacity_json(const Config& config) {
-  Maxima maxima = machine_maxima();
-  return {{"cpus", maxima.cpus}, {"memory", maxima.memory}, {"disk", disk_of(config.server_folder)}};
+  const Limits most = machine_maxima().most;
+  return {{"cpus", most.cpus.value}, {"memory", most.memory.value}, {"disk", disk_of(config.server_folder)}};
 }
 
 // What the server adds to what was found out about a runtime, with fewer rights than sandboxes are made with.

@@ -39,7 +39,7 @@ TEST(ParseCreate, FillsInTheConfiguration) {
 
 TEST(ParseCreate, TakesWhatIsAskedFor) {
   auto order = create_of(R"({"name":"b","labels":{"t":"w"},"env":{"A":"1"},"user":"root","start":false,"nesting":true,
-    "limits":{"cpus":0.5,"memory":"256m","timeout":5,"grace":0.5,"retained":4096},"network":{"mode":"none"},
+    "limits":{"cpus":0.5,"memory":"256m","timeout":5,"grace":0.5,"retained":4096},"network":{"tier":"restricted","block":["*.example.org"],"budget":{"bytes":"1m"}},
     "workspace":{"path":"/w","access":"rw"},"lifecycle":{"idle":null,"max":"1h","on_expire":"delete"},"strict":true})");
   ASSERT_TRUE(order) << order.error().detail;
   EXPECT_EQ(order->spec.name, "b");
@@ -48,8 +48,11 @@ TEST(ParseCreate, TakesWhatIsAskedFor) {
   EXPECT_EQ(order->spec.limits.cpus.value, 0.5);
   EXPECT_TRUE(order->spec.limits.memory.named);
   EXPECT_EQ(order->spec.limits.timeout.value, milliseconds(5000));
-  EXPECT_EQ(order->spec.limits.grace, milliseconds(500));
-  EXPECT_EQ(order->spec.limits.retained, 4096u);
+  EXPECT_EQ(order->spec.limits.grace.value, milliseconds(500));
+  EXPECT_EQ(order->spec.limits.retained.value, 4096u);
+  EXPECT_EQ(order->spec.network.tier, NetworkTier::Restricted);
+  EXPECT_THAT(order->spec.network.block, ElementsAre("*.example.org"));
+  EXPECT_EQ(order->spec.network.budget.bytes, kMiB);
   EXPECT_EQ(order->spec.workspace.access, Access::ReadWrite);
   EXPECT_EQ(order->spec.strictness, Strictness::Strict);
   EXPECT_EQ(order->lifecycle.idle, milliseconds(0));
@@ -59,14 +62,28 @@ TEST(ParseCreate, TakesWhatIsAskedFor) {
 }
 
 TEST(ParseCreate, RefusesWhatMakesNoSense) {
-  for (const char* text :
-       {R"({"imagge":"host"})", R"({"name":"no spaces"})", R"({"name":7})", R"({"labels":["a"]})",
-        R"({"labels":{"a":1}})", R"({"labels":{"a":null}})", R"({"limits":{"memory":"lots"}})",
-        R"({"limits":{"memori":"1g"}})", R"({"limits":{"cpus":-1}})", R"({"lifecycle":{"on_expire":"explode"}})",
-        R"({"network":"everything"})", R"({"network":{"mode":"all"}})",
-        R"({"workspace":{"path":"/t","access":"some"}})", R"({"workspace":{"access":"ro"}})",
-        R"({"workspace":{"path":"relative"}})", R"({"runtime":"imaginary"})", R"({"start":"yes"})",
-        R"({"env":{"A=B":"1"}})", R"({"user":"-x"})"}) {
+  for (const char* text : {R"({"imagge":"host"})",
+                           R"({"name":"no spaces"})",
+                           R"({"name":7})",
+                           R"({"labels":["a"]})",
+                           R"({"labels":{"a":1}})",
+                           R"({"labels":{"a":null}})",
+                           R"({"limits":{"memory":"lots"}})",
+                           R"({"limits":{"memori":"1g"}})",
+                           R"({"limits":{"cpus":-1}})",
+                           R"({"lifecycle":{"on_expire":"explode"}})",
+                           R"({"network":"everything"})",
+                           R"({"network":{"mode":"all"}})",
+                           R"({"network":{"tier":"all"}})",
+                           R"({"network":{"budget":{"bytes":-1}}})",
+                           R"({"network":{"allow":"pypi.org"}})",
+                           R"({"workspace":{"path":"/t","access":"some"}})",
+                           R"({"workspace":{"access":"ro"}})",
+                           R"({"workspace":{"path":"relative"}})",
+                           R"({"runtime":"imaginary"})",
+                           R"({"start":"yes"})",
+                           R"({"env":{"A=B":"1"}})",
+                           R"({"user":"-x"})"}) {
     auto order = create_of(text);
     ASSERT_FALSE(order) << text;
     EXPECT_EQ(order.error().status, 400) << text;
@@ -138,7 +155,7 @@ TEST(ParseUpdate, NamesOnlyTheLimitsThatAreThere) {
   ASSERT_TRUE(order);
   EXPECT_FALSE(order->limits->memory.named);
   EXPECT_TRUE(order->limits->processes.named);
-  EXPECT_EQ(order->limits->retained, 17u);
+  EXPECT_EQ(order->limits->retained.value, 17u);
 }
 
 TEST(ParseUpdate, LeavesAloneWhatIsNotNamed) {
@@ -214,8 +231,8 @@ TEST(ParseExec, TakesLimitsAndTheShortFormOfTheTimeout) {
   EXPECT_EQ(request->order.limits.timeout.value, milliseconds(200));
   EXPECT_TRUE(request->order.limits.timeout.named);
   EXPECT_EQ(request->order.limits.output.value, 10 * kKiB);
-  EXPECT_TRUE(request->order.limits_retained_named);
-  EXPECT_FALSE(exec_of(R"({"shell":"x"})")->order.limits_retained_named);
+  EXPECT_TRUE(request->order.limits.retained.named);
+  EXPECT_FALSE(exec_of(R"({"shell":"x"})")->order.limits.retained.named);
   EXPECT_EQ(exec_of(R"({"shell":"x","limits":{"memory":"1g"}})").error().code(), Code::Unsupported);
 }
 

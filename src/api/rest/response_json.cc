@@ -1,63 +1,25 @@
 #include "api/rest/response_json.h"
 
+#include <concepts>
+
 #include "base/encoding.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "engine/order_fields.h"
 #include "model/json.h"
+#include "model/limit_fields.h"
+#include "model/sandbox_fields.h"
 
 namespace cove::api {
 namespace {
 
-Json limits_json(const Limits& limits) {
-  return json_object({{"cpus", limits.cpus.value},
-                      {"memory", limits.memory.value},
-                      {"disk", limits.disk.value},
-                      {"inodes", limits.inodes.value},
-                      {"processes", limits.processes.value},
-                      {"open_files", limits.open_files.value},
-                      {"file_size", limits.file_size.value},
-                      {"io_read", limits.io_read.value},
-                      {"io_write", limits.io_write.value},
-                      {"timeout", seconds_json(limits.timeout.value)},
-                      {"grace", seconds_json(limits.grace)},
-                      {"output", limits.output.value},
-                      {"retained", limits.retained}});
-}
+using std::chrono::milliseconds;
 
 Json enforced_json(const EnforcedLimits& limits) {
   Json json = Json::object();
   for (const auto& [name, limit] : limits)
     json[name] = json_object({{"value", limit.value}, {"enforced_by", limit.enforced_by}});
   return json;
-}
-
-Json workspace_json(const Workspace& workspace) {
-  if (workspace.access == Access::None) return nullptr;
-  Json json = {{"path", workspace.path}, {"access", access_name(workspace.access)}};
-  const GitAuthor& author = workspace.author;
-  if (author != GitAuthor{}) json["author"] = Json{{"name", author.name}, {"email", author.email}};
-  return json;
-}
-
-Json duration_or_null(std::chrono::milliseconds time) { return time.count() == 0 ? Json() : seconds_json(time); }
-
-Json lifecycle_json(const engine::Lifecycle& lifecycle) {
-  return json_object({{"idle", duration_or_null(lifecycle.idle)},
-                      {"max", duration_or_null(lifecycle.max)},
-                      {"on_expire", on_expire_name(lifecycle.on_expire)},
-                      {"auto_resume", lifecycle.auto_resume}});
-}
-
-template <typename Pairs>
-Json map_json(const Pairs& pairs) {
-  Json json = Json::object();
-  for (const auto& [name, value] : pairs) json[name] = value;
-  return json;
-}
-
-Json window_json(const std::optional<WindowSize>& size) {
-  if (!size) return nullptr;
-  return {{"rows", size->rows}, {"cols", size->columns}};
 }
 
 }  // namespace
@@ -81,65 +43,109 @@ Json seconds_json(std::chrono::milliseconds time) {
 
 namespace {
 
-Json image_defaults_json(const ImageDefaults& defaults) {
-  return json_object({{"entrypoint", defaults.entrypoint},
-                      {"cmd", defaults.cmd},
-                      {"cwd", text_or_null(defaults.cwd)},
-                      {"env", map_json(defaults.env)}});
+// --- a member of each type, as it is answered --------------------------------------------------------------------
+Json answered(double value) { return value; }
+Json answered(uint64_t value) { return value; }
+Json answered(milliseconds value) { return seconds_json(value); }
+Json answered(Access access) { return access_name(access); }
+Json answered(NetworkTier tier) { return tier_name(tier); }
+Json answered(OnExpire action) { return on_expire_name(action); }
+Json answered(engine::SessionScope scope) { return scope_name(scope); }
+Json answered(engine::Mode mode) { return mode_name(mode); }
+
+Json answered(const Environment& env) {
+  Json json = Json::object();
+  for (const auto& [name, value] : env) json[name] = value;
+  return json;
+}
+
+Json answered(const Limits& limits) {
+  Json json = Json::object();
+  visit_limits([&](const LimitField& field, const auto& limit) { json[api_name(field)] = answered(limit.value); },
+               limits);
+  return json;
+}
+
+template <typename T>
+  requires(std::constructible_from<Json, const T&> && !std::is_arithmetic_v<T> && !std::same_as<T, Environment>)
+Json answered(const T& value) {
+  return value;
+}
+Json answered(std::same_as<bool> auto value) { return value; }
+Json answered(std::same_as<uint16_t> auto value) { return value; }
+
+template <Listed T>
+Json answered(const T& value);
+
+template <Listed T>
+Json answered(const std::optional<T>& value) {
+  return value ? answered(*value) : Json();
+}
+
+template <typename T>
+bool is_nothing(const T& value) {
+  if constexpr (requires { value == T(); }) return value == T();
+  return false;
+}
+bool is_nothing(const Workspace& workspace) { return workspace.access == Access::None; }
+
+template <Listed T>
+void answer_fields(Json& json, const T& value, unsigned way = kAnswer) {
+  auto add = [&](const Field& field, const auto& member) {
+    if constexpr (requires { answered(member); }) {
+      if (!field.in(way) || (field.omitted && is_nothing(member))) return;
+      json[field.name] = field.nullable && is_nothing(member) ? Json() : answered(member);
+    }
+  };
+  FieldsOf<T>::visit(add, value);
+}
+
+template <Listed T>
+Json answered(const T& value) {
+  Json json = Json::object();
+  answer_fields(json, value);
+  return json;
 }
 
 }  // namespace
 
 Json sandbox_json(const engine::SandboxInfo& sandbox) {
   const SandboxSpec& spec = sandbox.spec;
-  return json_object(
-      {{"id", spec.id},
-       {"name", text_or_null(spec.name)},
-       {"project", sandbox.project},
-       {"state", engine::state_name(sandbox.state)},
-       {"reason", sandbox.reason},
-       {"image", spec.image},
-       {"image_defaults", image_defaults_json(spec.image_defaults)},
-       {"runtime", spec.runtime},
-       {"user", spec.user},
-       {"labels", map_json(spec.labels)},
-       {"env", map_json(spec.env)},
-       {"limits", limits_json(spec.limits)},
-       {"enforced", enforced_json(sandbox.enforced)},
+  Json json = json_object({{"id", spec.id},
+                           {"name", text_or_null(spec.name)},
+                           {"project", sandbox.project},
+                           {"state", engine::state_name(sandbox.state)},
+                           {"reason", sandbox.reason}});
+  answer_fields(json, spec);
+  json.update(json_object(
+      {{"enforced", enforced_json(sandbox.enforced)},
        {"warnings", sandbox.warnings},
-       {"network", "none"},
-       {"workspace", workspace_json(spec.workspace)},
-       {"lifecycle", lifecycle_json(sandbox.lifecycle)},
-       {"nesting", spec.nesting},
+       {"lifecycle", answered(sandbox.lifecycle)},
        {"created_at", time_json(sandbox.created_ms)},
        {"started_at", time_json(sandbox.started_ms)},
        {"expires_at", time_json(sandbox.expires_ms)},
-       {"last_used_at", time_json(sandbox.last_used_ms != 0 ? sandbox.last_used_ms : sandbox.created_ms)}});
+       {"last_used_at", time_json(sandbox.last_used_ms != 0 ? sandbox.last_used_ms : sandbox.created_ms)}}));
+  return json;
 }
 
 Json session_json(const engine::SessionInfo& session) {
   const engine::SessionOrder& order = session.order;
-  const SandboxSpec& spec = order.sandbox;
-  bool ends = session.state == engine::SessionState::Active && order.idle.count() > 0;
-  return {{"id", session.id},
-          {"project", session.project},
-          {"agent", text_or_null(order.agent)},
-          {"scope", engine::scope_name(order.scope)},
-          {"mode", engine::mode_name(order.mode)},
-          {"state", session.state == engine::SessionState::Active ? "active" : "ended"},
-          {"reason", session.reason},
-          {"sandbox_id", text_or_null(session.sandbox_id)},
-          {"image", spec.image.empty() ? SandboxSpec().image : spec.image},
-          {"runtime", spec.runtime},
-          {"workspace", workspace_json(spec.workspace)},
-          {"labels", map_json(spec.labels)},
-          {"env", map_json(spec.env)},
-          {"limits", limits_json(spec.limits)},
-          {"lifecycle", {{"idle", duration_or_null(order.idle)}}},
-          {"created_at", time_json(session.created_ms)},
-          {"last_used_at", time_json(session.last_used_ms)},
-          {"expires_at", time_json(ends ? session.last_used_ms + order.idle.count() : 0)},
-          {"ended_at", time_json(session.ended_ms)}};
+  const bool active = session.state == engine::SessionState::Active;
+  const bool ends = active && order.idle.count() > 0;
+  Json json = json_object({{"id", session.id}, {"project", session.project}});
+  answer_fields(json, order);
+  json.update(json_object({{"state", active ? "active" : "ended"},
+                           {"reason", session.reason},
+                           {"sandbox_id", text_or_null(session.sandbox_id)}}));
+  answer_fields(json, order.sandbox, kSession);
+  if (order.sandbox.image.empty()) json["image"] = SandboxSpec().image;
+  json.update(
+      json_object({{"lifecycle", json_object({{"idle", order.idle.count() == 0 ? Json() : seconds_json(order.idle)}})},
+                   {"created_at", time_json(session.created_ms)},
+                   {"last_used_at", time_json(session.last_used_ms)},
+                   {"expires_at", time_json(ends ? session.last_used_ms + order.idle.count() : 0)},
+                   {"ended_at", time_json(session.ended_ms)}}));
+  return json;
 }
 
 Json stats_json(const Stats& stats, const Limits& limits, int64_t now_ms) {
@@ -161,20 +167,14 @@ Json stats_json(const Stats& stats, const Limits& limits, int64_t now_ms) {
 std::string result_json(const ExecResult& result) { return to_json(result, JsonLayout::Line); }
 
 std::string exec_json(const engine::ExecInfo& exec) {
-  Json document = {{"id", exec.id},
-                   {"sandbox_id", exec.sandbox_id},
-                   {"session_id", text_or_null(exec.order.session)},
-                   {"state", exec.state == engine::ExecState::Running ? "running" : "ended"},
-                   {"context_id", text_or_null(exec.order.context)},
-                   {"tag", text_or_null(exec.order.tag)},
-                   {"argv", exec.order.spec.argv},
-                   {"shell", text_or_null(exec.order.shell)},
-                   {"cwd", exec.order.spec.cwd},
-                   {"user", exec.order.spec.user},
-                   {"pty", window_json(exec.order.spec.pty)},
-                   {"started_at", time_json(exec.started_ms)},
-                   {"ended_at", time_json(exec.ended_ms)},
-                   {"next_seq", exec.next_seq}};
+  Json document = json_object({{"id", exec.id},
+                               {"sandbox_id", exec.sandbox_id},
+                               {"state", exec.state == engine::ExecState::Running ? "running" : "ended"}});
+  answer_fields(document, exec.order);
+  answer_fields(document, exec.order.spec);
+  document.update(json_object({{"started_at", time_json(exec.started_ms)},
+                               {"ended_at", time_json(exec.ended_ms)},
+                               {"next_seq", exec.next_seq}}));
   return dump_with(document, "result", exec.result ? result_json(*exec.result) : "null");
 }
 

@@ -2,7 +2,9 @@
 
 #include "api/rest/values.h"
 #include "base/text.h"
+#include "model/limit_fields.h"
 #include "model/runtime_kind.h"
+#include "model/sandbox_fields.h"
 #include "run/maxima.h"
 
 namespace cove::api {
@@ -16,29 +18,38 @@ void name_if(Limit<T>& limit, const std::optional<T>& value) {
   if (value) limit.name(*value);
 }
 
-Result<void> take_count(Fields& fields, const std::string& name, Limit<uint64_t>& limit) {
-  auto count = COVE_TRY(fields.integer(name, 0, INT64_MAX));
-  if (count) limit.name(static_cast<uint64_t>(*count));
+Result<void> take_limit(Fields& fields, const LimitField& field, Limit<double>& limit) {
+  name_if(limit, COVE_TRY(fields.number(api_name(field))));
   return {};
 }
 
-Result<void> take_size(Fields& fields, const std::string& name, Limit<uint64_t>& limit) {
-  name_if(limit, COVE_TRY(fields.size(name)));
+Result<void> take_limit(Fields& fields, const LimitField& field, Limit<uint64_t>& limit) {
+  const std::string name = api_name(field);
+  if (field.kind != LimitKind::Count) {
+    name_if(limit, COVE_TRY(fields.size(name)));
+  } else if (auto count = COVE_TRY(fields.integer(name, 0, INT64_MAX))) {
+    limit.name(static_cast<uint64_t>(*count));
+  }
   return {};
 }
 
-// Those of the request, not the defaults beside them. 0 is none of its kind, but for open files, which all have.
+Result<void> take_limit(Fields& fields, const LimitField& field, Limit<std::chrono::milliseconds>& limit) {
+  name_if(limit, COVE_TRY(fields.duration(api_name(field))));
+  return {};
+}
+
+// Those of the request, not the defaults beside them. 0 is none of its kind, where it is not refused.
 Result<void> check_possible(Fields& fields, const Limits& limits) {
   Limits asked = limits;
-  asked.cpus.named = fields.raw("cpus") && limits.cpus.value > 0;
-  asked.memory.named = fields.raw("memory") && limits.memory.value > 0;
-  asked.disk.named = fields.raw("disk") && limits.disk.value > 0;
-  asked.processes.named = fields.raw("processes") && limits.processes.value > 0;
-  asked.open_files.named = fields.raw("open_files") != nullptr;
+  auto look = [&](const LimitField& field, auto& limit) {
+    limit.named = fields.raw(api_name(field)) && (to_number(limit.value) > 0 || field.zero == LimitZero::Refused);
+  };
+  visit_limits(look, asked);
   if (!names_capped_limit(asked)) return {};
   std::optional<ImpossibleLimit> impossible = find_impossible(asked, machine_maxima());
   if (!impossible) return {};
-  return fail(fields.wrong(impossible->name, concat("is ", impossible->value, ", ", impossible->bound)));
+  const std::string name = api_name(*find_limit_field(impossible->name));
+  return fail(fields.wrong(name, concat("is ", impossible->value, ", ", impossible->bound)));
 }
 
 Result<void> take_named_limits(Fields& fields, Limits& limits) {
@@ -46,18 +57,6 @@ Result<void> take_named_limits(Fields& fields, Limits& limits) {
   if (!nested) return {};
   COVE_TRY(take_limits(*nested, limits));
   return nested->finish();
-}
-
-Result<void> take_network(Fields& fields) {
-  static const std::vector<std::string> kModes = {"none"};
-  const Json* value = fields.raw("network");
-  if (value && value->is_object()) {
-    Fields nested = *COVE_TRY(fields.object("network"));
-    COVE_TRY(nested.choice("mode", kModes));
-    return nested.finish();
-  }
-  COVE_TRY(fields.choice("network", kModes));
-  return {};
 }
 
 Result<Access> take_access(Fields& fields) {
@@ -104,22 +103,6 @@ Outcome refuse_later_fields(Fields& fields) {
   return {};
 }
 
-Result<void> take_spec(Fields& fields, SandboxSpec& spec, const Config& config) {
-  spec.image = COVE_TRY(check_image(COVE_TRY(fields.text("image")).value_or(spec.image)));
-  if (auto name = COVE_TRY(fields.text("name"))) spec.name = COVE_TRY_NOTE("'name'", check_name(*name));
-  spec.labels = COVE_TRY(fields.text_map("labels")).value_or(spec.labels);
-  spec.env = COVE_TRY(take_environment(fields, "env"));
-  auto user = COVE_TRY(fields.text("user"));
-  spec.user = user ? COVE_TRY_NOTE("'user'", check_user(*user)) : "";
-  COVE_TRY(take_named_limits(fields, spec.limits));
-  COVE_TRY(take_network(fields));
-  spec.workspace = COVE_TRY(take_workspace(fields));
-  spec.runtime = COVE_TRY(take_runtime(fields, config));
-  spec.nesting = COVE_TRY(fields.flag("nesting")).value_or(false);
-  if (COVE_TRY(fields.flag("strict")).value_or(false)) spec.strictness = Strictness::Strict;
-  return {};
-}
-
 template <typename Map>
 void merge(Map& map, const std::map<std::string, std::optional<std::string>>& patch) {
   for (const auto& [name, value] : patch) {
@@ -147,7 +130,104 @@ Result<GitAuthor> take_author(Fields& fields) {
   return author;
 }
 
+// --- a member of each type; what is not there stays as it is -----------------------------------------------------
+Result<std::string> checked(Form form, std::string text) {
+  switch (form) {
+    case Form::Name:
+      return check_name(std::move(text));
+    case Form::Image:
+      return check_image(std::move(text));
+    case Form::Runtime:
+      return check_runtime(text);
+    case Form::User:
+      return check_user(std::move(text));
+    default:
+      return text;
+  }
+}
+
+Result<void> take(Fields& fields, const Field& field, std::string& text) {
+  const std::string name(field.name);
+  if (auto given = COVE_TRY(fields.text(name)))
+    text = COVE_TRY_NOTE(concat("'", name, "'"), checked(field.form, std::move(*given)));
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, std::vector<std::string>& texts) {
+  if (auto given = COVE_TRY(fields.texts(std::string(field.name)))) texts = std::move(*given);
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, std::map<std::string, std::string>& texts) {
+  if (auto given = COVE_TRY(fields.text_map(std::string(field.name)))) texts = std::move(*given);
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, Environment& environment) {
+  const std::string name(field.name);
+  if (fields.raw(name)) environment = COVE_TRY(take_environment(fields, name));
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, bool& flag) {
+  flag = COVE_TRY(fields.flag(std::string(field.name))).value_or(flag);
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, uint64_t& number) {
+  const std::string name(field.name);
+  if (field.form == Form::Bytes)
+    number = COVE_TRY(fields.size(name)).value_or(number);
+  else if (auto count = COVE_TRY(fields.integer(name, 0, INT64_MAX)))
+    number = static_cast<uint64_t>(*count);
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, Strictness& strictness) {
+  if (COVE_TRY(fields.flag(std::string(field.name))).value_or(false)) strictness = Strictness::Strict;
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field& field, NetworkTier& tier) {
+  auto word = COVE_TRY(fields.choice(std::string(field.name), tier_names()));
+  if (word) tier = *parse_tier(*word);
+  return {};
+}
+
+Result<void> take(Fields& fields, const Field&, Limits& limits) { return take_named_limits(fields, limits); }
+
+Result<void> take(Fields& fields, const Field&, Workspace& workspace) {
+  workspace = COVE_TRY(take_workspace(fields));
+  return {};
+}
+
+template <Listed T>
+Result<void> take_listed(Fields& fields, unsigned way, T& value);
+
+template <Listed T>
+Result<void> take(Fields& fields, const Field& field, T& value) {
+  auto nested = COVE_TRY(fields.object(std::string(field.name)));
+  if (!nested) return {};
+  COVE_TRY(take_listed(*nested, kRequest, value));
+  return nested->finish();
+}
+
+template <Listed T>
+Result<void> take_listed(Fields& fields, unsigned way, T& value) {
+  Result<void> taken;
+  auto next = [&](const Field& field, auto& member) {
+    if constexpr (requires { take(fields, field, member); })
+      if (taken && field.in(way)) taken = take(fields, field, member);
+  };
+  FieldsOf<T>::visit(next, value);
+  return taken;
+}
+
 }  // namespace
+
+Result<void> take_fields(Fields& fields, unsigned way, SandboxSpec& spec) { return take_listed(fields, way, spec); }
+
+Result<void> take_network(Fields& fields, NetworkPolicy& network) { return take(fields, {.name = "network"}, network); }
 
 Result<Workspace> take_workspace(Fields& fields) {
   auto nested = COVE_TRY(fields.object("workspace"));
@@ -169,24 +249,15 @@ Result<std::string> take_runtime(Fields& fields, const Config& config) {
 }
 
 Result<void> take_limits(Fields& fields, Limits& limits) {
-  name_if(limits.cpus, COVE_TRY(fields.number("cpus")));
-  COVE_TRY(take_size(fields, "memory", limits.memory));
-  COVE_TRY(take_size(fields, "disk", limits.disk));
-  COVE_TRY(take_count(fields, "inodes", limits.inodes));
-  COVE_TRY(take_count(fields, "processes", limits.processes));
-  COVE_TRY(take_count(fields, "open_files", limits.open_files));
-  COVE_TRY(take_size(fields, "file_size", limits.file_size));
-  COVE_TRY(take_size(fields, "io_read", limits.io_read));
-  COVE_TRY(take_size(fields, "io_write", limits.io_write));
-  name_if(limits.timeout, COVE_TRY(fields.duration("timeout")));
-  limits.grace = COVE_TRY(fields.duration("grace")).value_or(limits.grace);
-  COVE_TRY(take_size(fields, "output", limits.output));
-  if (auto retained = COVE_TRY(fields.size("retained"))) {
-    if (*retained > kMostRetained)
-      return fail(fields.wrong("retained", concat("is ", format_bytes(*retained), ", more than the most (",
-                                                  format_bytes(kMostRetained), ")")));
-    limits.retained = *retained;
-  }
+  Result<void> taken;
+  auto take = [&](const LimitField& field, auto& limit) {
+    if (taken) taken = take_limit(fields, field, limit);
+  };
+  visit_limits(take, limits);
+  if (!taken) return taken;
+  if (limits.retained.named && limits.retained.value > kMostRetained)
+    return fail(fields.wrong("retained", concat("is ", format_bytes(limits.retained.value), ", more than the most (",
+                                                format_bytes(kMostRetained), ")")));
   return check_possible(fields, limits);
 }
 
@@ -205,7 +276,9 @@ Checked<engine::CreateOrder> parse_create(const Json& body, const Config& config
   engine::CreateOrder order;
   order.spec.lifetime = Lifetime::Long;
   order.spec.limits = config.limits;
-  COVE_TRY(take_spec(fields, order.spec, config));
+  order.spec.runtime = config.runtime;
+  order.spec.user.clear();  // the image's own
+  COVE_TRY(take_fields(fields, kRequest, order.spec));
   if (auto language = COVE_TRY(fields.text("language"))) {
     order.language = COVE_TRY(parse_language(config.languages, *language));
     if (!fields.raw("image")) order.spec.image.clear();
@@ -235,10 +308,7 @@ Result<engine::UpdateOrder> parse_update(const Json& body, const engine::Sandbox
   }
   if (fields.raw("limits")) {
     Limits limits = now.spec.limits;
-    for (auto* limit : {&limits.memory, &limits.disk, &limits.inodes, &limits.processes, &limits.open_files,
-                        &limits.file_size, &limits.io_read, &limits.io_write, &limits.output})
-      limit->named = false;
-    limits.cpus.named = limits.timeout.named = false;
+    visit_limits([](const LimitField&, auto& limit) { limit.named = false; }, limits);
     COVE_TRY(take_named_limits(fields, limits));
     order.limits = limits;
   }

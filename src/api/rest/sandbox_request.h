@@ -11,6 +11,11 @@ namespace cove::api {
 // are refused where this machine cannot give them, or nothing could run with them.
 Result<void> take_limits(Fields& fields, Limits& limits);
 
+// The fields of `spec` that travel that way, where they are there.
+Result<void> take_fields(Fields& fields, unsigned way, SandboxSpec& spec);
+// What there is of a network policy.
+Result<void> take_network(Fields& fields, NetworkPolicy& network);
+
 // {"path": …, "access": …}; nothing where there is none. Unsupported for an access that no runtime has.
 Result<Workspace> take_workspace(Fields& fields);
 // The runtime's name; the configuration's where none is given.

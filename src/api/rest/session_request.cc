@@ -3,16 +3,10 @@
 #include "api/rest/sandbox_request.h"
 #include "api/rest/values.h"
 #include "base/text.h"
+#include "model/fields.h"
 
 namespace cove::api {
 namespace {
-
-Result<void> take_session_limits(Fields& fields, Limits& limits) {
-  auto nested = COVE_TRY(fields.object("limits"));
-  if (!nested) return {};
-  COVE_TRY(take_limits(*nested, limits));
-  return nested->finish();
-}
 
 Result<void> take_idle(Fields& fields, engine::SessionOrder& order) {
   auto nested = COVE_TRY(fields.object("lifecycle"));
@@ -56,7 +50,7 @@ Result<void> take_sandbox(Fields& fields, engine::SessionOrder& order, const Con
   spec.runtime = COVE_TRY(take_runtime(fields, config));
   order.runtime_named = fields.raw("runtime") != nullptr;
   spec.workspace = COVE_TRY(take_workspace(fields));
-  return {};
+  return take_network(fields, spec.network);
 }
 
 Result<engine::SessionOrder> parse_session(const Json& body, const Config& config) {
@@ -66,10 +60,10 @@ Result<engine::SessionOrder> parse_session(const Json& body, const Config& confi
   order.scope = COVE_TRY(take_scope(fields)).value_or(engine::SessionScope::Session);
   order.mode = COVE_TRY(take_mode(fields)).value_or(engine::Mode::All);
   order.sandbox.limits = config.limits;
-  COVE_TRY(take_sandbox(fields, order, config));
-  order.sandbox.env = COVE_TRY(take_environment(fields, "env"));
-  order.sandbox.labels = COVE_TRY(fields.text_map("labels")).value_or(order.sandbox.labels);
-  COVE_TRY(take_session_limits(fields, order.sandbox.limits));
+  order.sandbox.image.clear();
+  order.sandbox.runtime = config.runtime;
+  order.runtime_named = fields.raw("runtime") != nullptr;
+  COVE_TRY(take_fields(fields, kSession, order.sandbox));
   COVE_TRY(take_idle(fields, order));
   COVE_TRY(fields.finish());
   COVE_TRY(check_scope(order));

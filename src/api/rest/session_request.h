@@ -18,7 +18,7 @@ Result<std::optional<engine::SessionScope>> take_scope(Fields& fields);
 Result<std::optional<engine::Mode>> take_mode(Fields& fields);
 // An agent's sandbox needs an agent.
 Result<void> check_scope(const engine::SessionOrder& order);
-// Image and workspace.
+// Image, runtime, workspace and network.
 Result<void> take_sandbox(Fields& fields, engine::SessionOrder& order, const Config& config);
 
 }  // namespace cove::api

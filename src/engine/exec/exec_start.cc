@@ -13,6 +13,7 @@
 #include "engine/record_codec.h"
 #include "image/catalogue.h"
 #include "model/figures.h"
+#include "model/limit_fields.h"
 #include "run/environment.h"
 #include "sys/file.h"
 
@@ -76,10 +77,11 @@ std::string path_variable(const SandboxInfo& sandbox, const ExecOrder& order) {
 
 Limits limits_in_force(const Limits& sandbox, const ExecOrder& order) {
   Limits limits = sandbox;
-  if (order.limits.timeout.named) limits.timeout = order.limits.timeout;
-  if (order.limits.output.named) limits.output = order.limits.output;
-  if (order.limits_grace_named) limits.grace = order.limits.grace;
-  if (order.limits_retained_named) limits.retained = order.limits.retained;
+  visit_limits(
+      [](const LimitField& field, auto& limit, const auto& own) {
+        if (field.of == LimitOf::Exec && own.named) limit = own;
+      },
+      limits, order.limits);
   return limits;
 }
 

@@ -28,8 +28,7 @@ class Execs : public EngineTest {
   static Edit limit_time(milliseconds timeout, milliseconds grace) {
     return [=](ExecOrder& order) {
       order.limits.timeout.name(timeout);
-      order.limits.grace = grace;
-      order.limits_grace_named = true;
+      order.limits.grace.name(grace);
     };
   }
   static Edit tag(const std::string& text) {
@@ -195,10 +194,7 @@ TEST_F(Execs, ThatWriteTooMuchAreEnded) {
 }
 
 TEST_F(Execs, AResultKeepsTheHeadAndTheTailOfLongOutput) {
-  auto little = [](ExecOrder& order) {
-    order.limits.retained = 100;
-    order.limits_retained_named = true;
-  };
+  auto little = [](ExecOrder& order) { order.limits.retained.name(100); };
   Outcome outcome = run_here({"print", "head", "flood", "10000", "print", "tail"}, little);
   EXPECT_TRUE(outcome.out.starts_with("head")) << outcome.out;
   EXPECT_TRUE(outcome.out.ends_with("tail")) << outcome.out;

@@ -230,7 +230,7 @@ void LiveExec::on_time() {
     deadline_.reset();
     if (ask) {
       // Time is up: first asked, then forced.
-      deadline_ = tools_.clock.now() + parts_.limits.grace;
+      deadline_ = tools_.clock.now() + parts_.limits.grace.value;
       tools_.pump.wake_at(*deadline_, weak_from_this());
     }
   }
@@ -318,7 +318,7 @@ void LiveExec::end_unknown(const std::string& why) {
 void LiveExec::conclude(ExecResult result) {
   if (!parts_.info.order.placed.empty()) result.why = concat(parts_.info.order.placed, "; ", result.why);
   for (Output& output : outputs_) drain(output);
-  Result<ExecLog::Captured> captured = log_.capture(parts_.limits.retained);
+  Result<ExecLog::Captured> captured = log_.capture(parts_.limits.retained.value);
   if (captured) {
     result.out = std::move(captured->out);
     result.err = std::move(captured->err);

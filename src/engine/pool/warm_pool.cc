@@ -3,10 +3,13 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/text.h"
 #include "engine/quota/admission.h"
+#include "model/limit_fields.h"
 #include "model/runtime_kind.h"
+#include "model/sandbox_fields.h"
 
 namespace cove::engine {
 namespace {
@@ -24,13 +27,69 @@ constexpr size_t kOtherKinds = 4;
 // of a short command has ended by then.
 constexpr milliseconds kPause(20);
 
+std::string exact(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  return text;
+}
+std::string exact(uint64_t value) { return std::to_string(value); }
+std::string exact(milliseconds value) { return std::to_string(value.count()); }
+
+std::string exact(bool value) { return value ? "1" : "0"; }
+// No text reads as two.
+std::string exact(const std::string& text) { return concat(text.size(), ":", text); }
+std::string exact(const std::vector<std::string>& texts) {
+  std::string all = concat(texts.size());
+  for (const std::string& text : texts) all += concat(" ", exact(text));
+  return all;
+}
 template <typename T>
-void add_limit(std::string& text, const Limit<T>& limit) {
-  if constexpr (requires { limit.value.count(); })
-    text += concat(" ", limit.value.count());
-  else
-    text += concat(" ", limit.value);
-  if (limit.named) text += '!';
+  requires std::is_enum_v<T>
+std::string exact(T choice) {
+  return std::to_string(static_cast<int>(choice));
+}
+
+// An exec's own are not its sandbox's.
+std::string exact(const Limits& limits) {
+  std::string text;
+  auto add = [&](const LimitField& field, const auto& limit) {
+    if (field.of != LimitOf::Exec) text += concat(" ", exact(limit.value), limit.named ? "!" : "");
+  };
+  visit_limits(add, limits);
+  return text;
+}
+
+// What decides about the class of a value, field by field.
+template <Listed T>
+std::string exact(const T& value) {
+  std::string text;
+  auto add = [&](const Field& field, const auto& member) {
+    if constexpr (requires { exact(member); })
+      if (field.pool == Pool::Class) text += concat(text.empty() ? "" : " ", exact(member));
+  };
+  FieldsOf<T>::visit(add, value);
+  return text;
+}
+
+bool is_native(const Field& field, const std::string& text) {
+  return field.form == Form::Runtime && text == kNativeRuntime;
+}
+bool is_native(const Field&, const auto&) { return false; }
+
+// Whether it has none of what only sandboxes have that are not kept ready.
+template <Listed T>
+bool is_usual(const T& value) {
+  bool usual = true;
+  auto look = [&](const Field& field, const auto& member) {
+    using Member = std::remove_cvref_t<decltype(member)>;
+    if (field.pool != Pool::Usual) return;
+    if constexpr (Listed<Member>)
+      usual = usual && is_usual(member);
+    else if constexpr (requires { member == Member(); })
+      usual = usual && (member == Member() || is_native(field, member));
+  };
+  FieldsOf<T>::visit(look, value);
+  return usual;
 }
 
 bool has_news(const Sandbox& sandbox) {
@@ -55,18 +114,7 @@ std::string waiting_key(const ExecOrder& order) {
 WarmPool::WarmPool(const Config& config, Runtime& runtime, RoomGauge& room, Languages& languages, Clock& clock)
     : config_(config), runtime_(runtime), room_(room), languages_(languages), clock_(clock) {}
 
-std::string WarmPool::class_of(const SandboxSpec& spec) {
-  const bool native = spec.runtime.empty() || spec.runtime == kNativeRuntime;
-  const bool plain = native && spec.name.empty() && spec.workspace.access == Access::None && !spec.nesting;
-  if (!plain) return {};
-  std::string name = concat(spec.image, " ", spec.user, spec.strictness == Strictness::Strict ? " strict" : "",
-                            spec.one_use ? " one use" : "");
-  const Limits& limits = spec.limits;
-  add_limit(name, limits.cpus), add_limit(name, limits.memory), add_limit(name, limits.disk);
-  add_limit(name, limits.inodes), add_limit(name, limits.processes), add_limit(name, limits.open_files);
-  add_limit(name, limits.file_size), add_limit(name, limits.io_read), add_limit(name, limits.io_write);
-  return name;
-}
+std::string WarmPool::class_of(const SandboxSpec& spec) { return is_usual(spec) ? exact(spec) : std::string(); }
 
 void WarmPool::start() {
   if (config_.pool.size == 0) return;

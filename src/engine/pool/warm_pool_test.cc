@@ -18,6 +18,7 @@ class WarmPoolRule : public testing::Test {
   WarmPoolRule() {
     config_.pool.size = 8;
     config_.pool.languages = {"bash", "python"};
+    default_.lifetime = Lifetime::Long;
     default_.limits = config_.limits;
     default_.limits.disk.value = kDefaultDisk;
   }

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/text.h"
+#include "model/limit_fields.h"
 #include "sys/file.h"
 
 namespace cove::engine {
@@ -214,34 +215,31 @@ uint64_t Admission::refusals() const {
   return refusals_;
 }
 
-const char* lifted_limit(const Limits& limits) {
-  auto lifts = [](const auto& limit) { return limit.named && limit.value == 0; };
-  if (lifts(limits.cpus)) return "cpus";
-  if (lifts(limits.memory)) return "memory";
-  return lifts(limits.processes) ? "processes" : nullptr;
+std::string_view lifted_limit(const Limits& limits) {
+  std::string_view lifted;
+  auto look = [&](const LimitField& field, const auto& limit) {
+    const bool lifts = limit.named && to_number(limit.value) == 0 && field.zero == LimitZero::UnlimitedForLocal;
+    if (lifts && lifted.empty()) lifted = field.name;
+  };
+  visit_limits(look, limits);
+  return lifted;
 }
 
-namespace {
-
-template <typename T>
-Result<void> check_maximum(std::string_view name, const Limit<T>& limit, T most, const std::string& in_words) {
-  if (most == 0 || !limit.named || limit.value <= most) return {};
-  return fail(Error(Code::Denied, concat("the limit '", name, "' may be at most ", in_words, " on this server"))
-                  .hint(concat("ask for less, or have the administrator raise maxima.", name)));
-}
-
-}  // namespace
-
-Result<void> check_limits(const Caller& caller, const Config::Maxima& maxima, const Limits& limits) {
+Result<void> check_limits(const Caller& caller, const Maxima& maxima, const Limits& limits) {
   if (caller.local) return {};
-  if (const char* lifted = lifted_limit(limits))
-    return fail(Error(Code::Denied, concat("the limit '", std::string_view(lifted),
-                                           "' can be taken away (0) only at the server's Unix socket"))
-                    .hint("name what is needed, or leave it out"));
-  COVE_TRY(check_maximum("cpus", limits.cpus, maxima.cpus, concat(maxima.cpus)));
-  COVE_TRY(check_maximum("memory", limits.memory, maxima.memory, format_bytes(maxima.memory)));
-  COVE_TRY(check_maximum("disk", limits.disk, maxima.disk, format_bytes(maxima.disk)));
-  return check_maximum("processes", limits.processes, maxima.processes, concat(maxima.processes));
+  if (std::string_view lifted = lifted_limit(limits); !lifted.empty())
+    return fail(
+        Error(Code::Denied, concat("the limit '", lifted, "' can be taken away (0) only at the server's Unix socket"))
+            .hint("name what is needed, or leave it out"));
+  Result<void> allowed;
+  auto check = [&](const LimitField& field, const auto& limit, const auto& most) {
+    if (!allowed || to_number(most.value) == 0 || !limit.named || limit.value <= most.value) return;
+    allowed = fail(Error(Code::Denied, concat("the limit '", field.name, "' may be at most ",
+                                              limit_text(field, most.value), " on this server"))
+                       .hint(concat("ask for less, or have the administrator raise maxima.", field.name)));
+  };
+  visit_limits(check, limits, maxima.most);
+  return allowed;
 }
 
 Result<void> check_nesting(const Caller& caller, const SandboxSpec& spec) {

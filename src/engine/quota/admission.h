@@ -89,10 +89,10 @@ class Admission {
 };
 
 // The limit that is to be none (0), of those that protect the machine; null where there is no such.
-const char* lifted_limit(const Limits& limits);
+std::string_view lifted_limit(const Limits& limits);
 // Whether the caller may have that; Denied. Over the network no limit that protects the machine is taken away, and none
 // is above the maxima that the administrator has set.
-Result<void> check_limits(const Caller& caller, const Config::Maxima& maxima, const Limits& limits);
+Result<void> check_limits(const Caller& caller, const Maxima& maxima, const Limits& limits);
 // Nesting opens more of the kernel: with a key it takes the scope admin. Denied.
 Result<void> check_nesting(const Caller& caller, const SandboxSpec& spec);
 

@@ -1,6 +1,7 @@
 // Changing sandboxes.
 #include "base/text.h"
 #include "engine/live_engine.h"
+#include "model/limit_fields.h"
 #include "model/runtime_kind.h"
 
 namespace cove::engine {
@@ -8,10 +9,10 @@ namespace {
 
 // To a control group that exists, 0 is not none, but nothing at all.
 Result<void> refuse_lifting(const Limits& limits) {
-  const char* lifted = lifted_limit(limits);
-  if (!lifted) return {};
-  return fail(Error(Code::Conflict, concat("the limit '", std::string_view(lifted),
-                                           "' of a running sandbox can be changed, but not taken away (0)"))
+  std::string_view lifted = lifted_limit(limits);
+  if (lifted.empty()) return {};
+  return fail(Error(Code::Conflict,
+                    concat("the limit '", lifted, "' of a running sandbox can be changed, but not taken away (0)"))
                   .hint("stop it first"));
 }
 
@@ -21,7 +22,11 @@ Result<void> check_running(const Capabilities& can, const Limits& wanted) {
     return fail(
         Error(Code::Unsupported, concat("the runtime ", can.name, " cannot change the limits of a running sandbox"))
             .hint("stop it first"));
-  if (wanted.disk.named || wanted.inodes.named || wanted.io_read.named || wanted.io_write.named)
+  bool fixed = false;
+  visit_limits([&](const LimitField& field,
+                   const auto& limit) { fixed = fixed || (limit.named && field.change == LimitChange::WhileStopped); },
+               wanted);
+  if (fixed)
     return fail(
         Error(Code::Conflict, "the limits on the disk of a running sandbox cannot be changed").hint("stop it first"));
   return refuse_lifting(wanted);
@@ -44,23 +49,14 @@ Result<void> check_stopped(const SandboxInfo& info, const Limits& wanted) {
 // Those that are named in `which`, of these, where there are any.
 Limits of_those(const Limits& which, const Limits& values) {
   Limits taken = which;
-  auto take = [](auto& limit, const auto& value) {
-    limit.named = limit.named && value.value > 0;
-    limit.value = value.value;
-  };
-  take(taken.cpus, values.cpus), take(taken.memory, values.memory), take(taken.processes, values.processes);
-  take(taken.open_files, values.open_files), take(taken.file_size, values.file_size);
+  visit_limits(
+      [](const LimitField& field, auto& limit, const auto& value) {
+        const bool none = to_number(value.value) == 0 && field.zero != LimitZero::Nothing;
+        limit.named = limit.named && !none;
+        limit.value = value.value;
+      },
+      taken, values);
   return taken;
-}
-
-void take_limits(Limits& now, const Limits& changed) {
-  auto take = [](auto& limit, const auto& wanted) {
-    if (wanted.named) limit = wanted;
-  };
-  take(now.cpus, changed.cpus), take(now.memory, changed.memory), take(now.disk, changed.disk);
-  take(now.inodes, changed.inodes), take(now.processes, changed.processes), take(now.open_files, changed.open_files);
-  take(now.file_size, changed.file_size), take(now.timeout, changed.timeout), take(now.output, changed.output);
-  take(now.io_read, changed.io_read), take(now.io_write, changed.io_write);
 }
 
 Admission::Memory memory_of(const SandboxInfo& info) {
@@ -68,17 +64,18 @@ Admission::Memory memory_of(const SandboxInfo& info) {
 }
 
 void tell_enforced(SandboxInfo& info, const Limits& changed) {
-  const Limits& now = info.spec.limits;
-  auto say = [&](const char* limit, std::string value) {
-    if (info.enforced.contains(limit)) info.enforced[limit].value = std::move(value);
+  auto tell = [&](const LimitField& field, const auto& wanted, const auto& now) {
+    if (!wanted.named || field.change != LimitChange::Anytime || field.of == LimitOf::Exec) return;
+    const std::string name(field.name);
+    const bool none = to_number(now.value) == 0 && field.zero == LimitZero::Unlimited;
+    if (none)
+      info.enforced.erase(name);
+    else if (info.enforced.contains(name))
+      info.enforced[name].value = limit_text(field, now.value);
+    else if (to_number(now.value) > 0)
+      info.enforced[name] = {limit_text(field, now.value), field.of == LimitOf::Process ? "rlimit" : "cgroup"};
   };
-  if (changed.memory.named) say("memory", format_bytes(now.memory.value));
-  if (changed.processes.named) say("processes", std::to_string(now.processes.value));
-  if (changed.cpus.named) say("cpus", concat(now.cpus.value));
-  if (changed.open_files.named) say("open_files", std::to_string(now.open_files.value));
-  if (!changed.file_size.named) return;
-  info.enforced.erase("file_size");
-  if (now.file_size.value > 0) info.enforced["file_size"] = {format_bytes(now.file_size.value), "rlimit"};
+  visit_limits(tell, changed, info.spec.limits);
 }
 
 }  // namespace
@@ -102,7 +99,7 @@ Result<void> LiveEngine::change_limits(LiveSandbox& sandbox, SandboxInfo& info, 
   COVE_TRY(sandbox.has_handle() ? check_running(runtime_->capabilities_of(info.spec.runtime), changed)
                                 : check_stopped(info, changed));
   const Limits before = info.spec.limits;
-  take_limits(info.spec.limits, changed);
+  take_named(info.spec.limits, changed);
   const Admission::Memory memory = memory_of(info);
   COVE_TRY(admission_.change(info.project, COVE_TRY(quotas_of(info.project)), before, info.spec.limits, memory));
   tell_enforced(info, changed);

@@ -7,6 +7,7 @@
 #include "engine/pool/warm_pool.h"
 #include "engine/record_codec.h"
 #include "model/language.h"
+#include "model/limit_fields.h"
 #include "run/environment.h"
 #include "sys/file.h"
 
@@ -348,7 +349,11 @@ Result<void> LiveSandbox::update_limits(const Limits& limits) {
     COVE_TRY(COVE_TRY(handle(lock))->update_limits(limits));
   }
   // What waits has the old ones already.
-  if (limits.open_files.named || limits.file_size.named) give_up_waiting(What::Anything);
+  bool old = false;
+  visit_limits(
+      [&](const LimitField& field, const auto& limit) { old = old || (limit.named && field.of == LimitOf::Process); },
+      limits);
+  if (old) give_up_waiting(What::Anything);
   return {};
 }
 

@@ -60,6 +60,7 @@ Result<SandboxInfo> LiveEngine::create(const Caller& caller, CreateOrder order) 
   if (!caller.scopes.allow(Scope::Run) || !caller.only_sandbox.empty())
     return fail(Code::Denied, "making sandboxes needs the scope 'run'");
   COVE_TRY(check_limits(caller, config_.maxima, order.spec.limits));
+  COVE_TRY(check_network(order.spec.network));
   COVE_TRY(check_nesting(caller, order.spec));
   if (order.idempotency_key.empty()) return make(caller, std::move(order));
   // The same request, sent again while the first is being worked on, waits for its outcome.

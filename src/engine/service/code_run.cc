@@ -81,7 +81,7 @@ bool CodeRunner::hold_limits() {
   if (stopping_ || (!late && !killed && !parts_.outcomes.wrote_too_much())) return true;
   stopping_ = true;
   parts_.outcomes.timed_out = late && !killed;
-  deadline_ = Clock::now() + parts_.limits.grace;
+  deadline_ = Clock::now() + parts_.limits.grace.value;
   static_cast<void>(parts_.execution.interrupt());
   return true;
 }

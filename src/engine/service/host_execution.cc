@@ -60,13 +60,6 @@ HostRunOrder run_order(const HostOrder& order) {
   return run;
 }
 
-Limits limits_for(Limits limits, const ExecOrder& order) {
-  if (order.limits.timeout.named) limits.timeout = order.limits.timeout;
-  if (order.limits.output.named) limits.output = order.limits.output;
-  if (order.limits_retained_named) limits.retained = order.limits.retained;
-  return limits;
-}
-
 // Follows it to its end, or to that of its caller: false then. Who only wants the result gets it while the server
 // stops, too.
 bool follow(HostRun& run, CallerPresence& presence, RunSink* sink, uint64_t& seq) {
@@ -104,8 +97,8 @@ Result<HostOutcome> run_on_host(HostRunner& runner, const Caller& caller, const 
     if (!verdict.runs) return HostOutcome{.what = What::NotHarmless, .why = std::move(verdict.why)};
     why = std::move(verdict.why);
   }
-  std::unique_ptr<HostRun> run =
-      COVE_TRY(HostRun::create(std::move(*process), limits_for(limits, order.order), order.order.input.value_or("")));
+  std::unique_ptr<HostRun> run = COVE_TRY(
+      HostRun::create(std::move(*process), limits_in_force(limits, order.order), order.order.input.value_or("")));
   HostOutcome outcome;
   if (!follow(*run, presence, sink, outcome.ran.seq)) return outcome;
   ExecResult result = COVE_TRY(run->result());

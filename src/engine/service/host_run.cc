@@ -43,8 +43,8 @@ HostRun::HostRun(std::unique_ptr<HostProcess> process, const Limits& limits, std
       process_(std::move(process)),
       limits_(limits),
       input_(std::move(input)),
-      outputs_{{std::move(process_->out), Stream::Out, Retained(limits.retained)},
-               {std::move(process_->err), Stream::Err, Retained(limits.retained)}} {}
+      outputs_{{std::move(process_->out), Stream::Out, Retained(limits.retained.value)},
+               {std::move(process_->err), Stream::Err, Retained(limits.retained.value)}} {}
 
 Result<std::unique_ptr<HostRun>> HostRun::create(std::unique_ptr<HostProcess> process, const Limits& limits,
                                                  std::string input) {

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "image/catalogue.h"
 #include "image/reference.h"
+#include "model/limit_fields.h"
 
 namespace cove::engine {
 namespace {
@@ -24,18 +25,24 @@ std::string in_words(const Workspace& workspace) {
   return concat("the workspace ", workspace.path, " (", std::string_view(access_name(workspace.access)), ")");
 }
 
-struct SizeLimit {
-  std::string_view name;
-  Limit<uint64_t> Limits::* field;
-};
-constexpr SizeLimit kLimits[] = {{"memory", &Limits::memory},         {"disk", &Limits::disk},
-                                 {"inodes", &Limits::inodes},         {"processes", &Limits::processes},
-                                 {"open_files", &Limits::open_files}, {"file_size", &Limits::file_size},
-                                 {"io_read", &Limits::io_read},       {"io_write", &Limits::io_write}};
+std::string in_words(const NetworkPolicy& network) {
+  std::string words = tier_name(network.tier);
+  if (network.enabled) words += ", enabled";
+  if (!network.allow.empty()) words += concat(", allowing ", join(network.allow, ", "));
+  if (!network.block.empty()) words += concat(", blocking ", join(network.block, ", "));
+  if (network.budget != NetworkBudget()) words += ", with a budget";
+  return words;
+}
 
-template <typename T>
-bool differs(const Limit<T>& wanted, const Limit<T>& there) {
-  return wanted.named && wanted.value != there.value;
+std::string difference(const Limits& wanted, const Limits& there) {
+  std::string words;
+  auto compare = [&](const LimitField& field, const auto& want, const auto& have) {
+    if (!words.empty() || field.of == LimitOf::Exec || !want.named || want.value == have.value) return;
+    words = concat("a limit of ", limit_text(field, have.value), " for ", field.name, ", and not ",
+                   limit_text(field, want.value));
+  };
+  visit_limits(compare, wanted, there);
+  return words;
 }
 
 }  // namespace
@@ -68,8 +75,11 @@ static bool same_image(const std::string& wanted, const std::string& there) {
 }
 
 bool names_limit(const Limits& limits) {
-  return limits.cpus.named ||
-         std::ranges::any_of(kLimits, [&](const SizeLimit& limit) { return (limits.*limit.field).named; });
+  bool names = false;
+  visit_limits(
+      [&](const LimitField& field, const auto& limit) { names = names || (limit.named && field.of != LimitOf::Exec); },
+      limits);
+  return names;
 }
 
 std::string difference(const SandboxSpec& wanted, const SandboxSpec& there) {
@@ -82,12 +92,10 @@ std::string difference(const SandboxSpec& wanted, const SandboxSpec& there) {
   if (both_known &&
       (wanted.workspace.inode != there.workspace.inode || wanted.workspace.device != there.workspace.device))
     return concat("the folder that was at ", there.workspace.path, " before, and not the one that is there now");
-  if (differs(wanted.limits.cpus, there.limits.cpus)) return "another limit of cpus";
-  for (const SizeLimit& limit : kLimits)
-    if (differs(wanted.limits.*limit.field, there.limits.*limit.field))
-      return concat("a limit of ", (there.limits.*limit.field).value, " for ", limit.name, ", and not ",
-                    (wanted.limits.*limit.field).value);
-  return "";
+  // Who names no network is not to have one.
+  if (wanted.network != there.network)
+    return concat("the network policy ", in_words(there.network), ", and not ", in_words(wanted.network));
+  return difference(wanted.limits, there.limits);
 }
 
 }  // namespace cove::engine

@@ -22,7 +22,7 @@ std::optional<Mode> parse_mode(const std::string& name);
 
 inline constexpr std::chrono::milliseconds kUsualIdle = std::chrono::minutes(30);
 
-// What a session is to be.
+// What a session is to be. Each member has a row in order_fields.h.
 struct SessionOrder {
   std::string agent;  // or empty
   SessionScope scope = SessionScope::Session;

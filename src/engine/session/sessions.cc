@@ -102,6 +102,7 @@ Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
   session.project = caller.project;
   session.order = std::move(order);
   COVE_TRY(check_limits(caller, engine_.config().maxima, session.order.sandbox.limits));
+  COVE_TRY(check_network(session.order.sandbox.network));
   if (session.order.mode != Mode::Off) COVE_TRY(check_runtime(session.order.sandbox.runtime));
   COVE_TRY(engine_.pin(caller, session.order.sandbox.workspace));
   session.created_ms = session.last_used_ms = engine_.clock().now_ms();

@@ -41,8 +41,11 @@ Json mounts_of(const ContainerPlan& plan) {
 
 uint64_t shared_memory(const Limits& limits) { return std::max(kDefaultShm, limits.memory.value / 2); }
 
-void put_memory(Json& order, uint64_t bytes) {
-  if (bytes > 0) order["Memory"] = order["MemorySwap"] = bytes;  // together: no swap beyond it
+void put_memory(Json& order, const Limits& limits) {
+  const uint64_t bytes = limits.memory.value;
+  if (bytes == 0) return;
+  order["Memory"] = bytes;
+  order["MemorySwap"] = bytes + limits.swap.value;  // both together
 }
 
 void put_cpus(Json& order, double cpus) {
@@ -58,7 +61,7 @@ void put_limits(Json& host, const ContainerPlan& plan) {
   host["PidsLimit"] = -1;  // not what the engine would choose
   if (plan.holder == Holder::OwnGroup) return;
   const Limits& limits = plan.spec.limits;
-  if (plan.engine.limits_memory) put_memory(host, limits.memory.value);
+  if (plan.engine.limits_memory) put_memory(host, limits);
   if (plan.engine.limits_cpus) put_cpus(host, limits.cpus.value);
   if (plan.engine.limits_processes) put_processes(host, limits.processes.value);
 }
@@ -111,7 +114,7 @@ Json container_order(const ContainerPlan& plan) {
 
 Json limits_order(const Limits& limits) {
   Json order = Json::object();
-  if (limits.memory.named) put_memory(order, limits.memory.value);
+  if (limits.memory.named || limits.swap.named) put_memory(order, limits);
   if (limits.cpus.named) put_cpus(order, limits.cpus.value);
   if (limits.processes.named) put_processes(order, limits.processes.value);
   return order;
@@ -121,6 +124,7 @@ native::Means means_of(const EngineFacts& facts) {
   native::Means means;
   means.cpu = facts.limits_cpus;
   means.memory = facts.limits_memory;
+  means.swap = facts.limits_swap;
   means.processes = facts.limits_processes;
   means.layer = LayerKind::Folder;
   means.why_not = "the engine says that it has none for this";

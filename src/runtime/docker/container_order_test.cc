@@ -62,6 +62,9 @@ TEST(ContainerOrder, AsksTheEngineForLimitsOnlyWhereNobodyElseHoldsThem) {
   held.holder = Holder::Engine;
   EXPECT_EQ(container_order(held)["HostConfig"]["Memory"], kGiB);
   EXPECT_EQ(container_order(held)["HostConfig"]["MemorySwap"], kGiB);
+  held.spec.limits.swap.name(kMiB);
+  EXPECT_EQ(container_order(held)["HostConfig"]["MemorySwap"], kGiB + kMiB);
+  held.spec.limits.swap = 0;
   EXPECT_EQ(container_order(held)["HostConfig"]["PidsLimit"], 1024);
   held.holder = Holder::OwnGroup;
   EXPECT_FALSE(container_order(held)["HostConfig"].contains("Memory"));

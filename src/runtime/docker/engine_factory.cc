@@ -66,7 +66,7 @@ Result<pid_t> pid_of(int pidfd) {
 
 Result<void> set_limits(sys::Cgroup& group, const Limits& limits) {
   if (limits.cpus.value > 0) COVE_TRY(group.set_cpus(limits.cpus.value));
-  if (limits.memory.value > 0) COVE_TRY(group.set_memory(limits.memory.value));
+  if (limits.memory.value > 0) COVE_TRY(group.set_memory(limits.memory.value, native::swap_for(group, limits)));
   if (limits.processes.value > 0) COVE_TRY(group.set_pids(limits.processes.value));
   return {};
 }
@@ -89,7 +89,7 @@ void encode(wire::Writer& out, const BuiltContainer& built) {
   out.text(engine.identity).number(static_cast<uint64_t>(engine.kind)).text(engine.version);
   out.number(static_cast<uint64_t>(engine.cgroup_version));
   for (bool flag : {built.own_group, built.sized, engine.rootless, engine.maps_users, engine.limits_cpus,
-                    engine.limits_memory, engine.limits_processes})
+                    engine.limits_memory, engine.limits_swap, engine.limits_processes})
     out.number(flag ? 1 : 0);
 }
 
@@ -102,7 +102,7 @@ BuiltContainer decode_standing(wire::Reader& in) {
   engine.version = in.text();
   engine.cgroup_version = in.number() == 2 ? 2 : 1;
   for (bool* flag : {&built.own_group, &built.sized, &engine.rootless, &engine.maps_users, &engine.limits_cpus,
-                     &engine.limits_memory, &engine.limits_processes})
+                     &engine.limits_memory, &engine.limits_swap, &engine.limits_processes})
     *flag = in.number() != 0;
   return built;
 }
@@ -284,7 +284,7 @@ Result<native::CreatedSandbox> EngineFactory::adopt(const SandboxSpec& spec) con
       COVE_TRY_NOTE(attempt, sys::CgroupTree::find_around(COVE_TRY(pid_of(process_1.get()))));
   Result<std::unique_ptr<sys::Cgroup>> group = tree->adopt(kGroup);
   EngineFacts facts;
-  facts.limits_cpus = facts.limits_memory = facts.limits_processes = true;
+  facts.limits_cpus = facts.limits_memory = facts.limits_swap = facts.limits_processes = true;
   created.holding = COVE_TRY(native::plan_enforcement(spec.limits, means_of(facts), spec.strictness));
   created.holding.limits.erase("disk");
   created.resources = COVE_TRY(resources_of(spec, std::move(process_1), group ? std::move(*group) : nullptr));

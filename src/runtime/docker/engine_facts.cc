@@ -42,6 +42,7 @@ Result<EngineFacts> read_engine_facts(const Json& version, const Json& info) {
   const bool groups = !facts.rootless || facts.cgroup_version == 2;
   facts.limits_cpus = groups && client::flag_of(info, "CpuCfsQuota");
   facts.limits_memory = groups && client::flag_of(info, "MemoryLimit");
+  facts.limits_swap = groups && client::flag_of(info, "SwapLimit");
   facts.limits_processes = groups && client::flag_of(info, "PidsLimit");
   return facts;
 }

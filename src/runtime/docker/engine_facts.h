@@ -21,6 +21,7 @@ struct EngineFacts {
   int cgroup_version = 0;
   bool limits_cpus = false;
   bool limits_memory = false;
+  bool limits_swap = false;
   bool limits_processes = false;
 
   const char* program() const { return kind == EngineKind::Podman ? "podman" : "docker"; }

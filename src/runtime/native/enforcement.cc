@@ -37,6 +37,7 @@ class Planner {
   Result<Holding> plan() {
     COVE_TRY(plan_cpus());
     COVE_TRY(plan_memory());
+    COVE_TRY(plan_swap());
     COVE_TRY(plan_processes());
     COVE_TRY(plan_io());
     plan_disk();
@@ -88,6 +89,22 @@ class Planner {
     return {};
   }
 
+  Result<void> plan_swap() {
+    uint64_t bytes = limits_.swap.value;
+    if (bytes == 0) return {};
+    const std::string value = format_bytes(bytes);
+    if (limits_.memory.value == 0) return refuse_swap(value, "it goes with a limit of memory", "name one");
+    if (means_.memory && means_.swap) return hold("swap", value, "cgroup"), Result<void>();
+    if (!means_.memory) return fall_back("swap", value, limits_.swap.named, "nothing");
+    if (limits_.swap.named || strictness_ == Strictness::Strict)
+      return refuse_swap(value, "this kernel does not count swap", "start the kernel with swapaccount=1");
+    return {};  // none is used
+  }
+
+  static std::unexpected<Error> refuse_swap(const std::string& value, std::string_view why, std::string hint) {
+    return fail(Error(Code::Unsupported, concat("limit swap to ", value, ": ", why)).hint(std::move(hint)));
+  }
+
   Result<void> plan_processes() {
     uint64_t count = limits_.processes.value;
     if (count == 0) return {};
@@ -134,6 +151,10 @@ class Planner {
 };
 
 }  // namespace
+
+uint64_t swap_for(const sys::Cgroup& group, const Limits& limits) {
+  return limits.swap.named || group.counts_swap() ? limits.swap.value : 0;
+}
 
 unsigned visible_cpus(const Limits& limits) {
   return limits.cpus.named ? static_cast<unsigned>(std::ceil(limits.cpus.value)) : 0;

@@ -7,6 +7,7 @@
 #include "init/protocol.h"
 #include "layer/layer.h"
 #include "model/limits.h"
+#include "sys/cgroup.h"
 
 namespace cove::native {
 
@@ -14,6 +15,7 @@ namespace cove::native {
 struct Means {
   bool cpu = false;  // control groups
   bool memory = false;
+  bool swap = false;  // the kernel counts it
   bool processes = false;
   bool io = false;
   bool nested_ids = false;  // rootless: RLIMIT_NPROC between two namespaces is exact
@@ -36,6 +38,9 @@ struct Holding {
 
 // Named limits are held by the kernel or refused; defaults fall back, with a warning, unless strict.
 Result<Holding> plan_enforcement(const Limits& limits, const Means& means, Strictness strictness);
+
+// The swap that a group is given: none by default where the kernel does not count it.
+uint64_t swap_for(const sys::Cgroup& group, const Limits& limits);
 
 // On how many CPUs the programs run; 0: on all. Only where the limit is named: the default of one CPU's time may be
 // spent on any, so that neighbours do not wait for each other.

@@ -8,7 +8,7 @@ namespace {
 
 Means all_means() {
   Means means;
-  means.cpu = means.memory = means.processes = means.io = true;
+  means.cpu = means.memory = means.swap = means.processes = means.io = true;
   return means;
 }
 
@@ -26,6 +26,30 @@ TEST(PlanEnforcement, UsesControlGroupsWhereThereAre) {
   for (const char* name : {"cpus", "memory", "processes"}) EXPECT_EQ(holding->limits[name].enforced_by, "cgroup");
   EXPECT_TRUE(holding->warnings.empty());
   EXPECT_EQ(holding->watched_memory, 0u);
+}
+
+TEST(PlanEnforcement, HoldsSwapBesideTheMemory) {
+  Limits limits;
+  EXPECT_FALSE(plan_enforcement(limits, all_means(), Strictness::Strict)->limits.contains("swap"));
+  limits.swap.name(64 * kMiB);
+  Result<Holding> holding = plan_enforcement(limits, all_means(), Strictness::FallBack);
+  ASSERT_TRUE(holding);
+  EXPECT_EQ(holding->limits["swap"].value, "64 MiB");
+  EXPECT_EQ(holding->limits["swap"].enforced_by, "cgroup");
+}
+
+TEST(PlanEnforcement, RefusesSwapThatNothingHolds) {
+  Limits limits;
+  limits.swap.name(64 * kMiB);
+  EXPECT_FALSE(plan_enforcement(limits, no_groups(), Strictness::FallBack));
+  Means uncounted = all_means();
+  uncounted.swap = false;
+  EXPECT_FALSE(plan_enforcement(limits, uncounted, Strictness::FallBack));
+  limits.swap.named = false;
+  EXPECT_TRUE(plan_enforcement(limits, uncounted, Strictness::FallBack));
+  EXPECT_FALSE(plan_enforcement(limits, uncounted, Strictness::Strict));
+  limits.memory = 0;
+  EXPECT_FALSE(plan_enforcement(limits, all_means(), Strictness::FallBack));
 }
 
 TEST(PlanEnforcement, DefaultsFallBackWithOneWarning) {

@@ -129,7 +129,8 @@ Result<void> LocalResources::set_limits(const Limits& limits) {
   if (limits.cpus.named) COVE_TRY(parts_.group->set_cpus(limits.cpus.value));
   if (limits.cpus.named && parts_.group->has(sys::Controller::Cpuset))
     COVE_TRY(parts_.group->set_cpu_count(visible_cpus(limits)));
-  if (limits.memory.named) COVE_TRY(parts_.group->set_memory(limits.memory.value));
+  if ((limits.memory.named || limits.swap.named) && limits.memory.value > 0)
+    COVE_TRY(parts_.group->set_memory(limits.memory.value, swap_for(*parts_.group, limits)));
   if (limits.processes.named) COVE_TRY(parts_.group->set_pids(limits.processes.value));
   return {};
 }

@@ -69,7 +69,8 @@ Result<void> set_limits(sys::Cgroup& group, const Limits& limits) {
   using sys::Controller;
   if (limits.cpus.value > 0 && group.has(Controller::Cpu)) COVE_TRY(group.set_cpus(limits.cpus.value));
   if (group.has(Controller::Cpuset)) COVE_TRY(group.set_cpu_count(visible_cpus(limits)));
-  if (limits.memory.value > 0 && group.has(Controller::Memory)) COVE_TRY(group.set_memory(limits.memory.value));
+  if (limits.memory.value > 0 && group.has(Controller::Memory))
+    COVE_TRY(group.set_memory(limits.memory.value, swap_for(group, limits)));
   if (limits.processes.value > 0 && group.has(Controller::Pids)) COVE_TRY(group.set_pids(limits.processes.value));
   if (limits.io_read.value == 0 && limits.io_write.value == 0) return {};
   std::string disk = disk_of("/usr");
@@ -298,6 +299,7 @@ Means SandboxFactory::means(const SandboxSpec& spec, LayerKind layer) const {
   }
   means.cpu = (*groups_)->has(sys::Controller::Cpu);
   means.memory = (*groups_)->has(sys::Controller::Memory);
+  means.swap = (*groups_)->counts_swap();
   means.processes = (*groups_)->has(sys::Controller::Pids);
   means.io = (*groups_)->has(sys::Controller::Io);
   means.why_not = (*groups_)->describe();

@@ -13,7 +13,7 @@ test('a sandbox of nothing but defaults runs', async (t) => {
   assert.equal(json.name, null);
   assert.equal(json.image, 'host');
   assert.equal(json.project, 'default');
-  assert.equal(json.network, 'none');
+  assert.deepEqual(json.network, { tier: 'sandbox', enabled: false, allow: [], block: [], budget: { bytes: 0, connections: 0 } });
   assert.equal(json.workspace, null);
   assert.notEqual(json.started_at, null);
   const again = await api.call('getSandbox', { ...of(json), expect: 200 });
@@ -38,7 +38,7 @@ test('a sandbox has what was asked for', async (t) => {
     env: { GREETING: 'hi' },
     user: 'user',
     limits: { cpus: 0.5, memory: '256m', processes: 100, timeout: '5s', grace: 0.5, output: '1m', retained: 4096 },
-    network: { mode: 'none' },
+    network: { tier: 'restricted', enabled: false, block: ['example.org'], budget: { bytes: '1m' } },
     lifecycle: { idle: '10m', max: 3600, on_expire: 'delete', auto_resume: false },
     runtime: 'native',
     nesting: true,
@@ -57,6 +57,13 @@ test('a sandbox has what was asked for', async (t) => {
   assert.equal(made.limits.retained, 4096);
   assert.deepEqual(made.lifecycle, { idle: 600, max: 3600, on_expire: 'delete', auto_resume: false });
   assert.equal(made.nesting, true);
+  assert.deepEqual(made.network, {
+    tier: 'restricted',
+    enabled: false,
+    allow: [],
+    block: ['example.org'],
+    budget: { bytes: MiB, connections: 0 },
+  });
   assert.notEqual(made.expires_at, null);
   assert.ok('memory' in made.enforced);
   const by_name = await api.call('getSandbox', { path: { id: name }, expect: 200 });
@@ -66,9 +73,19 @@ test('a sandbox has what was asked for', async (t) => {
 });
 
 test('a sandbox that is not to start is stopped', async (t) => {
-  const made = await make_sandbox(t, { start: false, network: 'none' });
+  const made = await make_sandbox(t, { start: false, network: {} });
   assert.equal(made.state, 'stopped');
   assert.equal(made.started_at, null);
+});
+
+test('a network is refused, and never left out without a word', async (t) => {
+  for (const network of [{ tier: 'standard' }, { enabled: true }, { allow: ['pypi.org'] }]) {
+    const problem = await api.refused('createSandbox', 501, 'unsupported', { json: { network } });
+    assert.match(problem.detail, /no network/);
+    assert.ok(problem.hint);
+    await api.refused('createSession', 501, 'unsupported', { json: { network } });
+    await api.refused('execute', 501, 'unsupported', { json: { shell: 'true', network } });
+  }
 });
 
 test('a name is taken once', async (t) => {
@@ -101,7 +118,8 @@ test('what makes no sense is refused, and named', async () => {
     [{ limits: { timeout: '5 parsecs' } }, /timeout/],
     [{ limits: { cpus: -1 } }, /cpus/],
     [{ lifecycle: { on_expire: 'explode' } }, /on_expire|explode/],
-    [{ network: 'everything' }, /network|everything/],
+    [{ network: 'everything' }, /network/],
+    [{ network: { tier: 'everything' } }, /tier|everything/],
     [{ workspace: { path: '/tmp', access: 'some' } }, /access|some/],
     [{ runtime: 'imaginary' }, /runtime|imaginary/],
     [{ start: 'yes' }, /start/],
