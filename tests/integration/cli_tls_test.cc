@@ -26,10 +26,10 @@ class CliTls : public CliServer {
     if (server_) server_->wait();
   }
 
-  void make_certificate(const std::string& name, const std::string& for_whom) {
+  void make_certificate(const std::string& name, const std::string& for_whom, const std::string& days = "2") {
     std::string path = files_ + "/" + name;
     Outcome made = run({"openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
-                        "-nodes", "-days", "2", "-subj", "/CN=cove test", "-addext", "subjectAltName=" + for_whom,
+                        "-nodes", "-days", days, "-subj", "/CN=cove test", "-addext", "subjectAltName=" + for_whom,
                         "-keyout", path + ".key", "-out", path + ".pem"});
     ASSERT_EQ(made.exit_code, 0) << made.err;
     // coved reads it as a user of its own.
@@ -112,6 +112,46 @@ TEST_P(CliTls, OnlyATrustedCertificateForThatNameIsAccepted) {
   EXPECT_EQ(cove_with({"ls"}, wrong).exit_code, 125);
   wrong.back() = "COVE_CACERT=/no/such/file";
   EXPECT_TRUE(has(cove_with({"ls"}, wrong).err, "/no/such/file"));
+}
+
+TEST_P(CliTls, AnExpiredCertificateIsNotAccepted) {
+  // Of a server of its own: what coved was started with is good.
+  make_certificate("expired", "DNS:localhost", "0");
+  const int port = free_port();
+  const std::string path = files_ + "/expired";
+  Outcome begun = run({"sh", "-c",
+                       "openssl s_server -quiet -accept " + std::to_string(port) + " -cert " + path + ".pem -key " +
+                           path + ".key </dev/null >/dev/null 2>&1 & echo $!"});
+  const pid_t stale = std::stoi(begun.out);
+  Outcome refused;
+  ASSERT_TRUE(comes_true([&] {
+    refused = cove_with({"ls"}, {"COVE_HOST=https://localhost:" + std::to_string(port), "COVE_API_KEY=" + key_,
+                                 "COVE_CACERT=" + path + ".pem"});
+    return !has(refused.err, "is it running?");
+  }));
+  EXPECT_EQ(refused.exit_code, 125);
+  EXPECT_TRUE(has(refused.err, "expired")) << refused.err;
+  ::kill(stale, SIGKILL);
+}
+
+TEST_P(CliTls, AnAddressIsTakenAsItIsWritten) {
+  for (const char* host : {"https://localhost:PORT/", "HTTPS://localhost:PORT"}) {
+    std::string address = host;
+    address.replace(address.find("PORT"), 4, std::to_string(port_));
+    Words env = remote();
+    env[0] = "COVE_HOST=" + address;
+    Outcome listed = cove_with({"ls"}, env);
+    EXPECT_EQ(listed.exit_code, 0) << address << listed.err;
+  }
+  for (const char* bad : {"https://localhost/v1", "https://localhost:0", "https://localhost:99999", "https://[::1"}) {
+    Outcome refused = cove_with({"ls"}, {std::string("COVE_HOST=") + bad, "COVE_API_KEY=" + key_});
+    EXPECT_EQ(refused.exit_code, 125) << bad;
+    EXPECT_TRUE(has(refused.err, "is not the address of a server")) << refused.err;
+  }
+  Outcome with_key = cove_with({"ls"}, {"COVE_HOST=https://" + key_ + "@localhost:7070"});
+  EXPECT_EQ(with_key.exit_code, 125);
+  EXPECT_FALSE(has(with_key.err, key_)) << with_key.err;
+  EXPECT_TRUE(has(with_key.err, "COVE_API_KEY")) << with_key.err;
 }
 
 TEST_P(CliTls, SaysWhatIsWrong) {

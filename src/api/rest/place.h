@@ -17,6 +17,9 @@ using engine::absolute_path;
 using engine::folder_of;
 using engine::tidy_path;
 std::string name_of(const std::string& path);  // the last part; "/" of "/"
+// The name of an archive's entry as a path below the folder that it is unpacked into: without leading slashes and dots;
+// empty for the folder itself. Invalid where it would lead out of it.
+Result<std::string> inner_path(std::string_view name);
 
 // Where a path comes to when it and what it points at are links; what it names need not exist.
 Result<std::string> follow_links(View& view, std::string path);
