@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "engine/exec/exec.h"
+#include "engine/operation/operations.h"
 #include "engine/pool/warm_pool.h"
 #include "engine/quota/admission.h"
 #include "engine/sandbox_info.h"
@@ -45,6 +46,7 @@ class Engine {
   virtual Clock& clock() const = 0;
   virtual Images& images() = 0;
   virtual Languages& languages() = 0;
+  virtual Operations& operations() = 0;
 
   virtual Result<SandboxInfo> create(const Caller& caller, CreateOrder order) = 0;
   virtual Result<SandboxInfo> find(const Caller& caller, const std::string& sandbox) = 0;
@@ -68,6 +70,7 @@ class Engine {
   virtual Result<void> pin(const Caller& caller, Workspace& workspace) = 0;
 
   virtual Result<std::shared_ptr<Exec>> exec(const Caller& caller, const std::string& sandbox, ExecOrder order) = 0;
+  // Also one of a sandbox that is gone, by the sandbox's id, until the retention of its execs is over.
   virtual Result<std::shared_ptr<Exec>> find_exec(const Caller& caller, const std::string& sandbox,
                                                   const std::string& exec, Scope scope) = 0;
   // Puts code on record that runs in a context (`order.context`) of the sandbox, as an exec with the id of the order.
@@ -79,6 +82,7 @@ class Engine {
     std::string session = {};
     std::string tag_begins = {};
   };
+  // As with find_exec.
   virtual Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& sandbox, const ExecFilter& filter,
                                             const std::string& after, size_t limit) = 0;
   // Running or ended.

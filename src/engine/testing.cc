@@ -76,7 +76,7 @@ TestFolder::~TestFolder() {
 
 EngineTest::EngineTest() {
   config_.pool.size = 0;
-  config_.event_retention = milliseconds(0);
+  config_.retention.events = milliseconds(0);
   config_.server_folder = concat(folder_.path(), "/", life_);
   room_ = {.memory = 64 * kGiB, .memory_available = 32 * kGiB, .disk = 1000 * kGiB, .disk_free = 500 * kGiB};
 }

@@ -8,8 +8,6 @@
 
 #include "api/rest/hosts.h"
 #include "api/rest/metrics.h"
-#include "api/rest/operations.h"
-#include "api/rest/totals.h"
 #include "base/result.h"
 #include "engine/engine.h"
 #include "engine/service/service.h"
@@ -30,8 +28,6 @@ struct Api {
   std::string secret;        // signs tokens and URLs
   bool autostarted = false;  // by a command, not by a person
   Metrics metrics;
-  Totals totals;
-  Operations operations;
   std::mutex updates;  // PATCH reads, merges and writes: one after the other
 
   static Result<std::unique_ptr<Api>> create(engine::Engine& engine, uint32_t owner);

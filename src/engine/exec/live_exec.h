@@ -112,6 +112,7 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   void conclude(ExecResult result);
   void settle(ExecResult result);
   void record_end(const std::string& status, const ExecResult& result);
+  UsageRecord usage_record(const std::string& status, const Usage& usage) const;
   void finished(double seconds);
   Result<std::shared_ptr<ExecHost>> host() const;
 

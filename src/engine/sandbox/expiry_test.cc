@@ -202,7 +202,7 @@ TEST_F(Expiry, TheLastUseIsRememberedOverARestart) {
 }
 
 TEST_F(Expiry, EventsArePrunedByTheirAge) {
-  config_.event_retention = hours(24);
+  config_.retention.events = hours(24);
   const std::string id = make({});
   ASSERT_THAT(event_kinds(id), testing::Contains("sandbox.created"));
   close();
