@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/encoding.h"
+
 namespace cove {
 namespace {
 
@@ -55,6 +57,14 @@ TEST(Error, TellsTheWholeStory) {
   Error error = Error::from_errno(13, "write memory.max").note("limit memory of sandbox k3");
   EXPECT_EQ(error.message(), "limit memory of sandbox k3: write memory.max: Permission denied");
   EXPECT_EQ(error.code(), Code::Denied);
+}
+
+TEST(Utf8, KnowsWhatIsValid) {
+  for (std::string_view good : {"", "plain", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xf4\x8f\xbf\xbf"})
+    EXPECT_TRUE(is_utf8(good)) << good;
+  for (std::string_view bad : {"\x80", "\xc3", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xf5",
+                               "\xe2\x82", "\xe2\x28\xa1", "a\xff"})
+    EXPECT_FALSE(is_utf8(bad));
 }
 
 }  // namespace

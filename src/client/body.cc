@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <vector>
 
@@ -14,15 +13,24 @@
 namespace cove::client {
 namespace {
 
-constexpr size_t kMaxLine = 8192;
 constexpr size_t kPortion = 256 * 1024;
 
-std::string hexadecimal(uint64_t number) {
-  char digits[20];
-  return std::string(digits, std::to_chars(digits, digits + sizeof digits, number, 16).ptr);
-}
+std::unexpected<Error> broke_off() { return fail(Code::Unavailable, "the server's answer broke off"); }
 
 }  // namespace
+
+std::unexpected<Error> no_http(const http1::Malformed& why) {
+  return fail(Code::Internal, concat("the server's answer is not HTTP/1.1: ", why.reason));
+}
+
+Result<Body> body_of(Connection& connection, const ResponseHead& head, std::string_view method) {
+  auto framing = http1::framing_of(head, method);
+  if (!framing) return no_http(framing.error());
+  return Body(connection, *framing);
+}
+
+Body::Body(Connection& connection, const Framing& framing)
+    : connection_(&connection), framing_(framing), left_(framing.length), ended_(framing.empty()) {}
 
 std::optional<uint64_t> Body::length() const {
   if (framing_.kind != Framing::Kind::Length) return std::nullopt;
@@ -31,29 +39,28 @@ std::optional<uint64_t> Body::length() const {
 
 Result<size_t> Body::read(char* data, size_t size) {
   if (ended_ || size == 0) return 0;
-  if (framing_.kind == Framing::Kind::Chunked && left_ == 0) {
-    COVE_TRY(begin_chunk());
-    if (ended_) return 0;
+  switch (framing_.kind) {
+    case Framing::Kind::Length:
+      return read_known(data, size);
+    case Framing::Kind::Chunked:
+      return read_chunked(data, size);
+    case Framing::Kind::UntilClose:
+      return read_until_close(data, size);
   }
-  return read_part(data, size);
+  return 0;
 }
 
-bool Body::ready() const {
-  std::string_view unread = connection_->unread();
-  if (ended_ || framing_.kind != Framing::Kind::Chunked || left_ > 0) return !ended_ && !unread.empty();
-  constexpr std::string_view kLineEnd = "\r\n";
-  if (within_chunks_) unread.remove_prefix(std::min(unread.size(), kLineEnd.size()));
-  return unread.find(kLineEnd) != std::string_view::npos;
+Result<size_t> Body::read_known(char* data, size_t size) {
+  size_t count = COVE_TRY(read_raw(data, static_cast<size_t>(std::min<uint64_t>(size, left_))));
+  if (count == 0) return broke_off();
+  left_ -= count;
+  ended_ = left_ == 0;
+  return count;
 }
 
-Result<size_t> Body::read_part(char* data, size_t size) {
-  bool bounded = framing_.kind != Framing::Kind::UntilClose;
-  size_t wanted = bounded ? static_cast<size_t>(std::min<uint64_t>(size, left_)) : size;
-  size_t count = COVE_TRY(read_raw(data, wanted));
-  if (count == 0 && bounded) return fail(Code::Unavailable, "the server's answer broke off");
-  if (count == 0) ended_ = true;
-  if (bounded) left_ -= count;
-  if (framing_.kind == Framing::Kind::Length && left_ == 0) ended_ = true;
+Result<size_t> Body::read_until_close(char* data, size_t size) {
+  size_t count = COVE_TRY(read_raw(data, size));
+  ended_ = count == 0;
   return count;
 }
 
@@ -67,36 +74,33 @@ Result<size_t> Body::read_raw(char* data, size_t size) {
   return count;
 }
 
-Result<std::string> Body::read_line() {
+Result<size_t> Body::read_chunked(char* data, size_t size) {
   while (true) {
-    std::string_view unread = connection_->unread();
-    size_t end = unread.find("\r\n");
-    if (end != std::string_view::npos) {
-      std::string line(unread.substr(0, end));
-      connection_->take(end + 2);
-      return line;
-    }
-    if (unread.size() > kMaxLine) return fail(Code::Internal, "the server's answer has a line that is too long");
-    if (!COVE_TRY(connection_->fill())) return fail(Code::Unavailable, "the server's answer broke off");
+    size_t count = COVE_TRY(decode({data, size}));
+    if (count > 0 || ended_) return count;
+    if (chunks_.left() > 0) break;
+    if (!COVE_TRY(connection_->fill())) return broke_off();
   }
+  // The buffer is empty, and what comes next is data: it need not go through there.
+  size_t count = COVE_TRY(connection_->read(data, static_cast<size_t>(std::min<uint64_t>(size, chunks_.left()))));
+  if (count == 0) return broke_off();
+  chunks_.pass(count);
+  return count;
 }
 
-Result<void> Body::begin_chunk() {
-  if (within_chunks_ && !COVE_TRY(read_line()).empty())
-    return fail(Code::Internal, "the server's answer is not HTTP/1.1: the end of a chunk");
-  left_ = COVE_TRY(parse_chunk_size(COVE_TRY(read_line())));
-  within_chunks_ = true;
-  if (left_ == 0) return skip_trailers();
-  return {};
+Result<size_t> Body::decode(std::span<char> out) {
+  std::string_view input = connection_->unread();
+  const size_t before = input.size();
+  auto count = chunks_.feed(input, out);
+  if (!count) return no_http(count.error());
+  connection_->take(before - input.size());
+  ended_ = chunks_.done();
+  return *count;
 }
 
-Result<void> Body::skip_trailers() {
-  for (size_t lines = 0; lines < 100; ++lines) {
-    if (!COVE_TRY(read_line()).empty()) continue;
-    ended_ = true;
-    return {};
-  }
-  return fail(Code::Internal, "the server's answer has too many trailers");
+Result<bool> Body::ready() {
+  if (!ended_ && framing_.chunked()) COVE_TRY(decode({}));
+  return !ended_ && !connection_->unread().empty();
 }
 
 Result<std::string> Body::read_all(size_t most) {
@@ -130,9 +134,9 @@ Result<void> BodyWriter::check_wanted() const {
 Result<void> BodyWriter::write(std::string_view data) {
   if (data.empty()) return {};
   COVE_TRY(check_wanted());
-  if (framing_ == Framing::Chunked) COVE_TRY(connection_.write(concat(hexadecimal(data.size()), "\r\n")));
+  if (framing_ == Framing::Kind::Chunked) COVE_TRY(connection_.write(http1::chunk_head(data.size())));
   COVE_TRY(connection_.write(data));
-  if (framing_ == Framing::Chunked) COVE_TRY(connection_.write("\r\n"));
+  if (framing_ == Framing::Kind::Chunked) COVE_TRY(connection_.write(http1::kChunkEnd));
   if (progress_) progress_(data.size());
   return {};
 }
@@ -140,9 +144,9 @@ Result<void> BodyWriter::write(std::string_view data) {
 Result<void> BodyWriter::write_file(int file, uint64_t count) {
   if (count == 0) return {};
   COVE_TRY(check_wanted());
-  if (framing_ == Framing::Chunked) COVE_TRY(connection_.write(concat(hexadecimal(count), "\r\n")));
+  if (framing_ == Framing::Kind::Chunked) COVE_TRY(connection_.write(http1::chunk_head(count)));
   COVE_TRY(connection_.write_file(file, count, progress_));
-  if (framing_ == Framing::Chunked) COVE_TRY(connection_.write("\r\n"));
+  if (framing_ == Framing::Kind::Chunked) COVE_TRY(connection_.write(http1::kChunkEnd));
   return {};
 }
 
@@ -158,7 +162,7 @@ Result<void> BodyWriter::write_rest(int file) {
 }
 
 Result<void> BodyWriter::end() {
-  if (framing_ == Framing::Chunked) return connection_.write("0\r\n\r\n");
+  if (framing_ == Framing::Kind::Chunked) return connection_.write(http1::kLastChunk);
   return {};
 }
 

@@ -1,23 +1,29 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
 #include "client/connection.h"
-#include "client/response_head.h"
+#include "http1/chunked.h"
+#include "http1/response.h"
 
 namespace cove::client {
+
+using http1::Framing;
+using http1::ResponseHead;
+
+// Internal: what answers does not speak HTTP/1.1 as it is written down.
+std::unexpected<Error> no_http(const http1::Malformed& why);
 
 // The body of an answer, read as it comes. Uses the connection, which must outlive it.
 class Body {
  public:
   Body() = default;
-  Body(Connection& connection, const Framing& framing) : connection_(&connection), framing_(framing) {
-    left_ = framing.length;
-    ended_ = framing.kind == Framing::Kind::Length && left_ == 0;
-  }
+  Body(Connection& connection, const Framing& framing);
 
   // What is there, or comes next, at most `size` bytes; 0 at the end. A body that breaks off is Unavailable.
   Result<size_t> read(char* data, size_t size);
@@ -30,31 +36,35 @@ class Body {
   // says whether the next `read` finds something without waiting.
   int fd() const { return connection_->fd(); }
   Result<bool> fill() { return connection_->fill(); }
-  bool ready() const;
+  Result<bool> ready();
 
   bool ended() const { return ended_; }
   // Where the length is known beforehand.
   std::optional<uint64_t> length() const;
 
  private:
-  Result<size_t> read_part(char* data, size_t size);
+  static constexpr size_t kMaxChunkHead = 8192;
+
+  Result<size_t> read_known(char* data, size_t size);
+  Result<size_t> read_until_close(char* data, size_t size);
+  Result<size_t> read_chunked(char* data, size_t size);
+  Result<size_t> decode(std::span<char> out);
   Result<size_t> read_raw(char* data, size_t size);
-  Result<std::string> read_line();
-  Result<void> begin_chunk();
-  Result<void> skip_trailers();
 
   Connection* connection_ = nullptr;
   Framing framing_;
-  uint64_t left_ = 0;           // of the body, or of the chunk
-  bool within_chunks_ = false;  // a chunk was read, and its line end was not
+  uint64_t left_ = 0;  // of a body of known length
+  http1::ChunkedDecoder chunks_{kMaxChunkHead, http1::Padding::Taken};
   bool ended_ = true;
 };
+
+// The body of the answer with this head, to a request with that method.
+Result<Body> body_of(Connection& connection, const ResponseHead& head, std::string_view method);
 
 // The body of a request as it goes out.
 class BodyWriter {
  public:
-  enum class Framing { Length, Chunked };
-  BodyWriter(Connection& connection, Framing framing, const Progress& progress)
+  BodyWriter(Connection& connection, Framing::Kind framing, const Progress& progress)
       : connection_(connection), framing_(framing), progress_(progress) {}
 
   Result<void> write(std::string_view data);
@@ -69,7 +79,7 @@ class BodyWriter {
   Result<void> check_wanted() const;
 
   Connection& connection_;
-  Framing framing_;
+  Framing::Kind framing_;
   const Progress& progress_;
 };
 

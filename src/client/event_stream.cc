@@ -68,7 +68,7 @@ Result<std::optional<ServerEvent>> EventStream::next() {
 Result<std::optional<ServerEvent>> EventStream::next_ready() {
   while (true) {
     if (std::optional<ServerEvent> event = parser_.next()) return event;
-    if (!body_.ready() || !COVE_TRY(read_some())) return std::nullopt;
+    if (!COVE_TRY(body_.ready()) || !COVE_TRY(read_some())) return std::nullopt;
   }
 }
 

@@ -6,61 +6,63 @@
 namespace cove::client {
 namespace {
 
+constexpr size_t kMaxHead = 64 * 1024;
 constexpr size_t kMaxAnswer = 256 << 20;
 constexpr size_t kMaxProblem = 1 << 20;
 
 bool streams(const Request& request) { return static_cast<bool>(request.produce); }
 
-std::string_view host_of(const Address& address) {
-  return address.kind == Address::Kind::Unix ? std::string_view("localhost") : std::string_view(address.host);
-}
-
-void add_header(std::string& text, std::string_view name, std::string_view value) {
-  text += concat(name, ": ", value, "\r\n");
+// Whether the head is whole.
+Result<bool> feed(Connection& connection, http1::HeadReader& reader) {
+  std::string_view input = connection.unread();
+  const size_t before = input.size();
+  auto whole = reader.feed(input);
+  if (!whole) return no_http(whole.error());
+  connection.take(before - input.size());
+  return *whole;
 }
 
 // Between reused connections: whether the request can be sent again without harm or loss.
 bool repeatable(const Request& request) { return !streams(request) && request.method == "GET"; }
 
+// Cove's servers do not redirect. Following would take the key to who knows where.
+std::unexpected<Error> redirected(const ResponseHead& head) {
+  std::string_view target = head.header("location");
+  return fail(Error(Code::Unsupported, concat("the server answers with a redirect (", head.status, ")",
+                                              target.empty() ? "" : " to ", target, ", which is not followed"))
+                  .hint("COVE_HOST must name the Cove server itself"));
+}
+
 }  // namespace
 
 Result<ResponseHead> receive_head(Connection& connection) {
   while (true) {
-    std::optional<size_t> size = head_size(connection.unread());
-    if (!size) {
-      if (connection.unread().size() > kMaxHead)
-        return fail(Code::Internal, "the server's answer has too many headers");
+    http1::HeadReader reader(kMaxHead);
+    while (!COVE_TRY(feed(connection, reader)))
       if (!COVE_TRY(connection.fill())) return fail(Code::Unavailable, "the server closed the connection");
-      continue;
-    }
-    ResponseHead head = COVE_TRY(parse_response_head(connection.unread().substr(0, *size)));
-    connection.take(*size);
-    if (head.status >= 200 || head.status == 101) return head;
+    auto head = http1::parse_response_head(reader);
+    if (!head) return no_http(head.error());
+    if (head->status >= 200 || head->status == 101) return std::move(*head);
   }
 }
 
 std::string Http::head_of(const Request& request) const {
-  std::string text = concat(request.method, " ", request.target, " HTTP/1.1\r\n");
-  std::string_view host = host_of(address_);
-  bool numbers = host.find(':') != std::string_view::npos;
-  std::string place = numbers ? concat("[", host, "]") : std::string(host);
-  if (address_.kind != Address::Kind::Unix) place += concat(":", address_.port);
-  add_header(text, "Host", place);
-  add_header(text, "User-Agent", "cove/" COVE_VERSION);
-  if (!identity_.api_key.empty()) add_header(text, "Authorization", concat("Bearer ", identity_.api_key));
-  if (!identity_.project.empty()) add_header(text, "Cove-Project", identity_.project);
-  for (const Header& header : request.headers) add_header(text, header.name, header.value);
+  http1::HeadWriter head(concat(request.method, " ", request.target, " HTTP/1.1"));
+  head.add("Host", authority_of(address_)).add("User-Agent", "cove/" COVE_VERSION);
+  if (!identity_.api_key.empty()) head.add("Authorization", concat("Bearer ", identity_.api_key));
+  if (!identity_.project.empty()) head.add("Cove-Project", identity_.project);
+  for (const auto& [name, value] : request.headers) head.add(name, value);
   if (streams(request) && !request.length)
-    add_header(text, "Transfer-Encoding", "chunked");
+    head.add("Transfer-Encoding", "chunked");
   else if (streams(request) || request.body || request.method != "GET")
-    add_header(text, "Content-Length", concat(streams(request) ? *request.length : request.body.value_or("").size()));
-  return text + "\r\n";
+    head.add("Content-Length", concat(streams(request) ? *request.length : request.body.value_or("").size()));
+  return head.take();
 }
 
 Result<void> Http::send(Connection& connection, const Request& request) const {
   if (!streams(request)) return connection.write(head_of(request) + request.body.value_or(""));
   COVE_TRY(connection.write(head_of(request)));
-  auto framing = request.length ? BodyWriter::Framing::Length : BodyWriter::Framing::Chunked;
+  auto framing = request.length ? Framing::Kind::Length : Framing::Kind::Chunked;
   BodyWriter writer(connection, framing, request.progress);
   COVE_TRY(request.produce(writer));
   return writer.end();
@@ -98,7 +100,8 @@ Result<ResponseHead> Http::exchange(const Request& request) {
 
 Result<ResponseHead> Http::open(const Request& request) {
   ResponseHead head = COVE_TRY(exchange(request));
-  body_ = Body(*connection_, COVE_TRY(framing_of(head, request.method)));
+  body_ = COVE_TRY(body_of(*connection_, head, request.method));
+  if (head.status >= 300 && head.status < 400) return redirected(head);
   if (head.status < 400) return head;
   std::string document = COVE_TRY(body_.read_all(kMaxProblem));
   return fail(read_problem(head, document));
@@ -116,7 +119,7 @@ Result<std::unique_ptr<Connection>> Http::upgrade(const Request& request, Respon
   COVE_TRY(send(*connection, request));
   head = COVE_TRY(receive_head(*connection));
   if (head.status == 101) return connection;
-  Body body(*connection, COVE_TRY(framing_of(head, request.method)));
+  Body body = COVE_TRY(body_of(*connection, head, request.method));
   return fail(read_problem(head, COVE_TRY(body.read_all(kMaxProblem))));
 }
 

@@ -10,7 +10,6 @@
 #include "client/address.h"
 #include "client/body.h"
 #include "client/connection.h"
-#include "client/response_head.h"
 
 namespace cove::client {
 
@@ -23,7 +22,7 @@ struct Identity {
 struct Request {
   std::string method = "GET";
   std::string target;  // path and query
-  std::vector<Header> headers;
+  http1::Headers headers;
   std::optional<std::string> body;
   // A body that is made while it is sent, in place of `body`; with its length, where that is known.
   std::function<Result<void>(BodyWriter&)> produce;

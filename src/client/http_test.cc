@@ -174,7 +174,7 @@ TEST(BodyWriter, MakesChunks) {
   Connection connection(std::move(pair.first));
   uint64_t told = 0;
   Progress progress = [&](uint64_t bytes) { told += bytes; };
-  BodyWriter writer(connection, BodyWriter::Framing::Chunked, progress);
+  BodyWriter writer(connection, Framing::Kind::Chunked, progress);
   ASSERT_TRUE(writer.write("hello"));
   ASSERT_TRUE(writer.write(""));
   ASSERT_TRUE(writer.end());
@@ -187,7 +187,7 @@ TEST(BodyWriter, MakesChunks) {
 TEST(BodyWriter, StopsWhenTheServerHasAnswered) {
   Said said("HTTP/1.1 413 X\r\n\r\n");
   Progress none;
-  BodyWriter writer(said.connection, BodyWriter::Framing::Length, none);
+  BodyWriter writer(said.connection, Framing::Kind::Length, none);
   EXPECT_EQ(writer.write("data").error().code(), Code::Unavailable);
 }
 
@@ -200,11 +200,59 @@ TEST(Address, IsAPathOrAHostAndPort) {
   EXPECT_EQ(parse_address("https://host.example/")->port, 443);
   EXPECT_EQ(to_text(*parse_address("https://[::1]:7070")), "https://[::1]:7070");
   EXPECT_EQ(parse_address("https://[::1]")->host, "::1");
-  for (const char* here : {"localhost", "127.0.0.1", "127.9.9.9", "::1"}) EXPECT_TRUE(is_loopback(here)) << here;
-  for (const char* away : {"10.0.0.1", "fe80::1", "host.invalid", "0.0.0.0"}) EXPECT_FALSE(is_loopback(away)) << away;
+  for (const char* here : {"localhost", "127.0.0.1", "127.9.9.9", "::1"}) EXPECT_TRUE(is_loopback(number_of(here))) << here;
+  for (const char* away :
+       {"10.0.0.1", "fe80::1", "host.invalid", "0.0.0.0", "::", "::ffff:127.0.0.1", "127.1", "0x7f.1"})
+    EXPECT_FALSE(is_loopback(away)) << away;
   for (const char* bad : {"", "/a", "unix:", "unix:a", "tcp:", "tcp:host", "tcp:host:", "tcp:host:0", "tcp::80",
                           "tcp:h:99999", "ftp:h:1", "https://", "https://h:0", "https://h/path"})
     EXPECT_EQ(parse_address(bad).error().code(), Code::Invalid) << bad;
+}
+
+TEST(Address, RefusesWhatUrlsHaveElse) {
+  for (const char* bad : {"https://h?x",    "https://h#x",      "https://h:1?x",       "https://h:1//",
+                          "https:///h",     "https://h:",       "https://h:+1",        "https://h:1 ",
+                          "https://h h:1",  "https://::1",      "https://::1:443",     "https://[::1",
+                          "https://[::1]x", "https://[::1]443", "https://[h]:1",       "https://[127.0.0.1]:1",
+                          "https://[]:1",   "https://[::1%]:1", "https://[::1%a/b]:1", "https://h\r\nx:1",
+                          "https://h%41:1", "http://h"})
+    EXPECT_EQ(parse_address(bad).error().code(), Code::Invalid) << bad;
+}
+
+TEST(Address, DoesNotRepeatWhatMayBeAKey) {
+  for (const char* bad : {"https://cove_secret@h:1", "https://me:cove_secret@h", "http://cove_secret@127.0.0.1:1"}) {
+    Error error = parse_address(bad).error();
+    EXPECT_EQ(error.message().find("cove_secret"), std::string::npos) << error.message();
+    EXPECT_THAT(error.hint(), HasSubstr("COVE_API_KEY"));
+  }
+}
+
+TEST(Address, MayHaveAZone) {
+  for (const char* text :
+       {"https://[fe80::1%eth0]:7070", "https://[fe80::1%25eth0]:7070", "HTTPS://[fe80::1%eth0]:7070/"}) {
+    Address address = *parse_address(text);
+    EXPECT_EQ(address.host, "fe80::1%eth0");
+    EXPECT_EQ(to_text(address), "https://[fe80::1%eth0]:7070");
+    EXPECT_EQ(authority_of(address), "[fe80::1]:7070");
+  }
+}
+
+TEST(Http, SendsNothingInClearToOtherMachines) {
+  for (const char* away :
+       {"http://192.0.2.1:7070", "http://host.invalid:80", "http://[2001:db8::1]:80", "tcp:0.0.0.0:1"}) {
+    Http http(*parse_address(away), {"cove_key", ""});
+    Error error = http.fetch(get("/")).error();
+    EXPECT_EQ(error.code(), Code::Denied) << away;
+    EXPECT_THAT(error.message(), HasSubstr("not be encrypted"));
+    EXPECT_THAT(error.hint(), HasSubstr("https://"));
+  }
+}
+
+TEST(Http, DoesNotFollowRedirects) {
+  OneAnswer server({"HTTP/1.1 307 Temporary Redirect\r\nLocation: http://192.0.2.1/x\r\nContent-Length: 0\r\n\r\n"});
+  Error error = server.http({"cove_key", ""}).fetch(get("/")).error();
+  EXPECT_EQ(error.code(), Code::Unsupported);
+  EXPECT_THAT(error.message(), HasSubstr("http://192.0.2.1/x"));
 }
 
 TEST(Version, IsComparedByNumbers) {

@@ -73,7 +73,7 @@ Result<void> InputChannel::move(short revents) {
 // The answer is a few hundred bytes, which come at once.
 Result<void> InputChannel::receive() {
   ResponseHead head = COVE_TRY(receive_head(*connection_));
-  Body body(*connection_, COVE_TRY(framing_of(head, "POST")));
+  Body body = COVE_TRY(body_of(*connection_, head, "POST"));
   std::string text = COVE_TRY(body.read_all(1 << 20));
   if (!head.keeps_alive || sent_ < out_.size()) connection_.reset();
   return conclude(head, text);

@@ -5,9 +5,11 @@
 
 #include "base/error.h"
 #include "client/json.h"
-#include "client/response_head.h"
+#include "http1/response.h"
 
 namespace cove::client {
+
+using http1::ResponseHead;
 
 // What a refusal says: a problem document (RFC 9457), or what else came with that status.
 Error read_problem(const ResponseHead& head, std::string_view document);

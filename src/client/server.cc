@@ -47,15 +47,6 @@ Result<BuiltContainer> examine(Http& http) {
   return automatic && older ? BuiltContainer::Outdated : BuiltContainer::Good;
 }
 
-// The key, the commands and their output must not cross a network in clear.
-Result<void> check_privacy(const Address& address) {
-  if (address.kind != Address::Kind::Tcp || is_loopback(address.host)) return {};
-  return fail(Error(Code::Denied, concat("COVE_HOST: ", to_text(address),
-                                         " is another machine, and the connection would not be encrypted"))
-                  .hint(concat("use https://", address.host, ":", address.port,
-                               "; the server needs --tls-cert and --tls-key")));
-}
-
 std::unexpected<Error> absent(Error error, const ServerChoice& choice) {
   if (choice.own) return fail(std::move(error).hint("cove serve starts it"));
   return fail(std::move(error).hint("COVE_HOST names that server: is it running?"));
@@ -101,7 +92,6 @@ Result<ServerChoice> find_server() {
     choice.address = COVE_TRY(own_address());
   else
     choice.address = COVE_TRY_NOTE("COVE_HOST", parse_address(host));
-  COVE_TRY(check_privacy(choice.address));
   return choice;
 }
 

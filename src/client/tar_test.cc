@@ -158,7 +158,7 @@ TEST_F(UnpackTest, UnpacksWhatWasPacked) {
   sys::SocketPair pair = *sys::socketpair(SOCK_STREAM);
   Connection connection(std::move(pair.first));
   Progress none;
-  BodyWriter writer(connection, BodyWriter::Framing::Length, none);
+  BodyWriter writer(connection, Framing::Kind::Length, none);
   std::vector<std::string> skipped;
   ASSERT_TRUE(pack(writer, top_ + "/src", "copy", [&](const auto& path, const auto&) { skipped.push_back(path); }));
   ::shutdown(connection.fd(), SHUT_WR);

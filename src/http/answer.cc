@@ -10,8 +10,8 @@
 
 #include "base/text.h"
 #include "http/answer_head.h"
-#include "http/ascii.h"
 #include "http/transfer.h"
+#include "http1/chunked.h"
 
 namespace cove::http {
 namespace {
@@ -25,22 +25,9 @@ iovec piece_of(std::string_view data) {
   return {.iov_base = const_cast<char*>(data.data()), .iov_len = data.size()};  // sendmsg only reads it
 }
 
-// "1f4\r\n"
-std::string chunk_size(uint64_t size) {
-  char digits[20];
-  auto end = std::to_chars(digits, digits + 16, size, 16).ptr;
-  *end++ = '\r';
-  *end++ = '\n';
-  return std::string(digits, end);
-}
-
 bool never_has_body(int status) { return status < 200 || status == 204 || status == 304; }
 
-bool asks_to_close(const Headers& headers) {
-  return std::any_of(headers.begin(), headers.end(), [](auto& header) {
-    return same_word(header.first, "connection") && lists_word(header.second, "close");
-  });
-}
+bool asks_to_close(const Headers& headers) { return http1::any_lists_word(headers, "connection", "close"); }
 
 // Some bytes of a file: at the offset where it has such, else the next ones. 0 at its end.
 Result<size_t> read_some(int fd, std::span<char> buffer, uint64_t offset, bool seekable, milliseconds patience) {
@@ -137,8 +124,8 @@ Result<void> Answer::write(std::string_view data) {
   if (data.empty()) return {};
   std::string head = std::exchange(held_, {});
   bool chunked = state_ == State::Chunked;
-  std::string size = chunked ? chunk_size(data.size()) : std::string();
-  iovec pieces[] = {piece_of(head), piece_of(size), piece_of(data), piece_of(chunked ? "\r\n" : "")};
+  std::string size = chunked ? http1::chunk_head(data.size()) : std::string();
+  iovec pieces[] = {piece_of(head), piece_of(size), piece_of(data), piece_of(chunked ? http1::kChunkEnd : "")};
   return put(pieces);
 }
 
@@ -157,10 +144,10 @@ Result<void> Answer::send_from(int fd, uint64_t offset, uint64_t count) {
   COVE_TRY(reserve(count));
   std::string before = std::exchange(held_, {});
   bool chunked = state_ == State::Chunked;
-  if (chunked) before += chunk_size(count);
+  if (chunked) before += http1::chunk_head(count);
   COVE_TRY(put(before, More::Follows));
   COVE_TRY(noted(send_regular(wire_.stream().socket(), fd, offset, count, patience_)));
-  return put(chunked ? "\r\n" : "");
+  return put(chunked ? http1::kChunkEnd : "");
 }
 
 Result<void> Answer::copy_from(int fd, uint64_t offset, uint64_t count) {
@@ -185,7 +172,7 @@ Result<void> Answer::end() {
   COVE_TRY(flush());
   if (left_ > 0) return noted(fail(Code::Internal, "the body is shorter than was announced"));
   State was = std::exchange(state_, State::Ended);
-  return was == State::Chunked ? put("0\r\n\r\n") : Result<void>();
+  return was == State::Chunked ? put(http1::kLastChunk) : Result<void>();
 }
 
 }  // namespace cove::http

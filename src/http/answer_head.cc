@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <ctime>
 
+#include "base/ascii.h"
 #include "base/text.h"
-#include "http/ascii.h"
 
 namespace cove::http {
 namespace {
@@ -75,14 +75,6 @@ std::string format_date(time_t now) {
   return std::string(text, static_cast<size_t>(size));
 }
 
-// Nobody can end a header line from within.
-void append_on_one_line(std::string& text, std::string_view piece) {
-  size_t from = text.size();
-  text += piece;
-  auto breaks = [](char c) { return c == '\r' || c == '\n' || c == '\0'; };
-  std::replace_if(text.begin() + static_cast<ptrdiff_t>(from), text.end(), breaks, ' ');
-}
-
 bool follows_from_sending(std::string_view name) {
   return same_word(name, "content-length") || same_word(name, "transfer-encoding") || same_word(name, "connection");
 }
@@ -105,14 +97,7 @@ const std::string& http_date() {
   return text;
 }
 
-AnswerHead::AnswerHead(int status) {
-  text_.reserve(512);
-  text_ += "HTTP/1.1 ";
-  text_detail::append(text_, status);
-  text_ += ' ';
-  text_ += reason_phrase(status);
-  text_ += "\r\n";
-}
+AnswerHead::AnswerHead(int status) : writer_(concat("HTTP/1.1 ", status, " ", reason_phrase(status))) {}
 
 AnswerHead& AnswerHead::add(const Headers& headers) {
   for (auto& [name, value] : headers)
@@ -121,16 +106,8 @@ AnswerHead& AnswerHead::add(const Headers& headers) {
 }
 
 AnswerHead& AnswerHead::add(std::string_view name, std::string_view value) {
-  append_on_one_line(text_, name);
-  text_ += ": ";
-  append_on_one_line(text_, value);
-  text_ += "\r\n";
+  writer_.add(name, value);
   return *this;
-}
-
-std::string AnswerHead::take() {
-  text_ += "\r\n";
-  return std::move(text_);
 }
 
 }  // namespace cove::http

@@ -16,17 +16,17 @@ std::string_view reason_phrase(int status);
 const std::string& http_date();
 
 // The first bytes of an answer. `Content-Length`, `Transfer-Encoding` and `Connection` among the headers are left out:
-// they follow from how the answer is sent. Line ends and NULs in headers become spaces.
+// they follow from how the answer is sent.
 class AnswerHead {
  public:
   explicit AnswerHead(int status);
   AnswerHead& add(const Headers& headers);
   AnswerHead& add(std::string_view name, std::string_view value);
   // All of it, with the empty line.
-  std::string take();
+  std::string take() { return writer_.take(); }
 
  private:
-  std::string text_;
+  http1::HeadWriter writer_;
 };
 
 }  // namespace cove::http

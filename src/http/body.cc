@@ -22,8 +22,8 @@ Body::Body(Wire& wire, RequestParser& parser, milliseconds patience)
       parser_(parser),
       patience_(patience),
       left_(parser.head().framing.length),
-      chunked_(parser.head().framing.chunked),
-      awaits_continue_(parser.head().framing.expects_continue),
+      chunked_(parser.head().framing.chunked()),
+      awaits_continue_(parser.head().expects_continue),
       whole_(parser.head().framing.empty()) {}
 
 Result<void> Body::ask() {

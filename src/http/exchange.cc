@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "http/ascii.h"
+#include "base/ascii.h"
 
 namespace cove::http {
 

@@ -13,10 +13,11 @@
 
 #include "base/result.h"
 #include "http/websocket.h"
+#include "http1/head.h"
 
 namespace cove::http {
 
-using Headers = std::vector<std::pair<std::string, std::string>>;
+using Headers = http1::Headers;
 
 // Who is at the other end.
 struct Peer {

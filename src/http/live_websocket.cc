@@ -3,12 +3,15 @@
 namespace cove::http {
 namespace {
 
+using http1::FrameReader;
+using http1::Opcode;
+
 constexpr uint64_t kMaxMessage = 16 * 1024 * 1024;
 
 }  // namespace
 
 LiveWebSocket::LiveWebSocket(Wire& wire, milliseconds patience)
-    : wire_(wire), patience_(patience), frames_(kMaxMessage) {}
+    : wire_(wire), patience_(patience), frames_(FrameReader::From::Client, kMaxMessage) {}
 
 LiveWebSocket::~LiveWebSocket() { close(wire_.stopping() ? 1001 : 1000, ""); }
 
@@ -89,7 +92,7 @@ Result<WebSocket::Message> LiveWebSocket::receive() {
 
 Result<void> LiveWebSocket::send_frame(Opcode opcode, std::string_view data) {
   if (closed_) return fail(Code::Unavailable, "the WebSocket is closed");
-  std::string head = frame_head(opcode, data.size());
+  std::string head = http1::frame_head(opcode, data.size());
   iovec pieces[] = {{.iov_base = head.data(), .iov_len = head.size()},
                     {.iov_base = const_cast<char*>(data.data()), .iov_len = data.size()}};
   auto sent = wire_.stream().write(pieces, patience_);
@@ -106,7 +109,8 @@ Result<void> LiveWebSocket::ping() { return send_frame(Opcode::Ping, ""); }
 void LiveWebSocket::close(uint16_t code, std::string_view reason) {
   if (closed_ || wire_.stream().is_cut()) return;
   closed_ = true;
-  (void)wire_.stream().write(close_frame(code, reason), patience_);
+  const std::string payload = http1::close_payload(code, reason);
+  (void)wire_.stream().write(http1::frame_head(Opcode::Close, payload.size()) + payload, patience_);
 }
 
 }  // namespace cove::http

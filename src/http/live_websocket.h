@@ -3,8 +3,8 @@
 #include <optional>
 
 #include "http/websocket.h"
-#include "http/websocket_frame.h"
 #include "http/wire.h"
+#include "http1/websocket_frame.h"
 
 namespace cove::http {
 
@@ -25,15 +25,15 @@ class LiveWebSocket final : public WebSocket {
  private:
   // Takes frames out of the buffered bytes until a message is there, answering control frames on the way.
   void take_frames();
-  void take_event(FrameReader::Event event);
+  void take_event(http1::FrameReader::Event event);
   // Reads what has come, without waiting.
   void read_more();
   Wake choose(bool fd_ready);
-  Result<void> send_frame(Opcode opcode, std::string_view data);
+  Result<void> send_frame(http1::Opcode opcode, std::string_view data);
 
   Wire& wire_;
   milliseconds patience_;
-  FrameReader frames_;
+  http1::FrameReader frames_;
   std::optional<Message> message_;
   bool gone_ = false;         // nothing more will come
   bool peer_closed_ = false;  // with a close frame

@@ -160,7 +160,7 @@ TEST(RequestHead, TakesAbsoluteTargets) {
 TEST(RequestHead, KnowsWhoWaitsForContinue) {
   auto waits = [](std::string_view text) {
     RequestParser parser(kMost);
-    return parser.parse_head(text).value() && parser.head().framing.expects_continue;
+    return parser.parse_head(text).value() && parser.head().expects_continue;
   };
   EXPECT_TRUE(waits("PUT / HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\nContent-Length: 1\r\n\r\n"));
   EXPECT_FALSE(waits("PUT / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n\r\n"));

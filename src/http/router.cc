@@ -5,9 +5,9 @@
 #include <set>
 #include <tuple>
 
+#include "base/ascii.h"
 #include "base/text.h"
-#include "http/ascii.h"
-#include "http/percent.h"
+#include "http1/percent.h"
 
 namespace cove::http {
 namespace {
@@ -16,7 +16,7 @@ namespace {
 std::vector<std::string> decoded_segments(std::string_view path) {
   std::vector<std::string> segments;
   if (!path.starts_with('/')) return segments;  // "*": no route is for that
-  for (auto& raw : split(path.substr(1), '/')) segments.push_back(percent_decode(raw).value_or(raw));
+  for (auto& raw : split(path.substr(1), '/')) segments.push_back(http1::percent_decode(raw).value_or(raw));
   return segments;
 }
 

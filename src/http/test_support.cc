@@ -12,7 +12,8 @@
 #include <cstring>
 #include <filesystem>
 
-#include "http/ascii.h"
+#include "base/ascii.h"
+#include "http1/websocket_frame.h"
 
 namespace cove::http::testing {
 
@@ -149,16 +150,8 @@ Reply Client::ask(std::string_view bytes) {
 }
 
 std::string masked_frame(uint8_t first_byte, std::string_view payload) {
-  constexpr char kMask[] = {0x12, 0x34, 0x56, 0x78};
-  std::string frame(1, static_cast<char>(first_byte));
-  auto append = [&](uint64_t number, int bytes) {
-    for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) frame += static_cast<char>(number >> shift & 0xff);
-  };
-  if (payload.size() < 126) append(0x80 | payload.size(), 1);
-  if (payload.size() >= 126 && payload.size() <= 0xffff) append(0x80 | 126, 1), append(payload.size(), 2);
-  if (payload.size() > 0xffff) append(0x80 | 127, 1), append(payload.size(), 8);
-  frame.append(kMask, 4);
-  for (size_t i = 0; i < payload.size(); ++i) frame += static_cast<char>(payload[i] ^ kMask[i % 4]);
+  std::string frame = http1::masked_frame(http1::Opcode::Text, payload, {0x12, 0x34, 0x56, 0x78});
+  frame[0] = static_cast<char>(first_byte);
   return frame;
 }
 

@@ -90,7 +90,7 @@ Outcome parse(std::string_view input, size_t step, size_t room) {
   outcome.summary = summarize(parser.head());
   require(parser.head().request.path.find('\0') == std::string::npos);
   std::string body;
-  if (parser.head().framing.chunked) outcome.body = parse_body(parser, feeder, room, body);
+  if (parser.head().framing.chunked()) outcome.body = parse_body(parser, feeder, room, body);
   if (outcome.body) outcome.summary += body;
   return outcome;
 }

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "base/text.h"
-#include "http/ascii.h"
+#include "base/ascii.h"
 
 namespace cove::api {
 namespace {
@@ -20,7 +20,7 @@ std::unexpected<Problem> unauthorized(std::string detail, std::string hint = "")
 Checked<std::string> shown_secret(const http::Request& request, Admits admits) {
   constexpr std::string_view kScheme = "bearer ";
   if (auto header = request.header("authorization")) {
-    if (!http::same_word(header->substr(0, kScheme.size()), kScheme))
+    if (!same_word(header->substr(0, kScheme.size()), kScheme))
       return unauthorized("the Authorization header is not a Bearer one");
     return std::string(trim(header->substr(kScheme.size())));
   }

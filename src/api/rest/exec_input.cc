@@ -3,7 +3,7 @@
 #include "api/rest/exec_request.h"
 #include "api/rest/query.h"
 #include "base/text.h"
-#include "http/ascii.h"
+#include "base/ascii.h"
 
 namespace cove::api {
 namespace {
@@ -17,7 +17,7 @@ Checked<std::shared_ptr<engine::Exec>> find(Call& call) {
 
 bool is_json(const http::Request& request) {
   std::string_view type = request.header("content-type").value_or("");
-  return http::same_word(trim(type.substr(0, type.find(';'))), "application/json");
+  return same_word(trim(type.substr(0, type.find(';'))), "application/json");
 }
 
 // Gives a program its input for as long as the caller is there, however slowly it reads.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "http/ascii.h"
+#include "base/ascii.h"
 
 namespace cove::api {
 namespace {
@@ -18,8 +18,8 @@ bool fits(const std::string& pattern, const std::string& host) {
 }  // namespace
 
 std::string host_name(std::string_view host) {
-  if (host.starts_with('[')) return http::lower(host.substr(1, host.find(']') - 1));
-  return http::lower(host.substr(0, host.find(':')));
+  if (host.starts_with('[')) return lower(host.substr(1, host.find(']') - 1));
+  return lower(host.substr(0, host.find(':')));
 }
 
 Hosts::Hosts(const Config& config) : hosts_{"localhost", "127.0.0.1", "::1"} {
@@ -29,7 +29,7 @@ Hosts::Hosts(const Config& config) : hosts_{"localhost", "127.0.0.1", "::1"} {
       hosts_.push_back(
           host_name(address.host.find(':') == std::string::npos ? address.host : "[" + address.host + "]"));
   for (const std::string& host : config.allowed_hosts) hosts_.push_back(host_name(host));
-  for (const std::string& origin : config.allowed_origins) origins_.push_back(http::lower(origin));
+  for (const std::string& origin : config.allowed_origins) origins_.push_back(lower(origin));
 }
 
 bool Hosts::allows_host(std::string_view host) const {
@@ -38,10 +38,10 @@ bool Hosts::allows_host(std::string_view host) const {
 }
 
 bool Hosts::allows_origin(std::string_view origin, std::string_view host) const {
-  std::string small = http::lower(origin);
+  std::string small = lower(origin);
   if (std::ranges::any_of(origins_, [&](const std::string& each) { return each == "*" || each == small; })) return true;
   size_t scheme = small.find("://");
-  return scheme != std::string::npos && small.substr(scheme + 3) == http::lower(host);
+  return scheme != std::string::npos && small.substr(scheme + 3) == lower(host);
 }
 
 bool Hosts::needs_origin(const http::Request& request) {

@@ -6,7 +6,7 @@
 
 #include "base/encoding.h"
 #include "base/text.h"
-#include "http/ascii.h"
+#include "base/ascii.h"
 
 namespace cove::api {
 namespace {
@@ -19,8 +19,8 @@ constexpr size_t kLongestPath = 4095;
 std::string_view media_type(std::string_view range) { return trim(range.substr(0, range.find(';'))); }
 
 bool covers(std::string_view range, std::string_view type) {
-  if (range == "*/*" || http::same_word(range, type)) return true;
-  return range.ends_with("/*") && http::same_word(range.substr(0, range.size() - 1), type.substr(0, range.size() - 1));
+  if (range == "*/*" || same_word(range, type)) return true;
+  return range.ends_with("/*") && same_word(range.substr(0, range.size() - 1), type.substr(0, range.size() - 1));
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ Result<std::optional<unsigned>> mode_parameter(const http::Request& request) {
 
 bool accepts(const http::Request& request, std::string_view type) {
   for (const std::string& range : split(request.header("accept").value_or(""), ','))
-    if (http::same_word(media_type(range), type)) return true;
+    if (same_word(media_type(range), type)) return true;
   return false;
 }
 

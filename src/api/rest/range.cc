@@ -4,7 +4,7 @@
 #include <charconv>
 
 #include "base/text.h"
-#include "http/ascii.h"
+#include "base/ascii.h"
 
 namespace cove::api {
 namespace {
@@ -28,7 +28,7 @@ RangeChoice suffix(uint64_t count, uint64_t size) {
 RangeChoice choose_range(std::string_view header, uint64_t size) {
   constexpr std::string_view kUnit = "bytes=";
   header = trim(header);
-  if (!http::same_word(header.substr(0, kUnit.size()), kUnit)) return {};
+  if (!same_word(header.substr(0, kUnit.size()), kUnit)) return {};
   std::string_view spec = trim(header.substr(kUnit.size()));
   size_t dash = spec.find('-');
   if (dash == std::string_view::npos) return {};

@@ -68,7 +68,7 @@ Result<Engine::Answer> Engine::exchange(const std::string& method, const std::st
   }
   COVE_TRY(connection.write(client::Http(address, {}).head_of(request) + request.body.value_or("")));
   client::ResponseHead head = COVE_TRY(client::receive_head(connection));
-  client::Body answer(connection, COVE_TRY(client::framing_of(head, method)));
+  client::Body answer = COVE_TRY(client::body_of(connection, head, method));
   return Answer{head.status, std::string(head.header("Server")), COVE_TRY(answer.read_all(kLargestAnswer))};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -7,28 +8,33 @@
 #include <string_view>
 
 // Frames of RFC 6455, as bytes: nothing here touches a socket.
-namespace cove::http {
+namespace cove::http1 {
 
 enum class Opcode : uint8_t { Continuation = 0, Text = 1, Binary = 2, Close = 8, Ping = 9, Pong = 10 };
 
-bool valid_utf8(std::string_view text);
+// Frames of clients are masked, those of servers are not.
+using Mask = std::array<unsigned char, 4>;
+Mask random_mask();
 
 // What a frame from the server begins with.
 std::string frame_head(Opcode opcode, uint64_t length);
-// A whole close frame; the reason is cut to what fits.
-std::string close_frame(uint16_t code, std::string_view reason);
+// A whole message in one frame from a client.
+std::string masked_frame(Opcode opcode, std::string_view payload, const Mask& mask);
+// What a close frame carries; the reason is cut to what fits.
+std::string close_payload(uint16_t code, std::string_view reason);
 
-// Puts a client's frames together to messages.
+// Puts the frames of one side together to messages.
 class FrameReader {
  public:
-  explicit FrameReader(uint64_t max_message) : max_message_(max_message) {}
+  enum class From { Client, Server };
+  FrameReader(From from, uint64_t max_message) : masked_(from == From::Client), max_message_(max_message) {}
 
   struct Event {
     Opcode opcode = Opcode::Text;  // never Continuation
     std::string data;              // of Close: the reason
-    uint16_t close_code = 0;       // 1005 where the client gave none
+    uint16_t close_code = 0;       // 1005 where none was given
   };
-  // What the client did wrong: the code and reason for a close frame.
+  // What the other side did wrong: the code and reason for a close frame.
   struct Violation {
     uint16_t code = 1002;
     std::string reason;
@@ -42,18 +48,20 @@ class FrameReader {
     bool final = true;
     Opcode opcode = Opcode::Text;
     uint64_t length = 0;
-    char mask[4] = {};
+    Mask mask = {};
   };
 
   std::expected<bool, Violation> feed_header(std::string_view& input);
   std::expected<void, Violation> check(uint8_t first, uint8_t second);
   std::expected<void, Violation> check_length();
+  size_t header_size(uint8_t second) const;
   void feed_payload(std::string_view& input);
   std::expected<std::optional<Event>, Violation> end_frame();
   std::expected<std::optional<Event>, Violation> end_message();
   static std::expected<std::optional<Event>, Violation> end_close(std::string payload);
   bool is_control() const { return header_.opcode >= Opcode::Close; }
 
+  bool masked_;
   uint64_t max_message_;
   std::string raw_header_;  // of the frame that is coming
   bool in_payload_ = false;
@@ -64,4 +72,4 @@ class FrameReader {
   std::optional<Opcode> message_opcode_;  // of the fragmented message that is coming
 };
 
-}  // namespace cove::http
+}  // namespace cove::http1

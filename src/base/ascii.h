@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 // Letters as protocols know them, whatever the locale.
-namespace cove::http {
+namespace cove {
 
 inline char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
@@ -31,4 +31,4 @@ inline bool lists_word(std::string_view value, std::string_view word) {
   return false;
 }
 
-}  // namespace cove::http
+}  // namespace cove

@@ -1,8 +1,8 @@
-#include "http/percent.h"
+#include "http1/percent.h"
 
 #include <gtest/gtest.h>
 
-namespace cove::http {
+namespace cove::http1 {
 namespace {
 
 TEST(Percent, DecodesEscapes) {
@@ -30,4 +30,4 @@ TEST(Query, SplitsAndDecodes) {
 }
 
 }  // namespace
-}  // namespace cove::http
+}  // namespace cove::http1

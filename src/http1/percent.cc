@@ -1,8 +1,8 @@
-#include "http/percent.h"
+#include "http1/percent.h"
 
 #include <algorithm>
 
-namespace cove::http {
+namespace cove::http1 {
 namespace {
 
 int hex_digit(char c) {
@@ -56,4 +56,4 @@ std::optional<std::vector<std::pair<std::string, std::string>>> parse_query(std:
   return parameters;
 }
 
-}  // namespace cove::http
+}  // namespace cove::http1

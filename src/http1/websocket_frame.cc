@@ -1,22 +1,22 @@
-#include "http/websocket_frame.h"
+#include "http1/websocket_frame.h"
+
+#include <sys/random.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
-namespace cove::http {
+#include "base/encoding.h"
+
+namespace cove::http1 {
 namespace {
 
 constexpr uint64_t kMostControl = 125;
+constexpr unsigned kMasked = 0x80;  // of a header's second byte
 
 std::unexpected<FrameReader::Violation> violation(uint16_t code, std::string reason) {
   return std::unexpected(FrameReader::Violation{code, std::move(reason)});
-}
-
-// The length of a header whose first two bytes are known: these, the longer length, and the mask.
-size_t header_size(uint8_t second) {
-  size_t length = second & 0x7f;
-  return 2 + (length == 126 ? 2 : length == 127 ? 8 : 0) + 4;
 }
 
 uint64_t big_endian(std::string_view bytes) {
@@ -29,10 +29,10 @@ void append_big_endian(std::string& out, uint64_t number, int bytes) {
   for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) out += static_cast<char>(number >> shift & 0xff);
 }
 
-// `phase`: how many bytes of this frame came before.
-void unmask(char* data, size_t size, const char (&mask)[4], uint64_t phase) {
+// Masks, or takes a mask off. `phase`: how many bytes of this frame came before.
+void apply_mask(char* data, size_t size, const Mask& mask, uint64_t phase) {
   char turned[8];
-  for (size_t i = 0; i < 8; ++i) turned[i] = mask[(phase + i) % 4];
+  for (size_t i = 0; i < 8; ++i) turned[i] = static_cast<char>(mask[(phase + i) % 4]);
   uint64_t wide;
   std::memcpy(&wide, turned, 8);
   size_t i = 0;
@@ -49,38 +49,12 @@ bool may_be_sent(uint16_t code) {
   return (code >= 1000 && code <= 1003) || (code >= 1007 && code <= 1014) || (code >= 3000 && code <= 4999);
 }
 
-// How many bytes follow a first byte, and which values the second may have: RFC 3629, 4.
-struct Utf8Lead {
-  int more;
-  uint8_t lowest;
-  uint8_t highest;
-};
-
-std::optional<Utf8Lead> utf8_lead(uint8_t byte) {
-  if (byte >= 0xc2 && byte <= 0xdf) return Utf8Lead{1, 0x80, 0xbf};
-  if (byte == 0xe0) return Utf8Lead{2, 0xa0, 0xbf};
-  if (byte == 0xed) return Utf8Lead{2, 0x80, 0x9f};
-  if (byte >= 0xe1 && byte <= 0xef) return Utf8Lead{2, 0x80, 0xbf};
-  if (byte == 0xf0) return Utf8Lead{3, 0x90, 0xbf};
-  if (byte >= 0xf1 && byte <= 0xf3) return Utf8Lead{3, 0x80, 0xbf};
-  if (byte == 0xf4) return Utf8Lead{3, 0x80, 0x8f};
-  return std::nullopt;
-}
-
 }  // namespace
 
-bool valid_utf8(std::string_view text) {
-  for (size_t i = 0; i < text.size(); ++i) {
-    uint8_t byte = static_cast<uint8_t>(text[i]);
-    if (byte < 0x80) continue;
-    auto lead = utf8_lead(byte);
-    if (!lead || text.size() - i <= static_cast<size_t>(lead->more)) return false;
-    for (int k = 0; k < lead->more; ++k) {
-      uint8_t next = static_cast<uint8_t>(text[++i]);
-      if (next < (k == 0 ? lead->lowest : 0x80) || next > (k == 0 ? lead->highest : 0xbf)) return false;
-    }
-  }
-  return true;
+Mask random_mask() {
+  Mask mask;
+  if (::getrandom(mask.data(), mask.size(), 0) != static_cast<ssize_t>(mask.size())) std::abort();
+  return mask;
 }
 
 std::string frame_head(Opcode opcode, uint64_t length) {
@@ -97,12 +71,28 @@ std::string frame_head(Opcode opcode, uint64_t length) {
   return head;
 }
 
-std::string close_frame(uint16_t code, std::string_view reason) {
+std::string masked_frame(Opcode opcode, std::string_view payload, const Mask& mask) {
+  std::string frame = frame_head(opcode, payload.size());
+  frame[1] = static_cast<char>(frame[1] | kMasked);
+  frame.append(reinterpret_cast<const char*>(mask.data()), mask.size());
+  const size_t begin = frame.size();
+  frame += payload;
+  apply_mask(frame.data() + begin, payload.size(), mask, 0);
+  return frame;
+}
+
+std::string close_payload(uint16_t code, std::string_view reason) {
   reason = reason.substr(0, kMostControl - 2);
-  while (!valid_utf8(reason)) reason.remove_suffix(1);  // a character must not be cut in two
-  std::string frame = frame_head(Opcode::Close, reason.size() + 2);
-  append_big_endian(frame, code, 2);
-  return frame.append(reason);
+  while (!is_utf8(reason)) reason.remove_suffix(1);  // a character must not be cut in two
+  std::string payload;
+  append_big_endian(payload, code, 2);
+  return payload.append(reason);
+}
+
+// Of a header whose first two bytes are known: these, the longer length, and the mask.
+size_t FrameReader::header_size(uint8_t second) const {
+  size_t length = second & 0x7f;
+  return 2 + (length == 126 ? 2 : length == 127 ? 8 : 0) + (masked_ ? sizeof(Mask) : 0);
 }
 
 std::expected<std::optional<FrameReader::Event>, FrameReader::Violation> FrameReader::feed(std::string_view& input) {
@@ -130,8 +120,9 @@ std::expected<bool, FrameReader::Violation> FrameReader::feed_header(std::string
       if (auto checked = check(first, second); !checked) return std::unexpected(checked.error());
     size_t size = header_size(second);
     if (raw_header_.size() < size) continue;
-    header_.length = size == 6 ? second & 0x7f : big_endian(std::string_view(raw_header_).substr(2, size - 6));
-    std::memcpy(header_.mask, raw_header_.data() + size - 4, 4);
+    const size_t length = size - 2 - (masked_ ? sizeof(Mask) : 0);
+    header_.length = length == 0 ? second & 0x7f : big_endian(std::string_view(raw_header_).substr(2, length));
+    if (masked_) std::memcpy(header_.mask.data(), raw_header_.data() + 2 + length, sizeof(Mask));
     raw_header_.clear();
     taken_ = 0;
     if (auto checked = check_length(); !checked) return std::unexpected(checked.error());
@@ -144,7 +135,8 @@ std::expected<void, FrameReader::Violation> FrameReader::check(uint8_t first, ui
   if (first & 0x70) return violation(1002, "reserved bits are set");
   uint8_t opcode = first & 0x0f;
   if ((opcode > 2 && opcode < 8) || opcode > 10) return violation(1002, "the opcode is not known");
-  if (!(second & 0x80)) return violation(1002, "the frame is not masked");
+  if (((second & kMasked) != 0) != masked_)
+    return violation(1002, masked_ ? "the frame is not masked" : "the frame is masked");
   header_.final = first & 0x80;
   header_.opcode = static_cast<Opcode>(opcode);
   if (is_control() && !header_.final) return violation(1002, "a control frame is fragmented");
@@ -167,7 +159,7 @@ void FrameReader::feed_payload(std::string_view& input) {
   size_t count = std::min<uint64_t>(input.size(), header_.length - taken_);
   size_t from = target.size();
   target.append(input.substr(0, count));
-  unmask(target.data() + from, count, header_.mask, taken_);
+  if (masked_) apply_mask(target.data() + from, count, header_.mask, taken_);
   input.remove_prefix(count);
   taken_ += count;
 }
@@ -184,7 +176,7 @@ std::expected<std::optional<FrameReader::Event>, FrameReader::Violation> FrameRe
 std::expected<std::optional<FrameReader::Event>, FrameReader::Violation> FrameReader::end_message() {
   Event event{.opcode = *message_opcode_, .data = std::exchange(message_, {})};
   message_opcode_.reset();
-  if (event.opcode == Opcode::Text && !valid_utf8(event.data)) return violation(1007, "the text is not UTF-8");
+  if (event.opcode == Opcode::Text && !is_utf8(event.data)) return violation(1007, "the text is not UTF-8");
   return event;
 }
 
@@ -194,8 +186,8 @@ std::expected<std::optional<FrameReader::Event>, FrameReader::Violation> FrameRe
   Event event{.opcode = Opcode::Close, .data = payload.substr(2)};
   event.close_code = static_cast<uint16_t>(big_endian(std::string_view(payload).substr(0, 2)));
   if (!may_be_sent(event.close_code)) return violation(1002, "the close code is not known");
-  if (!valid_utf8(event.data)) return violation(1007, "the close reason is not UTF-8");
+  if (!is_utf8(event.data)) return violation(1007, "the close reason is not UTF-8");
   return event;
 }
 
-}  // namespace cove::http
+}  // namespace cove::http1

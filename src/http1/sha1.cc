@@ -1,10 +1,10 @@
-#include "client/sha1.h"
+#include "http1/sha1.h"
 
 #include <array>
 #include <bit>
 #include <cstdint>
 
-namespace cove::client {
+namespace cove::http1 {
 namespace {
 
 constexpr size_t kBlock = 64;
@@ -58,4 +58,4 @@ std::string sha1(std::string_view data) {
   return digest;
 }
 
-}  // namespace cove::client
+}  // namespace cove::http1
