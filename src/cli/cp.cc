@@ -13,7 +13,6 @@
 #include "cli/session.h"
 #include "cli/words.h"
 #include "client/pack.h"
-#include "client/tar.h"
 #include "client/unpack.h"
 #include "sys/file.h"
 
@@ -106,8 +105,9 @@ Result<void> send_folder(Api& api, const CpOrder& order, const std::string& sour
                          const client::Place& target) {
   ProgressBar bar(base_name(source), std::nullopt, order.progress);
   auto produce = [&](client::BodyWriter& body) -> Result<void> {
-    COVE_TRY(client::pack(body, source, name.empty() ? "." : name, warn));
-    return body.write(client::tar_end());
+    auto archive = COVE_TRY(client::archive_to(body));
+    COVE_TRY(client::pack(archive, source, name.empty() ? "." : name, warn));
+    return archive.finish();
   };
   COVE_TRY_NOTE(concat("copy ", source), api.unpack(target, produce, bar.progress()));
   return {};
@@ -171,7 +171,7 @@ Result<void> receive_folder(Api& api, const CpOrder& order, const client::Place&
   UniqueFd folder = COVE_TRY(sys::open(target, O_RDONLY | O_DIRECTORY));
   COVE_TRY(api.open_archive(source));
   ProgressBar bar(base_name(source.path), std::nullopt, order.progress);
-  client::TarReader archive([&](char* data, size_t size) { return api.body().read(data, size); });
+  auto archive = [&](std::span<char> buffer) { return api.body().read(buffer.data(), buffer.size()); };
   COVE_TRY_NOTE(concat("copy ", source.path), client::unpack(archive, folder.get(), warn, bar.progress()));
   return {};
 }

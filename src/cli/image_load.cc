@@ -9,7 +9,6 @@
 #include "cli/table.h"
 #include "cli/words.h"
 #include "client/pack.h"
-#include "client/tar.h"
 #include "sys/file.h"
 
 namespace cove::cli {
@@ -74,8 +73,9 @@ Result<std::function<Result<void>(client::BodyWriter&)>> archive_of(Kind kind, c
       auto left_out = [](const std::string& what, const std::string& why) {
         tell(concat("left out ", what, ": ", why));
       };
-      COVE_TRY(client::pack(body, path, ".", left_out));
-      return body.write(client::tar_end());
+      auto archive = COVE_TRY(client::archive_to(body));
+      COVE_TRY(client::pack(archive, path, ".", left_out));
+      return archive.finish();
     };
   }
   file = COVE_TRY(sys::open(path, O_RDONLY));

@@ -11,7 +11,6 @@
 #include "cli/remote_glob.h"
 #include "cli/sandbox_path.h"
 #include "client/pack.h"
-#include "client/tar.h"
 #include "sys/file.h"
 
 namespace cove::cli {
@@ -114,9 +113,10 @@ Result<void> bring_in(Api& api, const Place& folder, const CopyIn& order) {
   auto produce = [&](client::BodyWriter& body) -> Result<void> {
     std::optional<Error> refused;
     auto refuse = [&](const std::string& path, const std::string& why) { refused = refuse_special(path, why).error(); };
-    COVE_TRY(client::pack(body, order.source, name, refuse));
+    auto archive = COVE_TRY(client::archive_to(body));
+    COVE_TRY(client::pack(archive, order.source, name, refuse));
     if (refused) return fail(*refused);
-    return body.write(client::tar_end());
+    return archive.finish();
   };
   COVE_TRY_NOTE(concat("copy ", order.source, " in"), api.unpack({folder.sandbox, parent, folder.user}, produce, {}));
   return {};

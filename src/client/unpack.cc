@@ -15,7 +15,6 @@
 namespace cove::client {
 namespace {
 
-constexpr size_t kPortion = 256 * 1024;
 constexpr size_t kMaxDepth = 256;
 
 // "./a//b/" → a, b; nothing where it leads elsewhere.
@@ -50,16 +49,16 @@ Result<void> copy_all(int from, int to, const std::string& name) {
 
 class Unpacker {
  public:
-  Unpacker(TarReader& archive, int folder, const LeftOut& left_out, const Progress& progress)
+  Unpacker(tar::Reader& archive, int folder, const LeftOut& left_out, const Progress& progress)
       : archive_(archive), folder_(folder), left_out_(left_out), progress_(progress) {}
 
   Result<Unpacked> all() {
-    while (std::optional<TarEntry> entry = COVE_TRY(archive_.next())) COVE_TRY_NOTE(entry->name, take(*entry));
+    while (std::optional<tar::Entry> entry = COVE_TRY(archive_.next())) COVE_TRY_NOTE(entry->name, take(*entry));
     return done_;
   }
 
  private:
-  Result<void> take(const TarEntry& entry) {
+  Result<void> take(const tar::Entry& entry) {
     std::optional<std::vector<std::string>> parts = parts_of(entry.name);
     if (!parts) return leave_out(entry, "its name leads elsewhere");
     if (parts->empty()) return {};
@@ -67,21 +66,21 @@ class Unpacker {
     parts->pop_back();
     UniqueFd parent = COVE_TRY(walk(*parts));
     switch (entry.kind) {
-      case TarKind::Folder:
+      case tar::Kind::Folder:
         return make_folder(parent.get(), name, entry);
-      case TarKind::File:
+      case tar::Kind::File:
         return write_file(parent.get(), name, entry);
-      case TarKind::Symlink:
+      case tar::Kind::Symlink:
         return make_link(parent.get(), name, entry);
-      case TarKind::HardLink:
+      case tar::Kind::HardLink:
         return copy_linked(parent.get(), name, entry);
-      case TarKind::Other:
+      case tar::Kind::Other:
         return leave_out(entry, "it is neither a file nor a folder");
     }
     return {};
   }
 
-  Result<void> leave_out(const TarEntry& entry, const std::string& why) {
+  Result<void> leave_out(const tar::Entry& entry, const std::string& why) {
     left_out_(entry.name, why);
     return {};
   }
@@ -93,7 +92,7 @@ class Unpacker {
     return at;
   }
 
-  Result<void> make_folder(int parent, const std::string& name, const TarEntry& entry) {
+  Result<void> make_folder(int parent, const std::string& name, const tar::Entry& entry) {
     UniqueFd made = COVE_TRY(enter_or_make(parent, name));
     // The owner can go on writing into it.
     static_cast<void>(::fchmod(made.get(), (entry.mode & 0777) | 0700));
@@ -107,33 +106,26 @@ class Unpacker {
     return file;
   }
 
-  Result<void> write_file(int parent, const std::string& name, const TarEntry& entry) {
+  Result<void> write_file(int parent, const std::string& name, const tar::Entry& entry) {
     UniqueFd file = COVE_TRY(create(parent, name, entry.mode));
-    std::vector<char> data(static_cast<size_t>(std::clamp<uint64_t>(entry.size, 1, kPortion)));
-    while (true) {
-      size_t count = COVE_TRY(archive_.read(data.data(), data.size()));
-      if (count == 0) break;
-      COVE_TRY(sys::write_all(file.get(), {data.data(), count}));
-      done_.bytes += count;
-      if (progress_) progress_(count);
-    }
+    done_.bytes += COVE_TRY(archive_.copy_to(file.get(), progress_));
     ++done_.files;
     timespec times[2] = {{0, UTIME_OMIT}, {entry.mtime, 0}};
     static_cast<void>(::futimens(file.get(), times));
     return {};
   }
 
-  Result<void> make_link(int parent, const std::string& name, const TarEntry& entry) {
-    if (!stays_below(entry.name, entry.target))
-      return leave_out(entry, concat("it is a link that leads out, to ", entry.target));
+  Result<void> make_link(int parent, const std::string& name, const tar::Entry& entry) {
+    if (!stays_below(entry.name, entry.link))
+      return leave_out(entry, concat("it is a link that leads out, to ", entry.link));
     if (::unlinkat(parent, name.c_str(), 0) < 0 && errno != ENOENT) return fail_errno(concat("replace ", name));
-    if (::symlinkat(entry.target.c_str(), parent, name.c_str()) < 0) return fail_errno(concat("symlink ", name));
+    if (::symlinkat(entry.link.c_str(), parent, name.c_str()) < 0) return fail_errno(concat("symlink ", name));
     return {};
   }
 
   // Another name of a file that came before: a copy of it.
-  Result<void> copy_linked(int parent, const std::string& name, const TarEntry& entry) {
-    std::optional<std::vector<std::string>> parts = parts_of(entry.target);
+  Result<void> copy_linked(int parent, const std::string& name, const tar::Entry& entry) {
+    std::optional<std::vector<std::string>> parts = parts_of(entry.link);
     if (!parts || parts->empty()) return leave_out(entry, "it is a link that leads out");
     std::string source_name = std::move(parts->back());
     parts->pop_back();
@@ -146,7 +138,7 @@ class Unpacker {
     return copy_all(source.get(), file.get(), name);
   }
 
-  TarReader& archive_;
+  tar::Reader& archive_;
   int folder_;
   const LeftOut& left_out_;
   const Progress& progress_;
@@ -170,8 +162,9 @@ bool stays_below(const std::string& name, const std::string& target) {
   return true;
 }
 
-Result<Unpacked> unpack(TarReader& archive, int folder, const LeftOut& left_out, const Progress& progress) {
-  return Unpacker(archive, folder, left_out, progress).all();
+Result<Unpacked> unpack(tar::Reader::Source archive, int folder, const LeftOut& left_out, const Progress& progress) {
+  tar::Reader reader = COVE_TRY(tar::Reader::create(std::move(archive)));
+  return Unpacker(reader, folder, left_out, progress).all();
 }
 
 }  // namespace cove::client

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "client/connection.h"
 #include "client/pack.h"
-#include "client/tar.h"
+#include "tar/reader.h"
 
 namespace cove::client {
 
@@ -18,7 +18,7 @@ struct Unpacked {
 // Unpacks an archive that a sandbox has made into `folder`, an open one of this machine. Nothing is written outside of
 // it and no link is followed on the way. Left out is what could harm the caller later: devices, links that lead out of
 // the folder, names with ".."; and of the modes, set-id bits.
-Result<Unpacked> unpack(TarReader& archive, int folder, const LeftOut& left_out, const Progress& progress);
+Result<Unpacked> unpack(tar::Reader::Source archive, int folder, const LeftOut& left_out, const Progress& progress);
 
 // Whether a link at `name` (a path below the folder) to `target` stays below the folder, whatever other links there
 // are.

@@ -18,7 +18,8 @@ MAY_INCLUDE = {
     "change": "base sys",
     "http1": "base",
     "http": "base http1",
-    "client": "base sys http1",
+    "tar": "base sys",
+    "client": "base sys http1 tar",
     "layer": "base sys model",
     "init": "base sys",
     "unpack": "base sys init",
@@ -29,7 +30,7 @@ MAY_INCLUDE = {
     "machine": "base sys model image runtime",
     "run": "base sys model image runtime",
     "engine": "base sys model config store auth change image init runtime run",
-    "api": "base sys model config store auth image runtime spawn machine run engine http",
+    "api": "base sys model config store auth image runtime spawn machine run engine http tar",
     "cli": "base sys model config client image machine run",
     "exe": "base sys model config change init unpack host runtime spawn engine api cli",
 }

@@ -5,9 +5,10 @@
 
 #include "api/rest/place.h"
 #include "api/rest/query.h"
-#include "api/rest/tar.h"
 #include "base/text.h"
 #include "sys/file.h"
+#include "tar/reader.h"
+#include "tar/writer.h"
 
 namespace cove::api {
 namespace {
@@ -19,6 +20,15 @@ constexpr unsigned kUmask = 022;  // of the sandbox's file server
 
 // --- out -------------------------------------------------------------------------------------------------------------
 
+tar::Entry member(const FileEntry& entry, tar::Kind kind, const std::string& name) {
+  return {.name = name,
+          .kind = kind,
+          .mode = static_cast<uint32_t>(entry.mode) & 07777,
+          .mtime = static_cast<int64_t>(entry.mtime_ns) / 1'000'000'000,
+          .uid = entry.uid,
+          .gid = entry.gid};
+}
+
 struct Packed {
   uint64_t files = 0;
   uint64_t bytes = 0;
@@ -26,7 +36,7 @@ struct Packed {
 
 class Packer {
  public:
-  Packer(View& view, TarWriter& tar) : view_(view), tar_(tar) {}
+  Packer(View& view, tar::Writer& tar) : view_(view), tar_(tar) {}
 
   // A folder's entries with all that is below them; names are relative to it.
   Result<void> add_folder(const std::string& folder, const std::string& prefix) {
@@ -41,7 +51,7 @@ class Packer {
     if (S_ISREG(entry.mode)) return add_file(entry, path, name);
     if (S_ISLNK(entry.mode)) return add_link(entry, path, name);
     if (!S_ISDIR(entry.mode)) return {};  // pipes, sockets and devices mean nothing elsewhere
-    COVE_TRY(tar_.add(entry, name + "/", "", 0));
+    COVE_TRY(tar_.add(member(entry, tar::Kind::Folder, name + "/")));
     return add_folder(path, name + "/");
   }
 
@@ -55,20 +65,25 @@ class Packer {
     struct stat info = COVE_TRY(sys::fstat(fd.get()));
     if (!S_ISREG(info.st_mode)) return {};  // it has become something else
     auto size = static_cast<uint64_t>(info.st_size);
-    COVE_TRY(tar_.add(entry, name, "", size));
+    tar::Entry file_member = member(entry, tar::Kind::File, name);
+    file_member.size = size;
+    COVE_TRY(tar_.add(file_member));
     ++packed_.files;
     packed_.bytes += size;
-    return tar_.add_data(fd.get(), size);
+    COVE_TRY(tar_.write_from(fd.get(), size));  // what a file has lost meanwhile is zeros
+    return {};
   }
 
   Result<void> add_link(const FileEntry& entry, const std::string& path, const std::string& name) {
     Result<std::string> target = view_.readlink(path);
     if (!target && target.error().code() == Code::NotFound) return {};
-    return tar_.add(entry, name, COVE_TRY(std::move(target)), 0);
+    tar::Entry link = member(entry, tar::Kind::Symlink, name);
+    link.link = COVE_TRY(std::move(target));
+    return tar_.add(link);
   }
 
   View& view_;
-  TarWriter& tar_;
+  tar::Writer& tar_;
   Packed packed_;
 };
 
@@ -80,7 +95,7 @@ Outcome read_archive(Call& call) {
   // What can be seen to fail at once is told before the answer begins.
   if (S_ISDIR(entry.mode)) COVE_TRY(checked_file(lease.view->list(path)));
   COVE_TRY(call.exchange.begin(200, {{"Content-Type", "application/x-tar"}}, std::nullopt));
-  TarWriter tar = COVE_TRY(TarWriter::create(call.exchange));
+  tar::Writer tar = COVE_TRY(tar::Writer::create([&call](std::string_view data) { return call.exchange.write(data); }));
   Packer packer(*lease.view, tar);
   if (S_ISDIR(entry.mode))
     COVE_TRY(packer.add_folder(path == "/" ? "" : path, ""));
@@ -98,15 +113,16 @@ Outcome read_archive(Call& call) {
 // Unpacks into a folder and nowhere else: no entry goes through a link below it, whoever made that.
 class Unpacker {
  public:
-  Unpacker(View& view, std::string folder, TarReader& tar) : view_(view), folder_(std::move(folder)), tar_(tar) {}
+  Unpacker(View& view, std::string folder, tar::Reader& tar) : view_(view), folder_(std::move(folder)), tar_(tar) {}
 
   Outcome unpack() {
     COVE_TRY(checked_file(view_.mkdir(folder_, 0755, Depth::Recursive)));
     COVE_TRY(check_folder(folder_, Links::Follow));
     while (true) {
-      Result<std::optional<TarReader::Entry>> entry = tar_.next();
+      Result<std::optional<tar::Entry>> entry = tar_.next();
       if (!entry) return refuse(body_problem(entry.error()));
       if (!*entry) break;
+      (*entry)->mode &= 0777;  // nobody's set-id bits
       COVE_TRY(take(**entry));
     }
     // Last, because nothing can be put into a folder without the right to write.
@@ -117,9 +133,9 @@ class Unpacker {
   const Packed& unpacked() const { return unpacked_; }
 
  private:
-  using Kind = TarReader::Entry::Kind;
+  using Kind = tar::Kind;
 
-  Outcome take(const TarReader::Entry& entry) {
+  Outcome take(const tar::Entry& entry) {
     std::string inner = COVE_TRY(inner_path(entry.name));
     if (inner.empty() || entry.kind == Kind::Other) return {};
     COVE_TRY(make_parents(inner));
@@ -161,7 +177,7 @@ class Unpacker {
     return checked_file(view_.symlink(target, path));
   }
 
-  Outcome take_hard_link(const std::string& path, const TarReader::Entry& entry) {
+  Outcome take_hard_link(const std::string& path, const tar::Entry& entry) {
     std::string inner = COVE_TRY(inner_path(entry.link));
     COVE_TRY(make_parents(inner));
     UniqueFd original = COVE_TRY(checked_file(view_.open(concat(folder_, "/", inner), O_RDONLY | O_NOFOLLOW)));
@@ -212,7 +228,7 @@ class Unpacker {
 
   View& view_;
   std::string folder_;
-  TarReader& tar_;
+  tar::Reader& tar_;
   Packed unpacked_;
   std::set<std::string> known_;  // folders below that are none but folders
   std::vector<std::pair<std::string, unsigned>> modes_;
@@ -222,7 +238,7 @@ Outcome write_archive(Call& call) {
   std::string wanted = COVE_TRY(path_parameter(call.request()));
   Lease lease = COVE_TRY(lease_files(call, Scope::Run));
   std::string path = absolute_path(*lease.view, wanted);
-  Result<TarReader> tar = TarReader::create(call.exchange);
+  Result<tar::Reader> tar = tar::Reader::create([&call](std::span<char> buffer) { return call.exchange.read(buffer); });
   if (!tar) return refuse(body_problem(tar.error()));
   Unpacker unpacker(*lease.view, path, *tar);
   COVE_TRY(unpacker.unpack());

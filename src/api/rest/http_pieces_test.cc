@@ -12,7 +12,6 @@
 #include "api/rest/range.h"
 #include "api/rest/response_json.h"
 #include "api/rest/sse.h"
-#include "api/rest/tar.h"
 #include "api/rest/totals.h"
 #include "base/encoding.h"
 #include "base/json.h"

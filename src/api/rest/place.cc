@@ -50,6 +50,16 @@ std::string folder_of(const std::string& path) {
 
 std::string name_of(const std::string& path) { return path == "/" ? path : path.substr(path.rfind('/') + 1); }
 
+Result<std::string> inner_path(std::string_view name) {
+  std::string path;
+  for (const std::string& part : split(name, '/')) {
+    if (part.empty() || part == ".") continue;
+    if (part == "..") return fail(Code::Invalid, concat("the archive's entry '", name, "' leads out of the folder"));
+    path += concat(path.empty() ? "" : "/", part);
+  }
+  return path;
+}
+
 Result<std::string> follow_links(View& view, std::string path) {
   for (int i = 0; i < kMostLinks; ++i) {
     Result<FileEntry> entry = view.stat(path, Links::Keep);

@@ -19,6 +19,9 @@ std::string tidy_path(std::string_view path);
 // "/a/b" → "/a"; "/a" → "/"; "a" → ".".
 std::string folder_of(const std::string& path);
 std::string name_of(const std::string& path);  // the last part; "/" of "/"
+// The name of an archive's entry as a path below the folder that it is unpacked into: without leading slashes and dots;
+// empty for the folder itself. Invalid where it would lead out of it.
+Result<std::string> inner_path(std::string_view name);
 
 // Where a path comes to when it and what it points at are links; what it names need not exist.
 Result<std::string> follow_links(View& view, std::string path);
