@@ -85,8 +85,10 @@ Result<Context> make_context() {
   return context;
 }
 
-// The certificate must be for this name, or for this address where the host is written in numbers.
-Result<Session> make_session(SSL_CTX* context, int socket, const std::string& host) {
+// The certificate must be for this name, or for this address where the host is written in numbers; a zone is no part of
+// it.
+Result<Session> make_session(SSL_CTX* context, int socket, const std::string& place) {
+  const std::string host = place.substr(0, place.find('%'));
   Session session(SSL_new(context));
   if (!session || SSL_set_fd(session.get(), socket) != 1)
     return fail(Code::Internal, concat("start TLS: ", openssl_error()));

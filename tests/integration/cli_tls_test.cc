@@ -37,6 +37,23 @@ class CliTls : public CliServer {
     ASSERT_EQ(::chmod(files_.c_str(), 0755), 0);
   }
 
+  // Gives a certificate the dates of a day in 2020; `openssl req` makes none that has ended.
+  void make_it_expired(const std::string& name) {
+    const std::string path = files_ + "/" + name;
+    write(path + ".conf",
+          "[ca]\ndefault_ca=d\n[d]\ndatabase=" + path + ".index\nnew_certs_dir=" + files_ +
+              "\nrand_serial=yes\ndefault_md=sha256\npolicy=p\nx509_extensions=e\n[p]\ncommonName=optional\n"
+              "[e]\nsubjectAltName=DNS:localhost\n");
+    write(path + ".index", "");
+    Outcome asked =
+        run({"openssl", "req", "-new", "-key", path + ".key", "-subj", "/CN=cove test", "-out", path + ".csr"});
+    ASSERT_EQ(asked.exit_code, 0) << asked.err;
+    Outcome signed_it = run({"openssl", "ca", "-batch", "-notext", "-selfsign", "-config", path + ".conf", "-keyfile",
+                             path + ".key", "-in", path + ".csr", "-out", path + ".pem", "-startdate",
+                             "20200101000000Z", "-enddate", "20200102000000Z"});
+    ASSERT_EQ(signed_it.exit_code, 0) << signed_it.err;
+  }
+
   static int free_port() {
     int fd = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address = {};
@@ -112,6 +129,47 @@ TEST_P(CliTls, OnlyATrustedCertificateForThatNameIsAccepted) {
   EXPECT_EQ(cove_with({"ls"}, wrong).exit_code, 125);
   wrong.back() = "COVE_CACERT=/no/such/file";
   EXPECT_TRUE(has(cove_with({"ls"}, wrong).err, "/no/such/file"));
+}
+
+TEST_P(CliTls, AnExpiredCertificateIsNotAccepted) {
+  // Of a server of its own: what coved was started with is good.
+  make_certificate("expired", "DNS:localhost");
+  make_it_expired("expired");
+  const int port = free_port();
+  const std::string path = files_ + "/expired";
+  Outcome begun = run({"sh", "-c",
+                       "openssl s_server -quiet -accept " + std::to_string(port) + " -cert " + path + ".pem -key " +
+                           path + ".key </dev/null >/dev/null 2>&1 & echo $!"});
+  const pid_t stale = std::stoi(begun.out);
+  Outcome refused;
+  ASSERT_TRUE(comes_true([&] {
+    refused = cove_with({"ls"}, {"COVE_HOST=https://localhost:" + std::to_string(port), "COVE_API_KEY=" + key_,
+                                 "COVE_CACERT=" + path + ".pem"});
+    return !has(refused.err, "is it running?");
+  }));
+  EXPECT_EQ(refused.exit_code, 125);
+  EXPECT_TRUE(has(refused.err, "expired")) << refused.err;
+  ::kill(stale, SIGKILL);
+}
+
+TEST_P(CliTls, AnAddressIsTakenAsItIsWritten) {
+  for (const char* host : {"https://localhost:PORT/", "HTTPS://localhost:PORT"}) {
+    std::string address = host;
+    address.replace(address.find("PORT"), 4, std::to_string(port_));
+    Words env = remote();
+    env[0] = "COVE_HOST=" + address;
+    Outcome listed = cove_with({"ls"}, env);
+    EXPECT_EQ(listed.exit_code, 0) << address << listed.err;
+  }
+  for (const char* bad : {"https://localhost/v1", "https://localhost:0", "https://localhost:99999", "https://[::1"}) {
+    Outcome refused = cove_with({"ls"}, {std::string("COVE_HOST=") + bad, "COVE_API_KEY=" + key_});
+    EXPECT_EQ(refused.exit_code, 125) << bad;
+    EXPECT_TRUE(has(refused.err, "is not the address of a server")) << refused.err;
+  }
+  Outcome with_key = cove_with({"ls"}, {"COVE_HOST=https://" + key_ + "@localhost:7070"});
+  EXPECT_EQ(with_key.exit_code, 125);
+  EXPECT_FALSE(has(with_key.err, key_)) << with_key.err;
+  EXPECT_TRUE(has(with_key.err, "COVE_API_KEY")) << with_key.err;
 }
 
 TEST_P(CliTls, SaysWhatIsWrong) {
