@@ -37,6 +37,23 @@ class CliTls : public CliServer {
     ASSERT_EQ(::chmod(files_.c_str(), 0755), 0);
   }
 
+  // Gives a certificate the dates of a day in 2020; `openssl req` makes none that has ended.
+  void make_it_expired(const std::string& name) {
+    const std::string path = files_ + "/" + name;
+    write(path + ".conf",
+          "[ca]\ndefault_ca=d\n[d]\ndatabase=" + path + ".index\nnew_certs_dir=" + files_ +
+              "\nrand_serial=yes\ndefault_md=sha256\npolicy=p\nx509_extensions=e\n[p]\ncommonName=optional\n"
+              "[e]\nsubjectAltName=DNS:localhost\n");
+    write(path + ".index", "");
+    Outcome asked =
+        run({"openssl", "req", "-new", "-key", path + ".key", "-subj", "/CN=cove test", "-out", path + ".csr"});
+    ASSERT_EQ(asked.exit_code, 0) << asked.err;
+    Outcome signed_it = run({"openssl", "ca", "-batch", "-notext", "-selfsign", "-config", path + ".conf", "-keyfile",
+                             path + ".key", "-in", path + ".csr", "-out", path + ".pem", "-startdate",
+                             "20200101000000Z", "-enddate", "20200102000000Z"});
+    ASSERT_EQ(signed_it.exit_code, 0) << signed_it.err;
+  }
+
   static int free_port() {
     int fd = ::socket(AF_INET, SOCK_STREAM, 0);
     sockaddr_in address = {};
@@ -116,7 +133,8 @@ TEST_P(CliTls, OnlyATrustedCertificateForThatNameIsAccepted) {
 
 TEST_P(CliTls, AnExpiredCertificateIsNotAccepted) {
   // Of a server of its own: what coved was started with is good.
-  make_certificate("expired", "DNS:localhost", "0");
+  make_certificate("expired", "DNS:localhost");
+  make_it_expired("expired");
   const int port = free_port();
   const std::string path = files_ + "/expired";
   Outcome begun = run({"sh", "-c",
