@@ -14,7 +14,7 @@
 namespace cove {
 namespace {
 
-constexpr Scope kScopes[] = {Scope::Read, Scope::Run, Scope::Admin};
+constexpr Scope kScopes[] = {Scope::Read, Scope::Run, Scope::Manage, Scope::Secrets, Scope::Approve, Scope::Admin};
 constexpr size_t kIdDigits = 8;
 constexpr size_t kKeyDigits = 64;
 constexpr size_t kSaltBytes = 16;
@@ -92,6 +92,12 @@ const char* scope_name(Scope scope) {
       return "read";
     case Scope::Run:
       return "run";
+    case Scope::Manage:
+      return "manage";
+    case Scope::Secrets:
+      return "secrets";
+    case Scope::Approve:
+      return "approve";
     case Scope::Admin:
       return "admin";
   }
@@ -104,8 +110,10 @@ Scopes::Scopes(std::initializer_list<Scope> scopes) {
 
 void Scopes::add(Scope scope) { bits_ |= bit(scope); }
 
-// The higher scope has the higher bit, so the highest one granted decides.
-bool Scopes::allow(Scope scope) const { return bits_ >= bit(scope); }
+bool Scopes::allow(Scope scope) const {
+  if (scope == Scope::Read) return bits_ != 0;
+  return (bits_ & (bit(scope) | bit(Scope::Admin))) != 0;
+}
 
 bool Scopes::within(const Scopes& other) const {
   for (Scope scope : kScopes)
@@ -123,7 +131,8 @@ std::vector<std::string> Scopes::names() const {
 std::string Scopes::text() const { return join(names(), ","); }
 
 Result<Scopes> parse_scopes(const std::vector<std::string>& names) {
-  constexpr const char* kHint = "the scopes are read, run and admin; each includes the ones before it";
+  constexpr const char* kHint =
+      "the scopes are read, run, manage, secrets, approve and admin; each includes read, and admin all of them";
   Scopes scopes;
   for (const std::string& name : names) {
     const Scope* known = nullptr;

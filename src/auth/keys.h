@@ -14,9 +14,16 @@
 // taken as hostile: of any length, any bytes. Comparisons of secrets take the same time whatever the secret is.
 namespace cove {
 
-// Each includes the ones before it.
-enum class Scope { Read, Run, Admin };
-const char* scope_name(Scope scope);  // "read", "run", "admin"
+// What may be done. Each includes Read, and Admin includes all.
+enum class Scope {
+  Read,     // look at everything
+  Run,      // create sandboxes, use, change and delete them
+  Manage,   // images, and other long-lived things of all
+  Secrets,  // set secrets
+  Approve,  // let network requests and changes through
+  Admin     // keys, projects, the server
+};
+const char* scope_name(Scope scope);  // "read", "run", …
 
 // A set of scopes, as it was granted.
 class Scopes {

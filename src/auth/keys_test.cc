@@ -34,7 +34,20 @@ std::string denial(const Result<T>& result) {
   return result.error().message();
 }
 
-TEST(Scopes, IncludeThoseBelow) {
+TEST(Scopes, EachIncludesReadAndAdminAll) {
+  for (Scope scope : {Scope::Run, Scope::Manage, Scope::Secrets, Scope::Approve}) {
+    EXPECT_TRUE(Scopes({scope}).allow(scope));
+    EXPECT_TRUE(Scopes({scope}).allow(Scope::Read));
+    EXPECT_TRUE(Scopes({Scope::Admin}).allow(scope));
+    EXPECT_FALSE(Scopes({scope}).allow(Scope::Admin));
+    EXPECT_FALSE(Scopes({Scope::Read}).allow(scope));
+    EXPECT_TRUE(Scopes({scope}).within(Scopes({Scope::Admin})));
+    EXPECT_FALSE(Scopes({Scope::Admin}).within(Scopes({scope})));
+  }
+  EXPECT_FALSE(Scopes({Scope::Manage}).allow(Scope::Run));
+  EXPECT_FALSE(Scopes({Scope::Run}).allow(Scope::Manage));
+  EXPECT_TRUE(Scopes({Scope::Run, Scope::Manage}).allow(Scope::Manage));
+  EXPECT_FALSE(Scopes({Scope::Manage}).within(Scopes({Scope::Run})));
   EXPECT_TRUE(Scopes({Scope::Admin}).allow(Scope::Read));
   EXPECT_TRUE(Scopes({Scope::Admin}).allow(Scope::Run));
   EXPECT_TRUE(Scopes({Scope::Run}).allow(Scope::Read));
@@ -49,6 +62,7 @@ TEST(Scopes, IncludeThoseBelow) {
 TEST(Scopes, AreKeptAsTheyWereGranted) {
   EXPECT_THAT(parse_scopes({"run", "read"})->names(), ElementsAre("read", "run"));
   EXPECT_EQ(parse_scopes({"admin"})->text(), "admin");
+  EXPECT_EQ(parse_scopes({"approve", "manage", "secrets"})->text(), "manage,secrets,approve");
   EXPECT_EQ(read_scopes("read,run").value(), Scopes({Scope::Read, Scope::Run}));
   EXPECT_EQ(parse_scopes({}).error().code(), Code::Invalid);
   EXPECT_EQ(parse_scopes({"root"}).error().code(), Code::Invalid);

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/text.h"
 #include "cli/sandbox_options.h"
 #include "cli/session.h"
@@ -15,10 +17,13 @@ struct CreateKeyOrder : CommonOrder {
   std::optional<std::chrono::milliseconds> expires;
 };
 
+constexpr std::string_view kScopes[] = {"read", "run", "manage", "secrets", "approve", "admin"};
+
 Result<void> add_scope(CreateKeyOrder& order, const std::string& text) {
   for (const std::string& scope : split(text, ',')) {
-    if (scope != "read" && scope != "run" && scope != "admin")
-      return fail(Error(Code::Invalid, concat("'", scope, "' is not a scope")).hint("write read, run or admin"));
+    if (std::ranges::find(kScopes, scope) == std::end(kScopes))
+      return fail(Error(Code::Invalid, concat("'", scope, "' is not a scope"))
+                      .hint("the scopes are read, run, manage, secrets, approve and admin"));
     order.scopes.push_back(scope);
   }
   return {};
@@ -30,7 +35,11 @@ Result<void> set_expires(CreateKeyOrder& order, const std::string& text) {
 }
 
 constexpr Option<CreateKeyOrder> kCreateOptions[] = {
-    {{"scope", 's', "SCOPE", "read, run or admin, each with those before it\n(default: run)", "Options"}, add_scope},
+    {{"scope", 's', "SCOPE",
+      "one or more of read, run, manage, secrets, approve and\nadmin, with commas between (default: run). Each "
+      "includes\nread, and admin all of them",
+      "Options"},
+     add_scope},
     {{"expires", '\0', "TIME", "after how long, like 30d (default: never)", "Options"}, set_expires},
     {{"project", '\0', "NAME", "whose sandboxes it is for (default: $COVE_PROJECT, or\ndefault)", "Options"},
      kProjectOption<CreateKeyOrder>.set},

@@ -43,6 +43,7 @@ struct Door {
 };
 inline constexpr Door kRead{Scope::Read, Admits::Keys};
 inline constexpr Door kRun{Scope::Run, Admits::Keys};
+inline constexpr Door kManage{Scope::Manage, Admits::Keys};
 inline constexpr Door kAdmin{Scope::Admin, Admits::Keys};
 inline constexpr Door kTokenRead{Scope::Read, Admits::Tokens};
 inline constexpr Door kTokenRun{Scope::Run, Admits::Tokens};
@@ -84,6 +85,7 @@ void add_watch(Routes& routes);
 void add_keys(Routes& routes);
 void add_projects(Routes& routes);
 void add_events(Routes& routes);
+void add_usage(Routes& routes);
 void add_images(Routes& routes);
 void add_operations(Routes& routes);
 void add_languages(Routes& routes);

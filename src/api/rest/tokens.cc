@@ -30,7 +30,7 @@ Result<void> take_scopes(Fields& fields, TokenRequest& request) {
   auto names = COVE_TRY(fields.texts("scopes"));
   if (!names) return {};
   Scopes scopes = COVE_TRY_NOTE("'scopes'", parse_scopes(*names));
-  if (scopes.allow(Scope::Admin)) return fail(fields.wrong("scopes", "of a token can only be read and run"));
+  if (!scopes.within(Scopes({Scope::Run}))) return fail(fields.wrong("scopes", "of a token can only be read and run"));
   request.scopes = scopes;
   return {};
 }
