@@ -30,13 +30,18 @@ std::vector<std::string> all_points() {
       "engine.session.ended",   "image.unpack.begun",      "image.unpack.done",
       "image.unpack.publish",   "image.assemble",          "image.remove",
       "image.blob.stored",      "image.record.before",     "image.record.after",
+      "backup.copied",
   };
   // Every transaction of the store has two.
   static constexpr std::string_view kChanges[] = {
-      "migrate",      "insert_sandbox", "update_sandbox", "touch_sandbox",  "remove_sandbox", "prune_idempotency",
-      "insert_exec",  "update_exec",    "prune_execs",    "append_events",  "prune_events",   "insert_key",
-      "revoke_key",   "insert_project", "update_project", "remove_project", "make_secret",    "insert_session",
-      "bind_session", "touch_session",  "end_session",    "prune_sessions",
+      "migrate",          "insert_sandbox",    "update_sandbox",   "touch_sandbox",
+      "remove_sandbox",   "prune_idempotency", "insert_exec",      "end_exec",
+      "prune_execs",      "append_events",     "prune_events",     "insert_key",
+      "revoke_key",       "insert_project",    "update_project",   "remove_project",
+      "make_secret",      "insert_session",    "bind_session",     "touch_session",
+      "end_session",      "prune_sessions",    "retire_sandbox",   "forget_removed",
+      "prune_usage",      "insert_operation",  "update_operation", "interrupt_operations",
+      "prune_operations",
   };
   for (std::string_view change : kChanges) {
     points.push_back(concat("store.", change, ".before_commit"));

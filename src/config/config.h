@@ -57,9 +57,16 @@ struct Config {
   uint64_t max_body = 4 * kMiB;
   std::chrono::milliseconds idle_exit = std::chrono::minutes(10);  // of a server that was started by itself; 0: never
   LogLevel log_level = LogLevel::Info;
-  std::chrono::milliseconds event_retention = std::chrono::days(30);  // 0: for ever
-  uint64_t exec_retention = 1000;                                     // ended execs kept of each sandbox
-  uint64_t exec_logs = 256 * kMiB;                                    // output of its execs kept of each sandbox
+  uint64_t exec_retention = 1000;   // ended execs kept of each sandbox
+  uint64_t exec_logs = 256 * kMiB;  // output of its execs kept of each sandbox
+
+  // How long records are kept; 0: for ever, but for execs.
+  struct Retention {
+    std::chrono::milliseconds events = std::chrono::days(30);
+    std::chrono::milliseconds execs = std::chrono::hours(24);  // of sandboxes that are gone; 0: not at all
+    std::chrono::milliseconds operations = std::chrono::days(7);
+    std::chrono::milliseconds usage = std::chrono::days(30);
+  } retention;
 
   std::string runtime = kNativeRuntime;  // of sandboxes that name none
   Limits limits;                         // of sandboxes that name none; none of them counts as named

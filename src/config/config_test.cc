@@ -123,7 +123,6 @@ workspace_roots = ["/home", "/srv/work"]
 max_body = "1m"
 log_level = "debug"
 idle_exit = 0
-event_retention = 90.5
 allow_insecure = true
 
 [limits]
@@ -143,6 +142,10 @@ memory = "1.5g"
 
 [quotas]
 disk = "1t"
+
+[retention]
+events = 90.5
+execs = 0
 )");
   Config config = load();
   EXPECT_THAT(listen_texts(config), ElementsAre("unix:/tmp/a.sock", "tcp:127.0.0.1:7070", "tcp:[::1]:0"));
@@ -154,7 +157,8 @@ disk = "1t"
   EXPECT_EQ(config.max_body, kMiB);
   EXPECT_EQ(config.log_level, LogLevel::Debug);
   EXPECT_EQ(config.idle_exit, 0ms);
-  EXPECT_EQ(config.event_retention, 90'500ms);
+  EXPECT_EQ(config.retention.events, 90'500ms);
+  EXPECT_EQ(config.retention.execs, 0ms);
   EXPECT_TRUE(config.allow_insecure);
   EXPECT_EQ(config.limits.cpus.value, 1.5);
   EXPECT_EQ(config.limits.memory.value, kGiB);

@@ -221,8 +221,6 @@ void add_server(std::vector<ConfigEntry>& table) {
   table.push_back(typed(single("log_level", "The least important messages that are logged.", FIELD(log_level),
                                parse_log_level, log_level_name),
                         "word", "debug, info, warning or error"));
-  table.push_back(
-      duration("event_retention", Zero::Allowed, "How long events are kept; 0: for ever.", FIELD(event_retention)));
   table.push_back(count("exec_retention", 1, kMany, "How many ended execs of each sandbox are kept, with their output.",
                         FIELD(exec_retention)));
   table.push_back(
@@ -230,6 +228,19 @@ void add_server(std::vector<ConfigEntry>& table) {
            "How much is kept of the execs of each sandbox: their output and their results; that of ended ones is "
            "dropped first, from the oldest on. It counts to the disk quota of the project.",
            FIELD(exec_logs)));
+}
+
+void add_retention(std::vector<ConfigEntry>& table) {
+  table.push_back(duration("retention.events", Zero::Allowed,
+                           "How long events and ended sessions are kept; 0: for ever.", FIELD(retention.events)));
+  table.push_back(duration("retention.execs", Zero::Allowed,
+                           "How long results and output of execs are kept when their sandbox is gone, up to exec_logs "
+                           "bytes in each project, which count to its disk quota; 0: not at all.",
+                           FIELD(retention.execs)));
+  table.push_back(duration("retention.operations", Zero::Allowed,
+                           "How long operations that have ended are kept; 0: for ever.", FIELD(retention.operations)));
+  table.push_back(duration("retention.usage", Zero::Allowed,
+                           "How long it is kept what each exec has used; 0: for ever.", FIELD(retention.usage)));
 }
 
 void add_limits(std::vector<ConfigEntry>& table) {
@@ -342,6 +353,7 @@ void add_policies(std::vector<ConfigEntry>& table) {
 std::vector<ConfigEntry> make_table() {
   std::vector<ConfigEntry> table;
   add_server(table);
+  add_retention(table);
   add_limits(table);
   add_maxima(table);
   add_policies(table);

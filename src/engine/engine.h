@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "engine/exec/exec.h"
+#include "engine/operation/operations.h"
 #include "engine/pool/warm_pool.h"
 #include "engine/sandbox_info.h"
 #include "image/images.h"
@@ -34,6 +35,7 @@ class Engine {
   virtual ~Engine() = default;
   virtual Images& images() = 0;
   virtual Languages& languages() = 0;
+  virtual Operations& operations() = 0;
 
   virtual Result<SandboxInfo> create(const Caller& caller, CreateOrder order) = 0;
   virtual Result<SandboxInfo> find(const Caller& caller, const std::string& sandbox) = 0;
@@ -57,6 +59,7 @@ class Engine {
   virtual Result<void> pin(const Caller& caller, Workspace& workspace) = 0;
 
   virtual Result<std::shared_ptr<Exec>> exec(const Caller& caller, const std::string& sandbox, ExecOrder order) = 0;
+  // Also one of a sandbox that is gone, by the sandbox's id, until the retention of its execs is over.
   virtual Result<std::shared_ptr<Exec>> find_exec(const Caller& caller, const std::string& sandbox,
                                                   const std::string& exec, Scope scope) = 0;
   struct ExecFilter {
@@ -65,6 +68,7 @@ class Engine {
     std::string session = {};
     std::string tag_begins = {};
   };
+  // As with find_exec.
   virtual Result<Page<ExecInfo>> list_execs(const Caller& caller, const std::string& sandbox, const ExecFilter& filter,
                                             const std::string& after, size_t limit) = 0;
   // Running or ended.

@@ -73,6 +73,7 @@ LiveEngine::LiveEngine(const Config& config, std::unique_ptr<Store> store, std::
                        std::unique_ptr<Images> images, std::unique_ptr<Pump> pump)
     : config_(config),
       store_(std::move(store)),
+      operations_(*store_),
       runtime_(std::move(runtime)),
       images_(std::move(images)),
       pump_(std::move(pump)),
@@ -82,6 +83,9 @@ LiveEngine::LiveEngine(const Config& config, std::unique_ptr<Store> store, std::
           [this](const std::string& script) { return ask_host_image(*runtime_, config_.limits, script); }, ""),
       pool_(config_, *runtime_, room_, languages_),
       admission_(config_),
+      kept_execs_(
+          config_.exec_logs, [this](const std::string& project) { return admission_.logs_of(project); },
+          [this](const std::string& sandbox) { drop_kept_execs(sandbox); }),
       tools_{*store_, *pump_, jobs_, [this](const ExecInfo&, double seconds) { exec_seconds_.add(seconds); }} {
   images_->on_remove([this](const std::string& digest) { pool_.forget_image(digest); });
   store_->on_events([this] {
@@ -103,6 +107,7 @@ void LiveEngine::stop_serving() {
     stopping_ = true;
   }
   house_wake_.notify_all();
+  operations_.stop();
   pool_.stop();
   if (house_.joinable()) house_.join();
   persist_touches();

@@ -11,6 +11,7 @@
 #include "engine/histogram.h"
 #include "engine/pool/warm_pool.h"
 #include "engine/quota/admission.h"
+#include "engine/quota/kept_execs.h"
 #include "engine/sandbox/live_sandbox.h"
 #include "run/languages.h"
 
@@ -64,6 +65,7 @@ class LiveEngine : public Engine {
   const Config& config() const override { return config_; }
   Images& images() override { return *images_; }
   Languages& languages() override { return languages_; }
+  Operations& operations() override { return operations_; }
   Capabilities capabilities(const std::string& runtime) const override { return runtime_->capabilities_of(runtime); }
   Result<RuntimeFact> examine(const std::string& runtime) override { return runtime_->examine(runtime); }
   Counts counts() override;
@@ -93,6 +95,9 @@ class LiveEngine : public Engine {
                            const std::string& reason, const std::string& kind);
   Result<void> pause_locked(const Caller& caller, LiveSandbox& sandbox, const std::string& reason);
   Result<void> resume_locked(const Caller& caller, LiveSandbox& sandbox);
+  // From the record, with the execs, unless they are kept.
+  Result<void> unrecord(const Caller& caller, LiveSandbox& sandbox, const std::string& kind);
+  void drop_kept_execs(const std::string& sandbox);
   Result<void> remove_locked(const Caller& caller, const Shared& sandbox, const std::string& kind);
   // What is left of a sandbox that is not on record any more.
   Result<void> tear_down(const SandboxInfo& info, Sandbox* handle);
@@ -115,8 +120,17 @@ class LiveEngine : public Engine {
   LiveExec::Parts parts_of(const Caller& caller, const SandboxInfo& sandbox, ExecOrder order) const;
   std::string log_path(const std::string& sandbox, const std::string& exec) const;
   void remove_logs(const std::string& sandbox) const;
+  Result<RemovedSandbox> find_removed(const Caller& caller, const std::string& sandbox, Scope scope);
+  Result<Page<ExecInfo>> page_of(const std::string& sandbox, const ExecFilter& filter, const std::string& after,
+                                 size_t limit, const LiveSandbox* running_in);
+
+  // Where the record of its workspace's base is.
+  std::string base_path(const std::string& sandbox) const;
+  void remove_base(const std::string& sandbox) const;
 
   // recovery.cc
+  Result<void> move_bases() const;
+  Result<void> recover_removed(std::vector<std::string>& known);
   Result<void> recover_sandbox(const SandboxRecord& record);
   Result<void> recover_state(const Shared& sandbox, SandboxInfo info);
   Result<void> adopt(const Shared& sandbox, SandboxInfo info);
@@ -125,11 +139,14 @@ class LiveEngine : public Engine {
 
   // housekeeping.cc
   void keep_house();
+  void prune_records();
+  void prune_execs(const Shared& sandbox);
   void expire(const Shared& sandbox);
   void persist_touches();
 
   const Config config_;
   std::unique_ptr<Store> store_;
+  Operations operations_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Images> images_;
   std::unique_ptr<Pump> pump_;
@@ -138,6 +155,7 @@ class LiveEngine : public Engine {
   WarmPool pool_;
   BackgroundJobs jobs_;
   Admission admission_;
+  KeptExecs kept_execs_;
   Histogram create_seconds_;
   Histogram exec_seconds_;
   Histogram exec_start_seconds_;

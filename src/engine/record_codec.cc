@@ -212,16 +212,23 @@ void read_spec(const Json& json, ExecOrder& order) {
   order.spec.pty = WindowSize{json["pty"].value("rows", uint16_t{24}), json["pty"].value("columns", uint16_t{80})};
 }
 
-std::string dump(const Json& json) { return json.dump(); }
+// Of the JSON in `spec`; raised where an older server would read it wrongly. Specs without one are of the first.
+constexpr int64_t kSpecVersion = 1;
+
+std::string dump(Json json) {
+  json["version"] = kSpecVersion;
+  return json.dump();
+}
 
 Json parse_spec(const std::string& text) {
   Result<Json> json = Json::parse(text);
   if (!json || !json->is_object()) throw Json::exception("it is not a JSON object");
+  if (json->value("version", kSpecVersion) > kSpecVersion) throw Json::exception("a newer Cove wrote it");
   return std::move(*json);
 }
 
-std::unexpected<Error> damaged(const std::string& what, const std::string& id) {
-  return fail(Code::Internal, concat("the record of ", what, " ", id, " is damaged"));
+std::unexpected<Error> damaged(const std::string& what, const std::string& id, const std::string& why) {
+  return fail(Code::Internal, concat("the record of ", what, " ", id, " cannot be read: ", why));
 }
 
 }  // namespace
@@ -249,7 +256,7 @@ Result<SandboxInfo> info_of(const SandboxRecord& record) try {
   info.spec.name = record.name;
   info.project = record.project;
   std::optional<State> state = parse_state(record.state);
-  if (!state) return damaged("sandbox", record.id);
+  if (!state) return damaged("sandbox", record.id, concat("there is no state '", record.state, "'"));
   info.state = *state;
   info.reason = record.reason;
   info.created_ms = record.created_ms;
@@ -259,8 +266,8 @@ Result<SandboxInfo> info_of(const SandboxRecord& record) try {
   info.binding = record.binding;
   read_spec(parse_spec(record.spec), info);
   return info;
-} catch (const Json::exception&) {
-  return damaged("sandbox", record.id);
+} catch (const Json::exception& why) {
+  return damaged("sandbox", record.id, why.what());
 }
 
 ExecRecord record_of(const ExecInfo& info) {
@@ -292,8 +299,8 @@ Result<ExecInfo> info_of(const ExecRecord& record) try {
   info.next_seq = std::max<uint64_t>(1, record.position);
   read_spec(parse_spec(record.spec), info.order);
   return info;
-} catch (const Json::exception&) {
-  return damaged("exec", record.id);
+} catch (const Json::exception& why) {
+  return damaged("exec", record.id, why.what());
 }
 
 SessionRecord record_of(const SessionInfo& info) {
@@ -319,7 +326,7 @@ Result<SessionInfo> info_of(const SessionRecord& record) try {
   info.project = record.project;
   info.order.agent = record.agent;
   std::optional<SessionScope> scope = parse_session_scope(record.scope);
-  if (!scope) return damaged("session", record.id);
+  if (!scope) return damaged("session", record.id, concat("there is no scope '", record.scope, "'"));
   info.order.scope = *scope;
   info.order.idle = std::chrono::milliseconds(record.idle_ms);
   info.state = record.state == kSessionActive ? SessionState::Active : SessionState::Ended;
@@ -330,8 +337,8 @@ Result<SessionInfo> info_of(const SessionRecord& record) try {
   info.ended_ms = record.ended_ms;
   read_spec(parse_spec(record.spec), info.order);
   return info;
-} catch (const Json::exception&) {
-  return damaged("session", record.id);
+} catch (const Json::exception& why) {
+  return damaged("session", record.id, why.what());
 }
 
 }  // namespace cove::engine

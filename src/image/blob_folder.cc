@@ -114,7 +114,7 @@ Result<UniqueFd> BlobFolder::fetch(Registry& registry, const Descriptor& descrip
       if (::ftruncate(file.get(), 0) < 0) return fail_errno(concat("truncate ", path));
       return {};
     };
-    Result<void> fetched = registry.blob(descriptor, there, sink, progress.cancelled);
+    Result<void> fetched = registry.blob(descriptor, there, sink);
     if (!fetched) {
       // Room is what is missing: what came so far is not worth it.
       if (fetched.error().code() == Code::Exhausted) ::unlink(path.c_str());

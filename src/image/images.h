@@ -57,13 +57,13 @@ class Images {
   Result<ImageReference> reference_of(const std::string& word) const;
 
   // An archive of images, from where the descriptor stands.
-  Result<std::vector<ImageInfo>> load(int archive);
+  Result<std::vector<ImageInfo>> load(int archive, ImageProgress& progress);
   // A root file system, as one layer.
   struct ImportOrder {
     std::string name;
     ImageConfig config;
   };
-  Result<ImageInfo> import(int archive, const ImportOrder& order);
+  Result<ImageInfo> import(int archive, const ImportOrder& order, ImageProgress& progress);
 
   // Where an archive can be put until it is read; without a name.
   Result<UniqueFd> scratch_file() const { return blobs_.scratch_file(); }

@@ -106,7 +106,7 @@ Result<ImageInfo> Images::pull(const PullOrder& order, ImageProgress& progress) 
   // A login at Docker Hub is nothing that a mirror may see.
   const bool mirrored = reference.registry == kDockerHub && !rules_.mirror.empty();
   Registry registry(source_of(reference, rules_.mirror), mirrored ? RegistryLogin() : order.login,
-                    {rules_.insecure, mirrored ? Reach::Anywhere : reach_of(reference, order)});
+                    {rules_.insecure, mirrored ? Reach::Anywhere : reach_of(reference, order)}, progress.cancelled);
   NewImage image = COVE_TRY_NOTE(concat("pull ", to_text(reference)), fetch_documents(registry, reference, order));
   auto source = [&](size_t index) -> Result<Archive> {
     Archive archive;
@@ -118,7 +118,7 @@ Result<ImageInfo> Images::pull(const PullOrder& order, ImageProgress& progress) 
   return COVE_TRY_NOTE(concat("pull ", to_text(reference)), store(image, source, progress));
 }
 
-Result<std::vector<ImageInfo>> Images::load(int fd) {
+Result<std::vector<ImageInfo>> Images::load(int fd, ImageProgress& progress) {
   ImageArchive archive = COVE_TRY(ImageArchive::read(fd, blobs_, rules_.max_bytes));
   std::vector<ImageInfo> loaded;
   for (ArchivedImage& each : COVE_TRY(archive.images(own_platform()))) {
@@ -131,7 +131,6 @@ Result<std::vector<ImageInfo>> Images::load(int fd) {
     COVE_TRY(check_platform(image.config, std::nullopt));
     for (const std::string& name : each.names)
       if (Result<ImageReference> reference = parse_reference(name)) image.names.push_back(to_text(*reference));
-    ImageProgress progress;
     auto source = [&](size_t index) -> Result<Archive> {
       Archive layer;
       layer.fd = COVE_TRY(archive.open(each.layers[index]));
@@ -142,7 +141,7 @@ Result<std::vector<ImageInfo>> Images::load(int fd) {
   return loaded;
 }
 
-Result<ImageInfo> Images::import(int fd, const ImportOrder& order) {
+Result<ImageInfo> Images::import(int fd, const ImportOrder& order, ImageProgress& progress) {
   ImageReference reference = COVE_TRY(parse_reference(order.name));
   if (!reference.digest.empty()) return fail(Code::Invalid, "an image that is imported cannot choose its digest");
   uint64_t size = 0;
@@ -173,7 +172,6 @@ Result<ImageInfo> Images::import(int fd, const ImportOrder& order) {
   image.manifest_text = manifest_text(image.manifest);
   image.digest = concat("sha256:", sha256_hex(image.manifest_text));
   image.names = {to_text(reference)};
-  ImageProgress progress;
   return store(image, [](size_t) -> Result<Archive> { return fail(Code::Internal, "the layer is gone"); }, progress);
 }
 

@@ -36,6 +36,7 @@ Result<void> Images::unpack_alone(const NewImage& image, size_t index, const Lay
                                   ImageProgress& progress, LayerWork& work) {
   const Descriptor& layer = image.manifest.layers[index];
   Turn turn(*this, layer.digest);
+  if (progress.cancelled) return fail(Code::Unavailable, "it was cancelled");
   UnpackRequest request;
   request.key = digest_hex(layer.digest);
   request.dependent_key = dependent_key(layer.digest, {});

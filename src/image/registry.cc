@@ -171,8 +171,9 @@ struct Registry::Answer {
   std::string challenge;
 };
 
-Registry::Registry(ImageReference reference, RegistryLogin login, RegistryRules rules)
-    : reference_(std::move(reference)), login_(std::move(login)), reach_(rules.reach) {
+Registry::Registry(ImageReference reference, RegistryLogin login, RegistryRules rules,
+                   const std::atomic<bool>& cancelled)
+    : reference_(std::move(reference)), login_(std::move(login)), reach_(rules.reach), cancelled_(cancelled) {
   start_curl();
   plain_ = is_loopback(reference_.registry) ||
            std::ranges::find(rules.insecure, reference_.registry) != rules.insecure.end();
@@ -272,6 +273,7 @@ bool Registry::asks_for_tls(const Answer& answer) {
 // With whatever the registry wants to know of who asks; again where it is busy or out of reach for a moment.
 Result<Registry::Answer> Registry::ask(Request& request) {
   request.received = request.offset;
+  request.cancelled = &cancelled_;
   bool asked_for_token = false;
   for (int attempt = 1;; ++attempt) {
     std::string token;
@@ -387,15 +389,13 @@ Result<std::string> Registry::blob(const Descriptor& descriptor) {
   return std::move(answer.text);
 }
 
-Result<void> Registry::blob(const Descriptor& descriptor, uint64_t offset, const BlobSink& sink,
-                            const std::atomic<bool>& cancelled) {
+Result<void> Registry::blob(const Descriptor& descriptor, uint64_t offset, const BlobSink& sink) {
   if (offset >= descriptor.size && descriptor.size > 0) return {};
   Request request;
   request.url = url("blobs", descriptor.digest);
   request.offset = offset;
   request.sink = &sink;
   request.size = descriptor.size;
-  request.cancelled = &cancelled;
   Answer answer = COVE_TRY_NOTE(concat("fetch layer ", descriptor.digest), ask(request));
   COVE_TRY(check_answer(answer, concat("blob ", descriptor.digest)));
   if (request.received != descriptor.size)

@@ -44,7 +44,8 @@ struct BlobSink {
 // TLS, or over plain HTTP where that is allowed; never to where a registry redirects.
 class Registry {
  public:
-  Registry(ImageReference reference, RegistryLogin login, RegistryRules rules);
+  // All that it does ends early where `cancelled` becomes true.
+  Registry(ImageReference reference, RegistryLogin login, RegistryRules rules, const std::atomic<bool>& cancelled);
   ~Registry();
 
   struct Fetched {
@@ -56,9 +57,8 @@ class Registry {
   // A small blob, whole and checked.
   Result<std::string> blob(const Descriptor& descriptor);
   // A large one, from `offset` on; tries again, and goes on where it was, when the connection breaks. Not checked: the
-  // sink sees every byte. Ends early where `cancelled` becomes true.
-  Result<void> blob(const Descriptor& descriptor, uint64_t offset, const BlobSink& sink,
-                    const std::atomic<bool>& cancelled);
+  // sink sees every byte.
+  Result<void> blob(const Descriptor& descriptor, uint64_t offset, const BlobSink& sink);
 
   struct Request;  // one transfer; of registry.cc
 
@@ -74,6 +74,7 @@ class Registry {
   const ImageReference reference_;
   const RegistryLogin login_;
   const Reach reach_;
+  const std::atomic<bool>& cancelled_;
   bool plain_ = false;                   // may be spoken to without TLS
   std::atomic<bool> wants_tls_ = false;  // all the same
   std::mutex mutex_;

@@ -158,6 +158,24 @@ Result<void> Database::execute(const std::string& sql) {
   return fail(error_of(connection_, path_));
 }
 
+Result<void> Database::copy_to(const std::string& path) {
+  sqlite3* other = nullptr;
+  int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+  int status = sqlite3_open_v2(path.c_str(), &other, flags, files_as_named());
+  if (status == SQLITE_OK) {
+    sqlite3_backup* copy = sqlite3_backup_init(other, "main", connection_, "main");
+    if (copy != nullptr) {
+      sqlite3_backup_step(copy, -1);
+      sqlite3_backup_finish(copy);
+    }
+    status = sqlite3_errcode(other);
+  }
+  Result<void> copied;
+  if (status != SQLITE_OK) copied = fail(error_of(other, path));
+  sqlite3_close(other);
+  return copied;
+}
+
 int64_t Database::changes() const { return sqlite3_changes64(connection_); }
 
 int64_t Database::inserted() const { return sqlite3_last_insert_rowid(connection_); }

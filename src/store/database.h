@@ -71,6 +71,9 @@ class Database {
   // Any number of statements, without values, not cached.
   Result<void> execute(const std::string& sql);
 
+  // All of it into another file, which exists and is empty.
+  Result<void> copy_to(const std::string& path);
+
   int64_t changes() const;                              // rows that the last statement changed
   int64_t inserted() const;                             // the rowid of the last row inserted
   int journal_pages() const { return journal_pages_; }  // in the WAL, as of the last commit

@@ -45,6 +45,102 @@ struct ExecRecord {
   bool operator==(const ExecRecord&) const = default;
 };
 
+// A sandbox that is gone, whose ended execs are still on record.
+struct RemovedSandbox {
+  std::string id;
+  std::string project = kDefaultProject;
+  int64_t removed_ms = 0;
+  uint64_t bytes = 0;  // what is kept of its execs: logs and records
+
+  bool operator==(const RemovedSandbox&) const = default;
+};
+
+// What an exec used, or several together: sums, and the highest peak.
+struct UsageFigures {
+  uint64_t duration_ms = 0;
+  uint64_t cpu_user_ms = 0;
+  uint64_t cpu_system_ms = 0;
+  uint64_t memory_peak_bytes = 0;
+  uint64_t disk_written_bytes = 0;
+  uint64_t io_read_bytes = 0;
+  uint64_t io_write_bytes = 0;
+  uint64_t net_in_bytes = 0;
+  uint64_t net_out_bytes = 0;
+  uint64_t output_bytes = 0;
+
+  bool operator==(const UsageFigures&) const = default;
+};
+
+// How a figure of several execs comes from theirs.
+enum class Aggregate { Sum, Max };
+struct UsageField {
+  const char* name;
+  uint64_t UsageFigures::* figure;
+  Aggregate aggregate = Aggregate::Sum;
+};
+inline constexpr UsageField kUsageFields[] = {
+    {"duration_ms", &UsageFigures::duration_ms},
+    {"cpu_user_ms", &UsageFigures::cpu_user_ms},
+    {"cpu_system_ms", &UsageFigures::cpu_system_ms},
+    {"memory_peak_bytes", &UsageFigures::memory_peak_bytes, Aggregate::Max},
+    {"disk_written_bytes", &UsageFigures::disk_written_bytes},
+    {"io_read_bytes", &UsageFigures::io_read_bytes},
+    {"io_write_bytes", &UsageFigures::io_write_bytes},
+    {"net_in_bytes", &UsageFigures::net_in_bytes},
+    {"net_out_bytes", &UsageFigures::net_out_bytes},
+    {"output_bytes", &UsageFigures::output_bytes},
+};
+
+// That an exec has ended, and what it used. It stays when the exec and its sandbox are gone.
+struct UsageRecord {
+  std::string project = kDefaultProject;
+  std::string sandbox_id;
+  std::string session;  // or empty
+  std::string exec_id;
+  std::string status;  // "success", "timeout", …; "failed" where Cove could not run it
+  int64_t started_ms = 0;
+  int64_t ended_ms = 0;
+  UsageFigures figures;
+};
+
+// Which execs; what is empty or 0 leaves nothing out.
+struct UsageFilter {
+  std::string project;
+  std::string sandbox_id;
+  std::string session;
+  std::string agent;  // of the session
+  int64_t since_ms = 0;
+  int64_t until_ms = 0;  // ended before this
+};
+
+struct UsageTotal {
+  std::string of;  // the sandbox or the session; empty where it is of all
+  uint64_t execs = 0;
+  UsageFigures figures;
+
+  bool operator==(const UsageTotal&) const = default;
+};
+
+inline constexpr const char* kOperationRunning = "running";
+
+// Long work on behalf of a caller.
+struct OperationRecord {
+  std::string id;
+  std::string project = kDefaultProject;
+  std::string kind;                       // "pull", "load", …
+  std::string target;                     // of what: an image's name, a folder
+  std::string state = kOperationRunning;  // or "succeeded", "failed", "cancelled"
+  std::string progress = "{}";            // JSON
+  std::string result;                     // JSON, or empty
+  std::string error;                      // JSON, or empty
+  uint64_t version = 1;                   // rises with each change that is seen
+  int64_t created_ms = 0;
+  int64_t updated_ms = 0;
+  int64_t ended_ms = 0;
+
+  bool operator==(const OperationRecord&) const = default;
+};
+
 inline constexpr const char* kSessionActive = "active";
 inline constexpr const char* kSessionEnded = "ended";
 
@@ -65,7 +161,6 @@ struct SessionRecord {
   bool operator==(const SessionRecord&) const = default;
 };
 
-// An event that is to be appended. time_ms 0: the time of appending.
 // Which events; what is empty or 0 leaves nothing out.
 struct EventFilter {
   std::string project;
@@ -79,6 +174,7 @@ struct EventFilter {
   bool operator==(const EventFilter&) const = default;
 };
 
+// An event that is to be appended. time_ms 0: the time of appending. It belongs to the session that its data names.
 struct EventDraft {
   std::string kind;  // "sandbox.created"
   std::string project = kDefaultProject;

@@ -114,12 +114,100 @@ CREATE INDEX sessions_by_expiry ON sessions(last_used_ms + idle_ms) WHERE state 
 constexpr Migration kVersion3 = "";
 constexpr Migration kVersion4 = "DELETE FROM meta WHERE name = 'batch';";
 
-constexpr Migration kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4};
+// Execs outlive their sandbox, usage outlives execs, operations outlive the server; events are found by project,
+// sandbox and session.
+constexpr Migration kVersion5 = R"sql(
+CREATE TABLE removed_sandboxes (
+  id TEXT PRIMARY KEY,
+  project TEXT NOT NULL,
+  removed_ms INTEGER NOT NULL,
+  bytes INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE kept_execs (
+  id TEXT PRIMARY KEY,
+  sandbox_id TEXT NOT NULL,
+  state TEXT NOT NULL,
+  tag TEXT NOT NULL,
+  started_ms INTEGER NOT NULL,
+  ended_ms INTEGER NOT NULL,
+  position INTEGER NOT NULL,
+  spec TEXT NOT NULL,
+  result TEXT NOT NULL,
+  session TEXT NOT NULL DEFAULT ''
+) STRICT;
+INSERT INTO kept_execs SELECT id, sandbox_id, state, tag, started_ms, ended_ms, position, spec, result, session FROM execs;
+DROP TABLE execs;
+ALTER TABLE kept_execs RENAME TO execs;
+CREATE INDEX execs_by_age ON execs(sandbox_id, started_ms, id);
+CREATE INDEX execs_by_session ON execs(session) WHERE session <> '';
+
+ALTER TABLE events ADD COLUMN session TEXT NOT NULL DEFAULT '';
+UPDATE events SET session = json_extract(data, '$.session')
+  WHERE json_valid(data) AND json_type(data, '$.session') = 'text';
+CREATE INDEX events_by_project ON events(project, seq, kind);
+CREATE INDEX events_by_sandbox ON events(sandbox_id, seq) WHERE sandbox_id <> '';
+CREATE INDEX events_by_session ON events(session, seq) WHERE session <> '';
+
+CREATE TABLE usage (
+  id INTEGER PRIMARY KEY,
+  project TEXT NOT NULL,
+  sandbox_id TEXT NOT NULL,
+  session TEXT NOT NULL,
+  exec_id TEXT NOT NULL,
+  status TEXT NOT NULL,
+  started_ms INTEGER NOT NULL,
+  ended_ms INTEGER NOT NULL,
+  duration_ms INTEGER NOT NULL,
+  cpu_user_ms INTEGER NOT NULL,
+  cpu_system_ms INTEGER NOT NULL,
+  memory_peak_bytes INTEGER NOT NULL,
+  disk_written_bytes INTEGER NOT NULL,
+  io_read_bytes INTEGER NOT NULL,
+  io_write_bytes INTEGER NOT NULL,
+  net_in_bytes INTEGER NOT NULL,
+  net_out_bytes INTEGER NOT NULL,
+  output_bytes INTEGER NOT NULL
+) STRICT;
+INSERT INTO usage
+  SELECT NULL, project, sandbox_id, session, exec_id, coalesce(data ->> 'status', ''),
+    time_ms - coalesce(CAST(data ->> 'duration_ms' AS INTEGER), 0), time_ms,
+    coalesce(CAST(data ->> 'duration_ms' AS INTEGER), 0), coalesce(CAST(data ->> 'cpu_user_ms' AS INTEGER), 0),
+    coalesce(CAST(data ->> 'cpu_system_ms' AS INTEGER), 0), coalesce(CAST(data ->> 'memory_peak_bytes' AS INTEGER), 0),
+    coalesce(CAST(data ->> 'disk_written_bytes' AS INTEGER), 0), coalesce(CAST(data ->> 'io_read_bytes' AS INTEGER), 0),
+    coalesce(CAST(data ->> 'io_write_bytes' AS INTEGER), 0), 0, 0,
+    coalesce(CAST(data ->> 'output_bytes' AS INTEGER), 0)
+  FROM events WHERE kind = 'exec.ended' AND json_valid(data) ORDER BY seq;
+CREATE INDEX usage_by_project ON usage(project, ended_ms);
+CREATE INDEX usage_by_sandbox ON usage(sandbox_id, ended_ms);
+CREATE INDEX usage_by_session ON usage(session, ended_ms) WHERE session <> '';
+
+CREATE TABLE operations (
+  id TEXT PRIMARY KEY,
+  project TEXT NOT NULL,
+  kind TEXT NOT NULL,
+  target TEXT NOT NULL,
+  state TEXT NOT NULL,
+  progress TEXT NOT NULL,
+  result TEXT NOT NULL,
+  error TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  created_ms INTEGER NOT NULL,
+  updated_ms INTEGER NOT NULL,
+  ended_ms INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX operations_by_age ON operations(project, created_ms, id);
+CREATE INDEX operations_by_end ON operations(ended_ms);
+)sql";
+
+constexpr Migration kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
 
 Error newer(int64_t version, size_t known) {
   return Error(Code::Unsupported, concat("the state was written by a newer Cove: its version is ", version,
                                          ", and this one knows up to ", known))
-      .hint("install that newer Cove, or name another state folder");
+      .hint(
+          "install that newer Cove, name another state folder, or restore cove.db from the backup that was made "
+          "before the update (cove.db.backup-vN beside it)");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "base/crash_point.h"
 #include "base/text.h"
+#include "store/backup.h"
 #include "store/database.h"
 #include "store/folder_lock.h"
 #include "store/schema.h"
@@ -59,6 +60,7 @@ Store::Store() = default;
 Store::~Store() {
   // The last one to close moves the journal into the file.
   checkpointer_.reset();
+  reader_.reset();
   database_.reset();
 }
 
@@ -75,9 +77,11 @@ Result<void> Store::open_database() {
   std::string path = folder_ + "/cove.db";
   COVE_TRY(make_file(path));
   database_ = COVE_TRY(Database::open(path));
+  COVE_TRY(back_up_before_migration(*database_, path, migrations()));
   COVE_TRY(migrate(*database_, migrations()));
   ::unlink((folder_ + "/cove.redo").c_str());  // left by version 3, which kept changes there until it ended
   checkpointer_ = COVE_TRY(Database::open(path));
+  reader_ = COVE_TRY(Database::open(path));
   last_event_ = static_cast<uint64_t>(COVE_TRY(database_->number("SELECT max(seq) FROM events")));
   journal_ = COVE_TRY(sys::open(path + "-wal", O_RDWR));
   COVE_TRY(unless_full(checkpoint()));
@@ -116,8 +120,9 @@ Result<uint64_t> Store::commit(Kind kind, std::span<const EventDraft> events, co
 Result<uint64_t> Store::append(std::span<const EventDraft> events) {
   for (const EventDraft& event : events)
     COVE_TRY(
-        database_->run("INSERT INTO events (time_ms, kind, project, sandbox_id, exec_id, actor, data) "
-                       "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        database_->run("INSERT INTO events (time_ms, kind, project, sandbox_id, exec_id, actor, data, session) "
+                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, CASE WHEN instr(?7, '\"session\":') AND json_valid(?7) "
+                       "THEN coalesce(json_extract(?7, '$.session'), '') ELSE '' END)",
                        event.time_ms != 0 ? event.time_ms : now_ms(), event.kind, event.project, event.sandbox_id,
                        event.exec_id, event.actor, event.data));
   return events.empty() ? 0 : static_cast<uint64_t>(database_->inserted());

@@ -62,6 +62,15 @@ class Store {
   Result<uint64_t> remove_sandbox(const std::string& id, std::span<const EventDraft> events,
                                   IdempotencyKey key = IdempotencyKey::Keep);
 
+  // Removes it, but not the execs of it that have ended: they are found by its id until forget_removed(). NotFound.
+  Result<uint64_t> retire_sandbox(const RemovedSandbox& sandbox, std::span<const EventDraft> events);
+  // An empty project means any. NotFound.
+  Result<RemovedSandbox> find_removed(const std::string& project, const std::string& id);
+  // In the order of their removal.
+  Result<std::vector<RemovedSandbox>> removed_sandboxes();
+  // With its execs; nothing happens where it is not there.
+  Result<void> forget_removed(const std::string& id);
+
   // By id, else by name; an empty project means any. NotFound; Invalid where a name is ambiguous between projects.
   Result<SandboxRecord> find_sandbox(const std::string& project, const std::string& id_or_name);
   // Empty means any.
@@ -87,8 +96,9 @@ class Store {
   // --- execs -------------------------------------------------------------------------------------------------------
   // NotFound where the sandbox is gone, Exists where the id is taken.
   Result<uint64_t> insert_exec(const ExecRecord& exec, std::span<const EventDraft> events);
-  // Replaces state, tag, spec, result, ended_ms and position. NotFound where it is gone.
-  Result<uint64_t> update_exec(const ExecRecord& exec, std::span<const EventDraft> events);
+  // That it has ended: replaces state, tag, spec, result, ended_ms and position, and notes what it used. NotFound where
+  // it is gone.
+  Result<uint64_t> end_exec(const ExecRecord& exec, const UsageRecord& usage, std::span<const EventDraft> events);
   // Nothing happens where it is gone.
   Result<void> retag_exec(const std::string& sandbox_id, const std::string& id, const std::string& tag);
   // An empty sandbox_id means any. NotFound.
@@ -161,6 +171,37 @@ class Store {
   // (0: whatever their number is); the last one always stays. In small transactions. How many were removed.
   Result<uint64_t> prune_events(int64_t older_than_ms, uint64_t keep_newest);
 
+  // --- usage -------------------------------------------------------------------------------------------------------
+  // Of the execs that ended; others' calls go on meanwhile.
+  Result<UsageTotal> total_usage(const UsageFilter& filter);
+  // For each sandbox or session by itself, those with a greater id than `after`, by id. Execs without a session are
+  // left out where it is by session.
+  enum class UsageBy { Sandbox, Session };
+  Result<std::vector<UsageTotal>> usage_by(UsageBy by, const UsageFilter& filter, const std::string& after,
+                                           size_t limit);
+  // Of execs that ended before that time. In small transactions. How many there were.
+  Result<uint64_t> prune_usage(int64_t ended_before_ms);
+
+  // --- operations --------------------------------------------------------------------------------------------------
+  Result<void> insert_operation(const OperationRecord& operation);  // Exists
+  // Replaces all but id, project, kind, target and created_ms; nothing happens where it is gone.
+  Result<void> update_operation(const OperationRecord& operation);
+  // An empty project means any. NotFound.
+  Result<OperationRecord> find_operation(const std::string& project, const std::string& id);
+  // Empty means any.
+  struct OperationFilter {
+    std::string project;
+    std::string state;
+    std::string kind;
+  };
+  // In the order of (created_ms, id), as with sandboxes.
+  Result<std::vector<OperationRecord>> list_operations(const OperationFilter& filter, const std::string& after,
+                                                       size_t limit);
+  // That those on record as running have failed: the server that ran them is gone. How many there were.
+  Result<uint64_t> interrupt_operations(const std::string& error, int64_t time_ms);
+  // Those that ended before that time; how many there were.
+  Result<uint64_t> prune_operations(int64_t ended_before_ms);
+
   // --- keys, projects, secrets (these survive a power cut) ---------------------------------------------------------
   // Exists where the id is taken, NotFound where there is no such project.
   Result<uint64_t> insert_key(const KeyRecord& key, std::span<const EventDraft> events);
@@ -203,12 +244,15 @@ class Store {
   Result<uint64_t> change(Kind kind, std::span<const EventDraft> events, const Apply& apply);
   Result<uint64_t> commit(Kind kind, std::span<const EventDraft> events, const Apply& apply);
   Result<uint64_t> append(std::span<const EventDraft> events);
+  Result<uint64_t> prune_usage_batch(int64_t ended_before_ms);
   Result<uint64_t> prune_event_batch(int64_t older_than_ms, uint64_t keep_newest);
 
   std::string folder_;
   UniqueFd lock_;
   std::mutex mutex_;  // of database_ and what belongs to it
   std::unique_ptr<Database> database_;
+  std::mutex reader_mutex_;  // of reader_; never taken together with mutex_
+  std::unique_ptr<Database> reader_;
   std::mutex checkpoint_mutex_;  // of checkpointer_; never taken together with mutex_
   std::unique_ptr<Database> checkpointer_;
   UniqueFd journal_;
@@ -221,5 +265,6 @@ class Store {
 std::string cursor(const SandboxRecord& sandbox);
 std::string cursor(const ExecRecord& exec);
 std::string cursor(const SessionRecord& session);
+std::string cursor(const OperationRecord& operation);
 
 }  // namespace cove

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "store/database.h"
+#include "store/event_query.h"
 #include "store/store.h"
 
 namespace cove {
@@ -9,7 +10,7 @@ namespace {
 
 constexpr uint64_t kBatch = 500;  // events removed in one transaction
 
-constexpr uint64_t kStretch = 5000;  // numbers looked through at a time for events of one project
+constexpr uint64_t kStretch = 100'000;  // numbers looked through at a time: others get their turn in between
 
 Result<void> read_rows(Query& rows, std::vector<EventRecord>& events) {
   while (COVE_TRY(rows.next()))
@@ -25,7 +26,6 @@ Result<uint64_t> Store::append_events(std::span<const EventDraft> events) {
   return change({"append_events"}, events, []() -> Result<void> { return {}; });
 }
 
-// There is no index by project, because it would cost every change of everything; others get their turn in between.
 Result<std::vector<EventRecord>> Store::events_after(uint64_t seq, const std::string& project, size_t limit) {
   EventFilter filter;
   filter.project = project;
@@ -36,24 +36,15 @@ Result<std::vector<EventRecord>> Store::events_after(uint64_t seq, const EventFi
   std::vector<EventRecord> events;
   uint64_t last = last_event();
   if (seq >= last) return events;
+  const char* sql = event_query(filter);
   const std::string kinds = filter.kinds.empty() ? "" : concat(",", join(filter.kinds, ","), ",");
   // There is a first one, because the last is never removed.
   for (uint64_t from = std::max(seq, COVE_TRY(first_event()) - 1); from < last && events.size() < limit;
        from += kStretch) {
-    std::lock_guard turn(mutex_);
-    Query rows = COVE_TRY(database_->query(
-        "SELECT seq, time_ms, kind, project, sandbox_id, exec_id, actor, data FROM events "
-        "WHERE seq > ?1 AND seq <= ?2 AND (?3 = '' OR project = ?3) "
-        "AND (?5 = '' OR sandbox_id = ?5) AND time_ms >= ?6 AND (?7 = 0 OR time_ms < ?7) "
-        // Between commas, so that one text holds the list: kinds have none.
-        "AND (?8 = '' OR instr(?8, ',' || kind || ',') > 0 "
-        "  OR instr(?8, ',' || substr(kind, 1, instr(kind, '.') - 1) || ',') > 0) "
-        "AND (?9 = '' OR json_valid(data) AND json_extract(data, '$.session') = ?9) "
-        "AND (?10 = '' OR json_valid(data) AND json_extract(data, '$.session') IN "
-        "  (SELECT id FROM sessions WHERE agent = ?10 AND sessions.project = events.project)) "
-        "ORDER BY seq LIMIT ?4",
-        from, std::min(from + kStretch, last), filter.project, static_cast<uint64_t>(limit - events.size()),
-        filter.sandbox_id, filter.since_ms, filter.until_ms, kinds, filter.session, filter.agent));
+    std::lock_guard turn(reader_mutex_);
+    Query rows = COVE_TRY(reader_->query(sql, from, std::min(from + kStretch, last), filter.project,
+                                         static_cast<uint64_t>(limit - events.size()), filter.sandbox_id,
+                                         filter.since_ms, filter.until_ms, kinds, filter.session, filter.agent));
     COVE_TRY(read_rows(rows, events));
   }
   return events;

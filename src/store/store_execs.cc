@@ -2,6 +2,7 @@
 #include "store/cursor.h"
 #include "store/database.h"
 #include "store/store.h"
+#include "store/usage_rows.h"
 
 namespace cove {
 namespace {
@@ -32,10 +33,16 @@ Result<std::vector<ExecRecord>> read_all(Query& rows) {
 Error no_exec(std::string_view id) { return Error(Code::NotFound, concat("there is no exec '", id, "'")); }
 
 Error explain(Error error, const ExecRecord& exec) {
-  if (error.code() == Code::NotFound)
-    return Error(Code::NotFound, concat("there is no sandbox '", exec.sandbox_id, "'"));
   if (error.code() == Code::Exists) return Error(Code::Exists, concat("there is an exec '", exec.id, "' already"));
   return error;
+}
+
+Result<void> update(Database& database, const ExecRecord& exec) {
+  COVE_TRY(
+      database.run("UPDATE execs SET state = ?, tag = ?, spec = ?, result = ?, ended_ms = ?, position = ? WHERE id = ?",
+                   exec.state, exec.tag, exec.spec, exec.result, exec.ended_ms, exec.position, exec.id));
+  if (database.changes() == 0) return fail(no_exec(exec.id));
+  return {};
 }
 
 }  // namespace
@@ -44,21 +51,21 @@ std::string cursor(const ExecRecord& exec) { return to_cursor({exec.started_ms, 
 
 Result<uint64_t> Store::insert_exec(const ExecRecord& exec, std::span<const EventDraft> events) {
   return change({"insert_exec"}, events, [&]() -> Result<void> {
-    Result<void> done = database_->run("INSERT INTO execs (" COLUMNS ") VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", exec.id,
-                                       exec.sandbox_id, exec.state, exec.tag, exec.spec, exec.result, exec.started_ms,
-                                       exec.ended_ms, exec.position, exec.session);
+    Result<void> done = database_->run("INSERT INTO execs (" COLUMNS
+                                       ") SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10 "
+                                       "WHERE EXISTS (SELECT 1 FROM sandboxes WHERE id = ?2)",
+                                       exec.id, exec.sandbox_id, exec.state, exec.tag, exec.spec, exec.result,
+                                       exec.started_ms, exec.ended_ms, exec.position, exec.session);
     if (!done) return fail(explain(std::move(done).error(), exec));
+    if (database_->changes() == 0) return fail(Code::NotFound, concat("there is no sandbox '", exec.sandbox_id, "'"));
     return {};
   });
 }
 
-Result<uint64_t> Store::update_exec(const ExecRecord& exec, std::span<const EventDraft> events) {
-  return change({"update_exec"}, events, [&]() -> Result<void> {
-    COVE_TRY(database_->run(
-        "UPDATE execs SET state = ?, tag = ?, spec = ?, result = ?, ended_ms = ?, position = ? WHERE id = ?",
-        exec.state, exec.tag, exec.spec, exec.result, exec.ended_ms, exec.position, exec.id));
-    if (database_->changes() == 0) return fail(no_exec(exec.id));
-    return {};
+Result<uint64_t> Store::end_exec(const ExecRecord& exec, const UsageRecord& usage, std::span<const EventDraft> events) {
+  return change({"end_exec"}, events, [&]() -> Result<void> {
+    COVE_TRY(update(*database_, exec));
+    return insert_usage(*database_, usage);
   });
 }
 

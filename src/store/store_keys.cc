@@ -109,7 +109,12 @@ Result<uint64_t> Store::remove_project(const std::string& id, std::span<const Ev
           Error(Code::Conflict, concat("the project '", id, "' still has sandboxes")).hint("delete them first"));
     COVE_TRY(database_->run("DELETE FROM projects WHERE id = ?", id));
     if (database_->changes() == 0) return fail(no_project(id));
-    return database_->run("DELETE FROM idempotency WHERE project = ?", id);
+    COVE_TRY(database_->run(
+        "DELETE FROM execs WHERE sandbox_id IN (SELECT id FROM removed_sandboxes WHERE project = ?)", id));
+    for (const char* sql : {"DELETE FROM removed_sandboxes WHERE project = ?", "DELETE FROM usage WHERE project = ?",
+                            "DELETE FROM operations WHERE project = ?", "DELETE FROM idempotency WHERE project = ?"})
+      COVE_TRY(database_->run(sql, id));
+    return {};
   });
 }
 

@@ -33,6 +33,10 @@ Result<std::vector<SandboxRecord>> read_all(Query& rows) {
   return sandboxes;
 }
 
+RemovedSandbox read_removed(const Query& row) {
+  return {row.text(0), row.text(1), row.integer(2), static_cast<uint64_t>(row.integer(3))};
+}
+
 Error no_sandbox(std::string_view id) { return Error(Code::NotFound, concat("there is no sandbox '", id, "'")); }
 
 // In words, why a row with this id and name cannot be.
@@ -135,8 +139,44 @@ Result<uint64_t> Store::remove_sandbox(const std::string& id, std::span<const Ev
     if (key == IdempotencyKey::Forget) COVE_TRY(database_->run("DELETE FROM idempotency WHERE sandbox_id = ?", id));
     COVE_TRY(database_->run("DELETE FROM sandboxes WHERE id = ?", id));
     if (database_->changes() == 0) return fail(no_sandbox(id));
-    return {};
+    return database_->run("DELETE FROM execs WHERE sandbox_id = ?", id);
   });
+}
+
+Result<uint64_t> Store::retire_sandbox(const RemovedSandbox& sandbox, std::span<const EventDraft> events) {
+  return change({"retire_sandbox"}, events, [&]() -> Result<void> {
+    COVE_TRY(database_->run("DELETE FROM sandboxes WHERE id = ?", sandbox.id));
+    if (database_->changes() == 0) return fail(no_sandbox(sandbox.id));
+    COVE_TRY(database_->run("DELETE FROM execs WHERE sandbox_id = ? AND state = 'running'", sandbox.id));
+    return database_->run("INSERT INTO removed_sandboxes (id, project, removed_ms, bytes) VALUES (?, ?, ?, ?)",
+                          sandbox.id, sandbox.project, sandbox.removed_ms, sandbox.bytes);
+  });
+}
+
+Result<RemovedSandbox> Store::find_removed(const std::string& project, const std::string& id) {
+  std::lock_guard turn(mutex_);
+  Query row =
+      COVE_TRY(database_->query("SELECT id, project, removed_ms, bytes FROM removed_sandboxes WHERE id = ?", id));
+  if (COVE_TRY(row.next()) && (project.empty() || row.text(1) == project)) return read_removed(row);
+  return fail(no_sandbox(id));
+}
+
+Result<std::vector<RemovedSandbox>> Store::removed_sandboxes() {
+  std::lock_guard turn(mutex_);
+  Query rows = COVE_TRY(
+      database_->query("SELECT id, project, removed_ms, bytes FROM removed_sandboxes ORDER BY removed_ms, id"));
+  std::vector<RemovedSandbox> sandboxes;
+  while (COVE_TRY(rows.next())) sandboxes.push_back(read_removed(rows));
+  return sandboxes;
+}
+
+Result<void> Store::forget_removed(const std::string& id) {
+  COVE_TRY(change({"forget_removed"}, {}, [&]() -> Result<void> {
+    COVE_TRY(database_->run("DELETE FROM removed_sandboxes WHERE id = ?", id));
+    if (database_->changes() == 0) return {};
+    return database_->run("DELETE FROM execs WHERE sandbox_id = ?", id);
+  }));
+  return {};
 }
 
 Result<SandboxRecord> Store::find_sandbox(const std::string& project, const std::string& id_or_name) {

@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "base/text.h"
+#include "store/backup.h"
 #include "store/database.h"
+#include "store/event_query.h"
 #include "store/schema.h"
 #include "sys/file.h"
 #include "sys/testing.h"
@@ -254,7 +256,7 @@ TEST_F(Stores, KeepsExecs) {
   record.ended_ms = 9;
   record.position = 12;
   EventDraft ended = event("exec.ended");
-  EXPECT_EQ(store_->update_exec(record, {&ended, 1}).value(), 1u);
+  EXPECT_EQ(store_->end_exec(record, {}, {&ended, 1}).value(), 1u);
   reopen();
   EXPECT_EQ(store_->find_exec("a", "x1").value(), record);
   EXPECT_EQ(store_->find_exec("", "x1").value(), record);
@@ -266,7 +268,7 @@ TEST_F(Stores, KeepsExecs) {
   EXPECT_THAT(ids(store_->running_execs("a").value()), ElementsAre("x2"));
   ASSERT_OK(store_->remove_sandbox("a", {}));
   EXPECT_CODE(Code::NotFound, store_->find_exec("a", "x1"));
-  EXPECT_CODE(Code::NotFound, store_->update_exec(record, {}));
+  EXPECT_CODE(Code::NotFound, store_->end_exec(record, {}, {}));
   EXPECT_TRUE(store_->find_exec("b", "y1"));
 }
 
@@ -393,7 +395,7 @@ TEST_F(Stores, KnowsTheExecsOfASession) {
   ExecRecord ended = exec("x", "a");
   ended.state = kExecEnded;
   ended.ended_ms = 77;
-  ASSERT_OK(store_->update_exec(ended, {}));
+  ASSERT_OK(store_->end_exec(ended, {}, {}));
   EXPECT_THAT(ids(store_->running_execs_of_session("s").value()), ElementsAre("y"));
   EXPECT_EQ(store_->last_end_in_session("s").value(), 77);
   EXPECT_THAT(store_->running_execs_of_session("").value(), IsEmpty());
@@ -677,6 +679,271 @@ TEST_F(Stores, CheckpointsALongJournal) {
   EXPECT_GT(sys::stat(file())->st_size, 100'000);
   ASSERT_OK(store_->update_sandbox(record, {}));
   EXPECT_EQ(store_->find_sandbox("", "a").value(), record);
+}
+
+// --- what outlives a sandbox -----------------------------------------------------------------------------------------
+
+TEST_F(Stores, KeepsTheExecsOfARetiredSandboxUntilItIsForgotten) {
+  ASSERT_OK(store_->insert_sandbox(sandbox("a", "web"), {}, {}));
+  ASSERT_OK(store_->insert_sandbox(sandbox("b"), {}, {}));
+  ExecRecord ended = exec("x", "a"), running = exec("y", "a");
+  ended.state = kExecEnded;
+  ASSERT_OK(store_->insert_exec(ended, {}));
+  ASSERT_OK(store_->insert_exec(running, {}));
+  ASSERT_OK(store_->insert_exec(exec("z", "b"), {}));
+  const RemovedSandbox removed = {"a", "default", 77, 1234};
+  EventDraft gone = event("sandbox.deleted");
+  EXPECT_EQ(store_->retire_sandbox(removed, {&gone, 1}).value(), 1u);
+  EXPECT_CODE(Code::NotFound, store_->retire_sandbox(removed, {&gone, 1}));
+  EXPECT_CODE(Code::NotFound, store_->find_sandbox("", "a"));
+  EXPECT_CODE(Code::NotFound, store_->insert_exec(exec("late", "a"), {}));
+  reopen();
+  EXPECT_EQ(store_->find_exec("a", "x").value(), ended);
+  EXPECT_CODE(Code::NotFound, store_->find_exec("a", "y"));
+  EXPECT_EQ(store_->find_removed("default", "a").value(), removed);
+  EXPECT_CODE(Code::NotFound, store_->find_removed("other", "a"));
+  EXPECT_CODE(Code::NotFound, store_->find_removed("default", "b"));
+  EXPECT_THAT(store_->removed_sandboxes().value(), ElementsAre(removed));
+  ASSERT_OK(store_->insert_sandbox(sandbox("c", "web"), {}, {}));  // the name is free
+  ASSERT_OK(store_->forget_removed("a"));
+  ASSERT_OK(store_->forget_removed("b"));  // is not gone
+  EXPECT_CODE(Code::NotFound, store_->find_exec("a", "x"));
+  EXPECT_TRUE(store_->find_exec("b", "z"));
+  EXPECT_THAT(store_->removed_sandboxes().value(), IsEmpty());
+}
+
+TEST_F(Stores, AProjectTakesWhatOutlivedItsSandboxesAlong) {
+  ASSERT_OK(store_->insert_project({"p", "{}", 1}, {}));
+  SandboxRecord record = sandbox("a");
+  record.project = "p";
+  ASSERT_OK(store_->insert_sandbox(record, {}, {}));
+  ExecRecord ended = exec("x", "a");
+  ended.state = kExecEnded;
+  ASSERT_OK(store_->insert_exec(ended, {}));
+  UsageRecord usage;
+  usage.project = "p";
+  ASSERT_OK(store_->end_exec(ended, usage, {}));
+  OperationRecord pull;
+  pull.id = "o";
+  pull.project = "p";
+  ASSERT_OK(store_->insert_operation(pull));
+  ASSERT_OK(store_->retire_sandbox({"a", "p", 1, 1}, {}));
+  ASSERT_OK(store_->remove_project("p", {}));
+  EXPECT_CODE(Code::NotFound, store_->find_exec("a", "x"));
+  EXPECT_CODE(Code::NotFound, store_->find_removed("", "a"));
+  EXPECT_CODE(Code::NotFound, store_->find_operation("", "o"));
+  EXPECT_EQ(store_->total_usage({.project = "p"})->execs, 0u);
+}
+
+// --- usage -----------------------------------------------------------------------------------------------------------
+
+class Usages : public Stores {
+ protected:
+  void end(const std::string& project, const std::string& sandbox_id, const std::string& in_session, int64_t time,
+           uint64_t figure) {
+    if (!store_->find_sandbox("", sandbox_id)) {
+      SandboxRecord record = sandbox(sandbox_id);
+      record.project = project;
+      ASSERT_OK(store_->insert_sandbox(record, {}, {}));
+    }
+    ExecRecord record = exec("x" + std::to_string(++made_), sandbox_id);
+    ASSERT_OK(store_->insert_exec(record, {}));
+    record.state = kExecEnded;
+    UsageRecord usage;
+    usage.project = project;
+    usage.sandbox_id = sandbox_id;
+    usage.session = in_session;
+    usage.exec_id = record.id;
+    usage.status = "success";
+    usage.ended_ms = time;
+    for (const UsageField& field : kUsageFields) usage.figures.*field.figure = figure;
+    ASSERT_OK(store_->end_exec(record, usage, {}));
+  }
+  int made_ = 0;
+};
+
+TEST_F(Usages, AreAddedUpByProjectTimeSandboxAndSession) {
+  ASSERT_OK(store_->insert_project({"p", "{}", 1}, {}));
+  SessionRecord of_agent = session("s1", "coder");
+  of_agent.project = "p";
+  ASSERT_OK(store_->insert_session(of_agent, {}));
+  end("p", "a", "s1", 100, 1);
+  end("p", "a", "s2", 200, 2);
+  end("p", "b", "", 300, 4);
+  end("default", "c", "s1", 400, 8);
+  auto total = [&](const UsageFilter& filter) {
+    UsageTotal found = store_->total_usage(filter).value();
+    return std::vector<uint64_t>{found.execs, found.figures.cpu_user_ms, found.figures.memory_peak_bytes,
+                                 found.figures.output_bytes};
+  };
+  EXPECT_THAT(total({.project = "p"}), ElementsAre(3, 7, 4, 7));
+  EXPECT_THAT(total({.project = "p", .since_ms = 200}), ElementsAre(2, 6, 4, 6));
+  EXPECT_THAT(total({.project = "p", .since_ms = 100, .until_ms = 200}), ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(total({.project = "p", .sandbox_id = "a"}), ElementsAre(2, 3, 2, 3));
+  EXPECT_THAT(total({.project = "p", .sandbox_id = "c"}), ElementsAre(0, 0, 0, 0));
+  EXPECT_THAT(total({.project = "p", .session = "s1"}), ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(total({.project = "p", .agent = "coder"}), ElementsAre(1, 1, 1, 1));
+  EXPECT_THAT(total({.project = "none"}), ElementsAre(0, 0, 0, 0));
+
+  std::vector<UsageTotal> by_sandbox = store_->usage_by(Store::UsageBy::Sandbox, {.project = "p"}, "", 10).value();
+  ASSERT_THAT(by_sandbox, SizeIs(2));
+  EXPECT_EQ(by_sandbox[0].of, "a");
+  EXPECT_EQ(by_sandbox[0].execs, 2u);
+  EXPECT_EQ(by_sandbox[1].figures.duration_ms, 4u);
+  EXPECT_EQ(store_->usage_by(Store::UsageBy::Sandbox, {.project = "p"}, "a", 10)->front().of, "b");
+  std::vector<UsageTotal> by_session = store_->usage_by(Store::UsageBy::Session, {.project = "p"}, "", 10).value();
+  ASSERT_THAT(by_session, SizeIs(2));
+  EXPECT_EQ(by_session[1].of, "s2");
+
+  // They stay when the sandbox is gone, until their time is over.
+  ASSERT_OK(store_->remove_sandbox("a", {}));
+  EXPECT_THAT(total({.project = "p"}), ElementsAre(3, 7, 4, 7));
+  EXPECT_EQ(store_->prune_usage(200).value(), 1u);
+  EXPECT_THAT(total({.project = "p"}), ElementsAre(2, 6, 4, 6));
+}
+
+TEST_F(Usages, AreOnRecordWithTheEndOrNotAtAll) {
+  EXPECT_CODE(Code::NotFound, store_->end_exec(exec("none", "none"), {}, {}));
+  EXPECT_EQ(store_->total_usage({.project = "default"})->execs, 0u);
+}
+
+// --- operations ------------------------------------------------------------------------------------------------------
+
+TEST_F(Stores, KeepsOperationsOverARestart) {
+  auto make = [](const std::string& id, const std::string& kind, int64_t created_ms) {
+    OperationRecord record;
+    record.id = id;
+    record.kind = kind;
+    record.target = "image:1";
+    record.created_ms = record.updated_ms = created_ms;
+    return record;
+  };
+  OperationRecord first = make("a", "pull", 1), second = make("b", "load", 2), third = make("c", "pull", 3);
+  for (const OperationRecord& each : {first, second, third}) ASSERT_OK(store_->insert_operation(each));
+  EXPECT_CODE(Code::Exists, store_->insert_operation(first));
+  first.state = "succeeded";
+  first.progress = R"({"done_bytes":5})";
+  first.result = R"({"ok":true})";
+  first.version = 9;
+  first.updated_ms = first.ended_ms = 50;
+  ASSERT_OK(store_->update_operation(first));
+  reopen();
+  EXPECT_EQ(store_->find_operation("default", "a").value(), first);
+  EXPECT_CODE(Code::NotFound, store_->find_operation("other", "a"));
+  EXPECT_THAT(ids(store_->list_operations({}, "", 10).value()), ElementsAre("a", "b", "c"));
+  EXPECT_THAT(ids(store_->list_operations({}, cursor(first), 1).value()), ElementsAre("b"));
+  EXPECT_THAT(ids(store_->list_operations({.project = "default", .state = "running", .kind = "pull"}, "", 10).value()),
+              ElementsAre("c"));
+  EXPECT_EQ(store_->interrupt_operations(R"({"code":"interrupted"})", 60).value(), 2u);
+  OperationRecord interrupted = store_->find_operation("", "b").value();
+  EXPECT_EQ(interrupted.state, "failed");
+  EXPECT_EQ(interrupted.error, R"({"code":"interrupted"})");
+  EXPECT_EQ(interrupted.version, 2u);
+  EXPECT_EQ(interrupted.ended_ms, 60);
+  EXPECT_EQ(store_->prune_operations(60).value(), 1u);
+  EXPECT_THAT(ids(store_->list_operations({}, "", 10).value()), ElementsAre("b", "c"));
+}
+
+// --- how events are found --------------------------------------------------------------------------------------------
+
+TEST_F(Stores, FindsEventsByAnIndexOfTheirOwn) {
+  EventFilter by_project, by_sandbox, by_session;
+  by_project.project = by_sandbox.project = by_session.project = "default";
+  by_project.kinds = {"exec.ended"};
+  by_sandbox.sandbox_id = "a";
+  by_session.session = "s";
+  const std::pair<EventFilter, std::string> cases[] = {
+      {by_project, "SEARCH events USING INDEX events_by_project (project=? AND seq>? AND seq<?)"},
+      {by_sandbox, "SEARCH events USING INDEX events_by_sandbox (sandbox_id=? AND seq>? AND seq<?)"},
+      {by_session, "SEARCH events USING INDEX events_by_session (session=? AND seq>? AND seq<?)"}};
+  for (const auto& [filter, expected] : cases) {
+    // Its statements are known by their addresses.
+    std::unique_ptr<Database> database = std::move(*Database::open(file()));
+    const std::string explain = concat("EXPLAIN QUERY PLAN ", std::string_view(event_query(filter)));
+    Query plan = database->query(explain.c_str()).value();
+    ASSERT_TRUE(plan.next().value());
+    EXPECT_EQ(plan.text(3), expected);
+    while (plan.next().value()) EXPECT_THAT(plan.text(3), testing::Not(HasSubstr("TEMP B-TREE")));
+  }
+}
+
+TEST_F(Stores, FiltersEventsOfOneProjectAmongManyOfOthers) {
+  std::vector<EventDraft> many(500, event("exec.ended", "other"));
+  ASSERT_OK(store_->append_events(many));
+  EventDraft mine = event("exec.ended", "mine");
+  mine.sandbox_id = "a";
+  mine.data = R"({"session":"s","status":"success"})";
+  EventDraft odd = event("file.written", "mine");
+  odd.data = R"({"session":{"not":"a text"},"path":"\"session\":"})";
+  ASSERT_OK(store_->append_events(std::vector{mine, odd}));
+  ASSERT_OK(store_->append_events(many));
+  auto found = [&](EventFilter filter) {
+    filter.project = "mine";
+    std::vector<uint64_t> numbers;
+    const std::vector<EventRecord> events = store_->events_after(0, filter, 100).value();
+    for (const EventRecord& each : events) numbers.push_back(each.seq);
+    return numbers;
+  };
+  EXPECT_THAT(found({}), ElementsAre(501, 502));
+  EXPECT_THAT(found({.kinds = {"exec"}}), ElementsAre(501));
+  EXPECT_THAT(found({.kinds = {"file.written"}}), ElementsAre(502));
+  EXPECT_THAT(found({.sandbox_id = "a"}), ElementsAre(501));
+  EXPECT_THAT(found({.session = "s"}), ElementsAre(501));
+  EXPECT_THAT(found({.sandbox_id = "a", .session = "other"}), IsEmpty());
+}
+
+// --- copies before a change of the schema ----------------------------------------------------------------------------
+
+TEST_F(Stores, BacksUpBeforeItMigratesAndKeepsTheLastTwo) {
+  const std::string old = folder_ + "/old";
+  const std::string path = old + "/cove.db";
+  ASSERT_OK(sys::mkdir(old, 0700));
+  ASSERT_OK(sys::write_file(path, "", 0600));
+  std::unique_ptr<Database> database = std::move(*Database::open(path));
+  auto copies = [&] {
+    std::vector<std::string> names;
+    const std::vector<std::string> all = sys::list_folder(old).value();
+    for (const std::string& name : all)
+      if (name.starts_with("cove.db.backup")) names.push_back(name);
+    return names;
+  };
+  for (size_t version = 1; version <= migrations().size(); ++version) {
+    ASSERT_OK(back_up_before_migration(*database, path, migrations().first(version)));
+    ASSERT_OK(migrate(*database, migrations().first(version)));
+    ASSERT_OK(back_up_before_migration(*database, path, migrations().first(version)));  // nothing to do
+  }
+  const size_t newest = migrations().size();
+  EXPECT_THAT(copies(), ElementsAre(concat("cove.db.backup-v", newest - 2), concat("cove.db.backup-v", newest - 1)));
+  EXPECT_EQ(sys::stat(concat(path, ".backup-v", newest - 1))->st_mode & 0777, 0600u);
+  std::unique_ptr<Database> copy = std::move(*Database::open(concat(path, ".backup-v", newest - 1)));
+  EXPECT_EQ(version_of(*copy).value(), static_cast<int64_t>(newest - 1));
+}
+
+// Of version 4, with what moves: execs, events with a session, and usage from the ends of execs.
+TEST_F(Stores, MigratesExecsEventsAndUsage) {
+  const std::string old = folder_ + "/fourth";
+  ASSERT_OK(sys::mkdir(old, 0700));
+  ASSERT_OK(sys::write_file(old + "/cove.db", "", 0600));
+  {
+    std::unique_ptr<Database> database = std::move(*Database::open(old + "/cove.db"));
+    ASSERT_OK(migrate(*database, migrations().first(4)));
+    ASSERT_OK(database->execute(
+        "INSERT INTO sandboxes VALUES ('a', 'default', 'web', 'running', 'because', 1000, 2, 3, 4, 5, '{}', '');"
+        "INSERT INTO execs VALUES ('x', 'a', 'ended', 'tag', 1, 2, 3, '{\"argv\":[]}', '{}', 's');"
+        "INSERT INTO events VALUES (1, 9000, 'exec.ended', 'default', 'a', 'x', 'uid:0', "
+        "  '{\"status\":\"success\",\"duration_ms\":50,\"cpu_user_ms\":7,\"memory_peak_bytes\":9,\"session\":\"s\"}');"
+        "INSERT INTO events VALUES (2, 9000, 'exec.ended', 'default', 'a', 'y', 'uid:0', 'no JSON')"));
+  }
+  std::unique_ptr<Store> store = std::move(*Store::open(old));
+  ExecRecord moved = store->find_exec("a", "x").value();
+  EXPECT_EQ(moved.session, "s");
+  EXPECT_EQ(moved.position, 3u);
+  EXPECT_EQ(moved.spec, R"({"argv":[]})");
+  EXPECT_THAT(store->events_after(0, EventFilter{.session = "s"}, 10).value(), SizeIs(1));
+  UsageTotal total = store->total_usage({.project = "default", .session = "s"}).value();
+  EXPECT_EQ(total.execs, 1u);
+  EXPECT_EQ(total.figures.cpu_user_ms, 7u);
+  EXPECT_EQ(total.figures.duration_ms, 50u);
 }
 
 // SQLite could copy every page that it frees into memory, and keep that.

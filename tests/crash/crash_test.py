@@ -18,7 +18,7 @@ import scenarios
 from load import Follower, Load
 from model import Database, Model, Verifier
 from report import Tally, guarded, keep as keep_server
-from server import Server, copy_programs
+from server import KEEP_NO_EXECS, Server, copy_programs
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../src")
 # Until a point is reached. Records are pruned once a minute.
@@ -26,6 +26,8 @@ PATIENCE = 45
 PRUNE_PATIENCE = 100
 # Reached when a state folder is new, and never again.
 AT_FIRST_START = ("store.migrate.", "store.make_secret.")
+# Long work, and execs that outlive their sandboxes.
+NOT_IN_THIS_LOAD = ("insert_operation", "update_operation", "interrupt_operations", "retire_sandbox", "forget_removed")
 # In a process of its own that ends one sandbox: the server may go on, and says so.
 IN_A_CHILD = ("spawn.destroy.",)
 KILLED = (-9, 128 + 9)
@@ -38,8 +40,9 @@ def crash_points():
     if len(lists) != 2:
         raise SystemExit("crash_test: the lists in crash_point.cc are not where they were")
     points, changes = (re.findall(r"\"([^\"]+)\"", text) for text in lists)
-    # Those of images are reached by tests/images/kill_test.py: this load has none.
-    points = [point for point in points if not point.startswith("image.")]
+    # Those of images are reached by tests/images/kill_test.py, the others by store_crash_test: this load has none.
+    points = [point for point in points if not point.startswith(("image.", "backup."))]
+    changes = [change for change in changes if change not in NOT_IN_THIS_LOAD]
     return points + [f"store.{change}.{moment}" for change in changes for moment in ("before_commit", "after_commit")]
 
 
@@ -48,7 +51,7 @@ class Ground:
 
     def __init__(self, programs):
         # Few ended execs are kept: each result may have a megabyte, and the database is copied at every crash.
-        self.server = Server(programs, ["exec_retention=50"])
+        self.server = Server(programs, ["exec_retention=50", KEEP_NO_EXECS])
         self.model = Model(self.server.folder)
         self.follower = Follower(self.server)
 
@@ -210,7 +213,7 @@ def random_kill(ground, which):
 
 def run_scenarios(programs, tally):
     for scenario in scenarios.ALL:
-        server = Server(programs)
+        server = Server(programs, [KEEP_NO_EXECS])
 
         def run():
             server.start()

@@ -15,7 +15,7 @@ import threading
 import time
 
 from report import Tally, memory_of, percentile
-from server import Server, copy_programs
+from server import KEEP_NO_EXECS, Server, copy_programs
 
 MOST_GROWTH = 64 << 20  # bytes of coved, while one of them runs
 EXECS_INSIDE = 6
@@ -120,12 +120,12 @@ def main():
         raise SystemExit(__doc__ + "Needs root.")
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 6
     programs = copy_programs(sys.argv[1])
-    server = Server(programs)
+    server = Server(programs, [KEEP_NO_EXECS])
     server.start()
     tally = Tally()
     for name, program in {"nothing": "import time\ntime.sleep(3600)", **ATTACKS}.items():
         if not tally.run(name, server, lambda: attack(server, name, program, seconds)):
-            server = Server(programs)
+            server = Server(programs, [KEEP_NO_EXECS])
             server.start()
 
     def end():

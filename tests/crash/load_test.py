@@ -17,7 +17,7 @@ import time
 
 from model import LIMITS
 from report import Tally, percentile, resources, settle
-from server import Server, ServerGone, copy_programs
+from server import KEEP_NO_EXECS, Server, ServerGone, copy_programs
 
 MOST_MORE_MEMORY = 16 << 20  # bytes that each process may have more at the end
 MOST_MORE_DESCRIPTORS = 8
@@ -152,7 +152,7 @@ def main():
     seconds = float(sys.argv[2]) if len(sys.argv) > 2 else 60
     clients = int(sys.argv[3]) if len(sys.argv) > 3 else 64
     programs = copy_programs(sys.argv[1])
-    server = Server(programs, [f"admission.sandboxes={MOST_SANDBOXES}"])
+    server = Server(programs, [f"admission.sandboxes={MOST_SANDBOXES}", KEEP_NO_EXECS])
     tally = Tally()
     start = time.monotonic()
     tally.run(f"{clients} clients for {seconds:g} s", server, lambda: load(server, clients, seconds), start)

@@ -137,6 +137,8 @@ def listing(path):
 
 # Sandboxes kept ready; where there are any, as many may be there without anybody having asked for them, and two more
 # that are being made.
+# A setting: what a sandbox has on the machine goes with it.
+KEEP_NO_EXECS = "retention.execs=0"
 POOL = int(os.environ.get("COVE_TEST_POOL", "0"))
 MAKING = 2
 

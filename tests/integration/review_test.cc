@@ -72,9 +72,7 @@ class Review : public testing::Test {
     return result.value("stdout", json::object()).value("text", "") +
            result.value("stderr", json::object()).value("text", "");
   }
-  fs::path base_of(const std::string& id) const {
-    return fs::path(server_.folder()) / "state/server/logs" / id / "base";
-  }
+  fs::path base_of(const std::string& id) const { return fs::path(server_.folder()) / "state/server/bases" / id; }
 
   ServerUnderTest server_;
   fs::path folder_;
@@ -164,7 +162,7 @@ TEST_F(Review, AFolderThatCannotBeRecordedIsRefused) {
       call("POST", "/v1/sandboxes", {{"workspace", {{"path", "/no/such/folder"}, {"access", "review"}}}});
   EXPECT_GE(none.status, 400);
   EXPECT_THAT(none.body, HasSubstr("/no/such/folder"));
-  EXPECT_TRUE(fs::is_empty(fs::path(server_.folder()) / "state/server/logs"));
+  EXPECT_TRUE(fs::is_empty(fs::path(server_.folder()) / "state/server/bases"));
 }
 
 }  // namespace

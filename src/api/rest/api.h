@@ -9,8 +9,6 @@
 #include "api/rest/attendance.h"
 #include "api/rest/hosts.h"
 #include "api/rest/metrics.h"
-#include "api/rest/operations.h"
-#include "api/rest/totals.h"
 #include "api/rest/work_files.h"
 #include "base/result.h"
 #include "engine/context/contexts.h"
@@ -35,11 +33,9 @@ struct Api {
   std::string secret;        // signs tokens and URLs
   bool autostarted = false;  // by a command, not by a person
   Metrics metrics;
-  Totals totals;
   Attendance attendance;
   engine::Contexts contexts;
   FreshHomes homes;
-  Operations operations;
   std::mutex updates;  // PATCH reads, merges and writes: one after the other
 
   static Result<std::unique_ptr<Api>> create(engine::Engine& engine, uint32_t owner);

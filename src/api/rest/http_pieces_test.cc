@@ -13,7 +13,6 @@
 #include "api/rest/response_json.h"
 #include "api/rest/sse.h"
 #include "api/rest/tar.h"
-#include "api/rest/totals.h"
 #include "base/encoding.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -222,16 +221,6 @@ TEST(Archives, StayInTheirFolder) {
   EXPECT_EQ(inner_path("/etc/passwd"), "etc/passwd");
   EXPECT_EQ(inner_path("."), "");
   for (const char* name : {"..", "a/../../b", "../x", "a/.."}) EXPECT_FALSE(inner_path(name)) << name;
-}
-
-TEST(Totals, AddUpWhatExecsUsed) {
-  Totals::Sums sums;
-  add_usage(sums, R"({"status":"success","cpu_user_ms":5,"memory_peak_bytes":9})");
-  add_usage(sums, R"({"cpu_user_ms":2})");
-  add_usage(sums, "nonsense");
-  EXPECT_EQ(sums["execs"], 3u);
-  EXPECT_EQ(sums["cpu_user_ms"], 7u);
-  EXPECT_FALSE(sums.contains("memory_peak_bytes"));
 }
 
 TEST(Metrics, AreText) {

@@ -4,16 +4,17 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <vector>
 
 #include "api/rest/api.h"
 #include "api/rest/call.h"
+#include "api/rest/operations.h"
 #include "api/rest/query.h"
 #include "api/rest/request_json.h"
 #include "api/rest/response_json.h"
 #include "api/rest/sandbox_request.h"
-#include "api/rest/sse.h"
 #include "base/text.h"
 #include "sys/file.h"
 
@@ -120,18 +121,44 @@ Result<RegistryLogin> take_login(Fields& fields) {
   return login;
 }
 
-Outcome answer_pull(Call& call, const Operation& operation) {
-  using Wake = http::Exchange::Wake;
-  while (!operation.wait(std::chrono::milliseconds(200))) {
-    Wake wake = call.exchange.wait(-1, std::chrono::milliseconds(0));
-    if (wake == Wake::Gone) return {};
-    if (wake == Wake::Stopping)
-      return refuse(Problem(503, "unavailable", "the server stops before the image is there")
-                        .advise("pull it again: what was fetched is kept"));
+Json layers_json(const ImageProgress& progress) {
+  Json layers = Json::array();
+  for (const ImageProgress::Layer& layer : progress.layers())
+    layers.push_back({{"digest", layer.digest},
+                      {"size", layer.size},
+                      {"done", layer.done},
+                      {"state", layer_state_name(layer.state)}});
+  return layers;
+}
+
+engine::OperationProgress summary_of(const ImageProgress& progress) {
+  engine::OperationProgress summary;
+  size_t fetching = 0, unpacking = 0;
+  for (const ImageProgress::Layer& layer : progress.layers()) {
+    const bool whole = layer.state == LayerState::Done || layer.state == LayerState::Shared;
+    summary.total_bytes += layer.size;
+    summary.done_bytes += whole ? layer.size : std::min(layer.done, layer.size);
+    fetching += layer.state == LayerState::Fetching ? 1 : 0;
+    unpacking += layer.state == LayerState::Unpacking ? 1 : 0;
   }
-  Checked<Json> outcome = operation.outcome();
-  if (!outcome) return refuse(outcome.error());
-  return call.respond(200, dump(*outcome));
+  summary.message = fetching > 0 ? "fetching layers" : unpacking > 0 ? "unpacking layers" : "";
+  summary.details = dump(Json{{"layers", layers_json(progress)}});
+  return summary;
+}
+
+// Work on images, on behalf of the caller, whether he stays or not.
+engine::OperationTask task_of(Call& call, const char* kind, const std::string& target) {
+  return {.kind = kind, .target = target, .project = call.caller.project, .work = {}, .progress = {}, .cancel = {}};
+}
+
+Caller absent(Caller caller) {
+  caller.connection = caller.peer = -1;
+  return caller;
+}
+
+void show_progress(engine::OperationTask& task, const std::shared_ptr<ImageProgress>& progress) {
+  task.progress = [progress] { return summary_of(*progress); };
+  task.cancel = [progress] { progress->cancelled = true; };
 }
 
 // The work goes on without the caller; ?wait=true stays for its outcome.
@@ -147,21 +174,16 @@ Outcome pull_image(Call& call) {
   COVE_TRY(fields.finish());
   bool wait = COVE_TRY(flag_parameter(call.request(), "wait"));
   std::string name = to_text(COVE_TRY_NOTE("pull", call.engine().images().reference_of(order.reference)));
-  engine::Engine& engine = call.engine();
-  Caller caller = call.caller;
-  caller.connection = caller.peer = -1;
-  auto work = [&engine, caller, order = std::move(order)](Operation& operation) -> Checked<Json> {
-    Result<ImageInfo> image = with_advice(engine.images().pull(order, operation.progress));
-    if (!image) return refuse(Problem(image.error()));
-    engine.note(caller, "image.pulled", "", "",
-                dump(Json{{"name", operation.target}, {"digest", image->image.digest}}));
-    return image_json(*image);
+  engine::OperationTask task = task_of(call, "pull", name);
+  auto progress = std::make_shared<ImageProgress>();
+  show_progress(task, progress);
+  task.work = [&engine = call.engine(), caller = absent(call.caller), order = std::move(order), name,
+               progress]() -> Result<std::string> {
+    ImageInfo image = COVE_TRY(with_advice(engine.images().pull(order, *progress)));
+    engine.note(caller, "image.pulled", "", "", dump(Json{{"name", name}, {"digest", image.image.digest}}));
+    return dump(image_json(image));
   };
-  std::shared_ptr<Operation> operation =
-      COVE_TRY(call.api.operations.start("pull", name, call.caller.project, std::move(work)));
-  if (!wait)
-    return call.respond(202, dump(operation->json()), {{"Location", concat("/v1/operations/", operation->id)}});
-  return answer_pull(call, *operation);
+  return wait ? answer_outcome(call, std::move(task)) : answer_started(call, std::move(task));
 }
 
 // The body, in a file without a name.
@@ -185,13 +207,19 @@ Checked<UniqueFd> receive(Call& call) {
 }
 
 Outcome load_images(Call& call) {
-  UniqueFd archive = COVE_TRY(receive(call));
-  Json images = Json::array();
-  for (const ImageInfo& image : COVE_TRY(with_advice(call.engine().images().load(archive.get())))) {
-    note(call, "image.loaded", {{"names", image.names}, {"digest", image.image.digest}});
-    images.push_back(image_json(image));
-  }
-  return call.respond(200, dump(Json{{"images", std::move(images)}}));
+  auto archive = std::make_shared<UniqueFd>(COVE_TRY(receive(call)));
+  engine::OperationTask task = task_of(call, "load", "");
+  auto progress = std::make_shared<ImageProgress>();
+  show_progress(task, progress);
+  task.work = [&engine = call.engine(), caller = absent(call.caller), archive, progress]() -> Result<std::string> {
+    Json images = Json::array();
+    for (const ImageInfo& image : COVE_TRY(with_advice(engine.images().load(archive->get(), *progress)))) {
+      engine.note(caller, "image.loaded", "", "", dump(Json{{"names", image.names}, {"digest", image.image.digest}}));
+      images.push_back(image_json(image));
+    }
+    return dump(Json{{"images", std::move(images)}});
+  };
+  return answer_outcome(call, std::move(task));
 }
 
 Outcome import_image(Call& call) {
@@ -200,10 +228,17 @@ Outcome import_image(Call& call) {
   if (order.name.empty()) return invalid("'name' is missing: what the image is to be called");
   std::string name = to_text(COVE_TRY_NOTE("'name'", parse_reference(order.name)));
   if (is_host_image(order.name)) return invalid("'name': the name 'host' is taken: it is this machine's own userland");
-  UniqueFd archive = COVE_TRY(receive(call));
-  ImageInfo image = COVE_TRY(with_advice(call.engine().images().import(archive.get(), order)));
-  note(call, "image.imported", {{"name", name}, {"digest", image.image.digest}});
-  return call.respond(201, dump(image_json(image)), {{"Location", concat("/v1/images/", image.image.digest)}});
+  auto archive = std::make_shared<UniqueFd>(COVE_TRY(receive(call)));
+  engine::OperationTask task = task_of(call, "import", name);
+  auto progress = std::make_shared<ImageProgress>();
+  show_progress(task, progress);
+  task.work = [&engine = call.engine(), caller = absent(call.caller), archive, order, name,
+               progress]() -> Result<std::string> {
+    ImageInfo image = COVE_TRY(with_advice(engine.images().import(archive->get(), order, *progress)));
+    engine.note(caller, "image.imported", "", "", dump(Json{{"name", name}, {"digest", image.image.digest}}));
+    return dump(image_json(image));
+  };
+  return answer_outcome(call, std::move(task), {201, "/v1/images/"});
 }
 
 Outcome tag_image(Call& call) {
@@ -235,29 +270,37 @@ Outcome prune_images(Call& call) {
   Fields fields(body);
   bool all = COVE_TRY(fields.flag("all")).value_or(false);
   COVE_TRY(fields.finish());
-  Images::Removed removed =
-      COVE_TRY(call.engine().images().prune(all ? Images::Prune::Unused : Images::Prune::Nameless));
-  note(call, "image.pruned", removed_json(removed));
-  return call.respond(200, dump(removed_json(removed)));
+  engine::OperationTask task = task_of(call, "prune", "");
+  task.work = [&engine = call.engine(), caller = absent(call.caller), all]() -> Result<std::string> {
+    Images::Removed removed = COVE_TRY(engine.images().prune(all ? Images::Prune::Unused : Images::Prune::Nameless));
+    engine.note(caller, "image.pruned", "", "", dump(removed_json(removed)));
+    return dump(removed_json(removed));
+  };
+  return answer_outcome(call, std::move(task));
 }
 
 Outcome verify_image(Call& call) {
   COVE_TRY(refuse_host(call, "there is nothing that it could be compared with"));
-  std::vector<std::string> problems = COVE_TRY(call.engine().images().verify(call.captured("image")));
-  return call.respond(200, dump(Json{{"ok", problems.empty()}, {"problems", problems}}));
+  const std::string image = COVE_TRY(call.engine().images().find(call.captured("image"))).image.digest;
+  engine::OperationTask task = task_of(call, "verify", call.captured("image"));
+  task.work = [&engine = call.engine(), image]() -> Result<std::string> {
+    std::vector<std::string> problems = COVE_TRY(engine.images().verify(image));
+    return dump(Json{{"ok", problems.empty()}, {"problems", problems}});
+  };
+  return answer_outcome(call, std::move(task));
 }
 
 }  // namespace
 
 void add_images(Routes& routes) {
   routes.add("GET", "/v1/images", kRead, list_images);
-  routes.add("POST", "/v1/images", kRun, pull_image, {"wait"});
-  routes.add("POST", "/v1/images/load", kAdmin, load_images);
-  routes.add("POST", "/v1/images/import", kAdmin, import_image, {"name"});
-  routes.add("POST", "/v1/images/prune", kAdmin, prune_images);
+  routes.add("POST", "/v1/images", kManage, pull_image, {"wait"});
+  routes.add("POST", "/v1/images/load", kManage, load_images);
+  routes.add("POST", "/v1/images/import", kManage, import_image, {"name"});
+  routes.add("POST", "/v1/images/prune", kManage, prune_images);
   routes.add("GET", "/v1/images/{image}", kRead, get_image);
-  routes.add("DELETE", "/v1/images/{image}", kAdmin, remove_image, {"force"});
-  routes.add("POST", "/v1/images/{image}/tag", kAdmin, tag_image);
+  routes.add("DELETE", "/v1/images/{image}", kManage, remove_image, {"force"});
+  routes.add("POST", "/v1/images/{image}/tag", kManage, tag_image);
   routes.add("POST", "/v1/images/{image}/verify", kRun, verify_image);
 }
 

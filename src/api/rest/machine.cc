@@ -2,7 +2,6 @@
 #include <sys/statvfs.h>
 
 #include "api/rest/call.h"
-#include "api/rest/query.h"
 #include "api/rest/response_json.h"
 #include "base/text.h"
 #include "run/maxima.h"
@@ -58,25 +57,11 @@ Outcome get_config(Call& call) {
   return call.respond(200, dump(Json{{"settings", std::move(list)}}));
 }
 
-Outcome get_usage(Call& call) {
-  engine::Numbers used = COVE_TRY(call.engine().usage(call.caller.project));
-  EventFilter filter = COVE_TRY(event_filter(call.request()));
-  Totals::Sums totals = COVE_TRY(filter == EventFilter() ? call.api.totals.of(call.engine(), call.caller)
-                                                         : Totals::of(call.engine(), call.caller, filter));
-  return call.respond(200, dump(Json{{"project", call.caller.project},
-                                     {"sandboxes", used.sandboxes},
-                                     {"memory", used.memory},
-                                     {"disk", used.disk},
-                                     {"logs", used.logs},
-                                     {"totals", totals}}));
-}
-
 }  // namespace
 
 void add_machine(Routes& routes) {
   routes.add("GET", "/v1/machine", kRead, get_machine);
   routes.add("GET", "/v1/config", kAdmin, get_config);
-  routes.add("GET", "/v1/usage", kRead, get_usage, {"sandbox", "session", "agent", "since", "until"});
 }
 
 }  // namespace cove::api

@@ -4,156 +4,159 @@
 
 #include "api/rest/call.h"
 #include "api/rest/query.h"
+#include "api/rest/response_json.h"
 #include "api/rest/sse.h"
-#include "base/id.h"
 #include "base/text.h"
-#include "engine/clock.h"
 
 namespace cove::api {
 namespace {
 
-using engine::now_ms;
+using engine::OperationInfo;
+using engine::OperationState;
+using std::chrono::milliseconds;
 
-constexpr size_t kMostAtOnce = 16;
-constexpr size_t kMostKept = 200;
-constexpr std::chrono::milliseconds kTurn(100);
+constexpr milliseconds kTurn(200);  // between looks at whether the caller is still there
+constexpr std::chrono::seconds kKeepAlive(15);
 
-const char* state_name(Operation::State state) {
-  constexpr const char* kNames[] = {"running", "succeeded", "failed"};
-  return kNames[static_cast<size_t>(state)];
+Problem problem_of(const engine::OperationError& error) {
+  for (Code code : {Code::Invalid, Code::NotFound, Code::Exists, Code::Conflict, Code::Denied, Code::Unsupported,
+                    Code::Exhausted, Code::Unavailable})
+    if (code_name(code) == error.code) return Problem(Error(code, error.message).hint(error.hint));
+  if (error.code == engine::kInterrupted) return Problem(503, error.code, error.message).advise(error.hint);
+  return Problem(Error(Code::Internal, error.message).hint(error.hint));
 }
 
-Json layers_json(const ImageProgress& progress) {
-  Json layers = Json::array();
-  for (const ImageProgress::Layer& layer : progress.layers())
-    layers.push_back({{"digest", layer.digest},
-                      {"size", layer.size},
-                      {"done", layer.done},
-                      {"state", layer_state_name(layer.state)}});
-  return layers;
+Checked<std::string> result_of(const OperationInfo& operation) {
+  if (operation.state == OperationState::Succeeded) return operation.result;
+  if (operation.error) return refuse(problem_of(*operation.error));
+  return refuse(409, "conflict", concat("the operation ", operation.id, " was cancelled"));
 }
 
-Checked<std::shared_ptr<Operation>> find(Call& call) {
-  std::shared_ptr<Operation> operation = call.api.operations.find(call.captured("operation"));
-  if (!operation || operation->project != call.caller.project)
-    return refuse(404, "not_found", concat("there is no operation '", call.captured("operation"), "'"));
-  return operation;
+bool has_ended(const OperationInfo& operation) { return operation.state != OperationState::Running; }
+
+Checked<OperationInfo> find(Call& call) {
+  return COVE_TRY(call.engine().operations().find(call.caller.project, call.captured("operation")));
 }
 
-Outcome follow(Call& call, const Operation& operation) {
+// One event for each change, with the whole state: whoever comes back needs only the last.
+Outcome follow(Call& call, OperationInfo operation) {
+  uint64_t seen = COVE_TRY(last_event_id(call.request())).value_or(0);
   EventStream stream(call.exchange);
   COVE_TRY(stream.begin());
-  std::string last;
+  auto sent = std::chrono::steady_clock::now();
   while (true) {
-    const bool ended = operation.state() != Operation::State::Running;
-    std::string now = dump(operation.json());
-    if (now != last || ended) COVE_TRY(stream.send(sse_event(std::nullopt, ended ? "end" : "progress", now)));
-    last = std::move(now);
+    const bool ended = has_ended(operation);
+    if (ended || operation.version != seen) {
+      seen = operation.version;
+      COVE_TRY(stream.send(sse_event(seen, ended ? "end" : "progress", dump(operation_json(operation)))));
+      sent = std::chrono::steady_clock::now();
+    }
     if (ended) break;
-    if (!operation.wait(kTurn) && call.exchange.wait(-1, std::chrono::milliseconds(0)) != http::Exchange::Wake::Timeout)
-      return {};
+    if (call.exchange.wait(-1, milliseconds(0)) != http::Exchange::Wake::Timeout) return {};
+    if (std::chrono::steady_clock::now() - sent >= kKeepAlive) {
+      COVE_TRY(stream.send(": keep-alive\n\n"));
+      sent = std::chrono::steady_clock::now();
+    }
+    operation = COVE_TRY(call.engine().operations().wait(call.caller.project, operation.id, seen, kTurn));
   }
   COVE_TRY(stream.end());
   return {};
 }
 
 Outcome get_operation(Call& call) {
-  std::shared_ptr<Operation> operation = COVE_TRY(find(call));
-  if (accepts(call.request(), kEventStream)) return follow(call, *operation);
-  return call.respond(200, dump(operation->json()));
+  OperationInfo operation = COVE_TRY(find(call));
+  if (accepts(call.request(), kEventStream)) return follow(call, std::move(operation));
+  return call.respond(200, dump(operation_json(operation)));
+}
+
+Result<engine::Operations::Filter> read_filter(const http::Request& request) {
+  engine::Operations::Filter filter;
+  if (std::string state = text_parameter(request, "state"); !state.empty()) {
+    filter.state = engine::parse_operation_state(state);
+    if (!filter.state)
+      return fail(Error(Code::Invalid, concat("'state': there is no state '", state, "'"))
+                      .hint("the states are running, succeeded, failed and cancelled"));
+  }
+  filter.kind = text_parameter(request, "kind");
+  if (!filter.kind.empty() &&
+      std::ranges::find(engine::kOperationKinds, filter.kind) == std::end(engine::kOperationKinds))
+    return fail(Error(Code::Invalid, concat("'kind': there are no operations of kind '", filter.kind, "'"))
+                    .hint("the kinds are pull, load, import, prune, verify and record_workspace"));
+  return filter;
+}
+
+Outcome list_operations(Call& call) {
+  engine::Operations::Filter filter = COVE_TRY(read_filter(call.request()));
+  size_t limit = COVE_TRY(limit_parameter(call.request()));
+  auto page = COVE_TRY(
+      call.engine().operations().list(call.caller.project, filter, text_parameter(call.request(), "after"), limit));
+  Json items = Json::array();
+  for (const OperationInfo& operation : page.items) items.push_back(operation_json(operation));
+  return call.respond(200, dump(Json{{"items", std::move(items)}, {"next", text_or_null(page.next)}}));
+}
+
+Outcome cancel_operation(Call& call) {
+  OperationInfo operation =
+      COVE_TRY(call.engine().operations().cancel(call.caller.project, call.captured("operation")));
+  return call.respond(202, dump(operation_json(operation)));
 }
 
 }  // namespace
 
-Operation::Operation(std::string with_kind, std::string with_target, std::string with_project)
-    : id(make_id()),
-      kind(std::move(with_kind)),
-      target(std::move(with_target)),
-      project(std::move(with_project)),
-      started_ms_(now_ms()) {}
-
-Operation::State Operation::state() const {
-  std::lock_guard lock(mutex_);
-  return !outcome_ ? State::Running : *outcome_ ? State::Succeeded : State::Failed;
-}
-
-Json Operation::json() const {
-  Json layers = layers_json(progress);
-  std::lock_guard lock(mutex_);
-  State state = !outcome_ ? State::Running : *outcome_ ? State::Succeeded : State::Failed;
-  return {{"id", id},
-          {"kind", kind},
-          {"target", target},
-          {"state", state_name(state)},
+Json operation_json(const OperationInfo& operation) {
+  const engine::OperationProgress& progress = operation.progress;
+  Json details = Json::parse(progress.details).value_or(Json());
+  Json layers = details.is_object() ? details.value("layers", Json::array()) : Json::array();
+  return {{"id", operation.id},
+          {"kind", operation.kind},
+          {"target", operation.target},
+          {"state", operation_state_name(operation.state)},
+          {"progress",
+           {{"done_bytes", progress.done_bytes},
+            {"total_bytes", progress.total_bytes},
+            {"message", text_or_null(progress.message)}}},
           {"layers", std::move(layers)},
-          {"result", state == State::Succeeded ? **outcome_ : Json()},
-          {"error", state == State::Failed ? Json::parse(to_json(outcome_->error())).value_or(Json()) : Json()},
-          {"started_at", time_json(started_ms_)},
-          {"ended_at", time_json(ended_ms_)}};
+          {"result", operation.result.empty() ? Json() : Json::parse(operation.result).value_or(Json())},
+          {"error", operation.error ? Json::parse(to_json(problem_of(*operation.error))).value_or(Json()) : Json()},
+          {"created_at", time_json(operation.created_ms)},
+          {"updated_at", time_json(operation.updated_ms)},
+          {"ended_at", time_json(operation.ended_ms)}};
 }
 
-void Operation::finish(Checked<Json> outcome) {
-  {
-    std::lock_guard lock(mutex_);
-    outcome_ = std::move(outcome);
-    ended_ms_ = now_ms();
-  }
-  ended_.notify_all();
-}
-
-bool Operation::wait(std::chrono::milliseconds patience) const {
-  std::unique_lock lock(mutex_);
-  return ended_.wait_for(lock, patience, [&] { return outcome_.has_value(); });
-}
-
-Checked<Json> Operation::outcome() const {
-  std::lock_guard lock(mutex_);
-  return *outcome_;
-}
-
-Checked<std::shared_ptr<Operation>> Operations::start(std::string kind, std::string target, std::string project,
-                                                      Work work) {
-  auto operation = std::make_shared<Operation>(std::move(kind), std::move(target), std::move(project));
-  std::lock_guard lock(mutex_);
-  forget_old();
-  auto running = std::ranges::count_if(
-      all_, [](const Running& each) { return each.operation->state() == Operation::State::Running; });
-  if (stopping_ || static_cast<size_t>(running) >= kMostAtOnce)
-    return refuse(429, "exhausted", "too many operations are running");
-  Running& added = all_.emplace_back();
-  added.operation = operation;
-  added.thread = std::thread([operation, work = std::move(work)] { operation->finish(work(*operation)); });
-  return operation;
-}
-
-std::shared_ptr<Operation> Operations::find(const std::string& id) const {
-  std::lock_guard lock(mutex_);
-  for (const Running& each : all_)
-    if (each.operation->id == id) return each.operation;
-  return nullptr;
-}
-
-void Operations::forget_old() {
-  for (auto at = all_.begin(); at != all_.end() && all_.size() > kMostKept;) {
-    if (at->operation->state() == Operation::State::Running) {
-      ++at;
-      continue;
-    }
-    at->thread.join();
-    at = all_.erase(at);
+Checked<std::optional<OperationInfo>> await_end(Call& call, const std::string& id) {
+  using Wake = http::Exchange::Wake;
+  uint64_t seen = 0;
+  while (true) {
+    OperationInfo operation = COVE_TRY(call.engine().operations().wait(call.caller.project, id, seen, kTurn));
+    if (has_ended(operation)) return operation;
+    seen = operation.version;
+    Wake wake = call.exchange.wait(-1, milliseconds(0));
+    if (wake == Wake::Gone) return std::nullopt;
+    if (wake == Wake::Stopping)
+      return refuse(Problem(503, "unavailable", "the server stops before the operation has ended")
+                        .advise("repeat it: what was done already is not done again"));
   }
 }
 
-void Operations::stop() {
-  {
-    std::lock_guard lock(mutex_);
-    stopping_ = true;
-    for (Running& each : all_) each.operation->progress.cancelled = true;
-  }
-  for (Running& each : all_)
-    if (each.thread.joinable()) each.thread.join();
+Outcome answer_outcome(Call& call, engine::OperationTask task, const Answer& answer) {
+  OperationInfo started = COVE_TRY(call.engine().operations().start(std::move(task)));
+  std::optional<OperationInfo> ended = COVE_TRY(await_end(call, started.id));
+  if (!ended) return {};
+  std::string result = COVE_TRY(result_of(*ended));
+  if (answer.location.empty()) return call.respond(answer.status, result);
+  std::string digest = Json::parse(result).value_or(Json::object()).value("digest", "");
+  return call.respond(answer.status, result, {{"Location", concat(answer.location, digest)}});
 }
 
-void add_operations(Routes& routes) { routes.add("GET", "/v1/operations/{operation}", kRead, get_operation); }
+Outcome answer_started(Call& call, engine::OperationTask task) {
+  OperationInfo started = COVE_TRY(call.engine().operations().start(std::move(task)));
+  return call.respond(202, dump(operation_json(started)), {{"Location", concat("/v1/operations/", started.id)}});
+}
+
+void add_operations(Routes& routes) {
+  routes.add("GET", "/v1/operations", kRead, list_operations, {"after", "limit", "state", "kind"});
+  routes.add("GET", "/v1/operations/{operation}", kRead, get_operation);
+  routes.add("DELETE", "/v1/operations/{operation}", kManage, cancel_operation);
+}
 
 }  // namespace cove::api

@@ -1,67 +1,30 @@
 #pragma once
 
-#include <condition_variable>
-#include <functional>
-#include <list>
-#include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
-#include <thread>
 
 #include "api/rest/problem.h"
-#include "api/rest/response_json.h"
-#include "image/image_progress.h"
+#include "base/json.h"
+#include "engine/operation/operations.h"
 
+// Operations over HTTP.
 namespace cove::api {
 
-// Long work that goes on when whoever asked for it has gone.
-class Operation {
- public:
-  enum class State { Running, Succeeded, Failed };
+struct Call;
 
-  Operation(std::string with_kind, std::string with_target, std::string with_project);
-  const std::string id;
-  const std::string kind;    // "pull"
-  const std::string target;  // of what: an image's name
-  const std::string project;
-  ImageProgress progress;
+Json operation_json(const engine::OperationInfo& operation);
 
-  State state() const;
-  Json json() const;
-  void finish(Checked<Json> outcome);
-  // Until it has ended, or time is up.
-  bool wait(std::chrono::milliseconds patience) const;
-  Checked<Json> outcome() const;
+// The operation at its end; nothing where the caller has gone. 503 where the server stops before.
+Checked<std::optional<engine::OperationInfo>> await_end(Call& call, const std::string& id);
 
- private:
-  const int64_t started_ms_;
-  mutable std::mutex mutex_;
-  mutable std::condition_variable ended_;
-  std::optional<Checked<Json>> outcome_;
-  int64_t ended_ms_ = 0;
+// Has the work done as an operation, and answers with its result, or the problem. The work goes on where the caller
+// goes away. `location` begins a Location header that the result's digest ends, where it is not empty.
+struct Answer {
+  int status = 200;
+  std::string location = {};
 };
-
-// All of them that run, and the last that have ended. They end with the server. Thread-safe.
-class Operations {
- public:
-  ~Operations() { stop(); }
-  using Work = std::function<Checked<Json>(Operation& operation)>;
-  // 429 where too many run.
-  Checked<std::shared_ptr<Operation>> start(std::string kind, std::string target, std::string project, Work work);
-  std::shared_ptr<Operation> find(const std::string& id) const;
-  // Calls all of them off, and waits for their end.
-  void stop();
-
- private:
-  struct Running {
-    std::shared_ptr<Operation> operation;
-    std::thread thread;
-  };
-  void forget_old();
-
-  mutable std::mutex mutex_;
-  std::list<Running> all_;
-  bool stopping_ = false;
-};
+Outcome answer_outcome(Call& call, engine::OperationTask task, const Answer& answer = {});
+// With the operation itself, at once.
+Outcome answer_started(Call& call, engine::OperationTask task);
 
 }  // namespace cove::api

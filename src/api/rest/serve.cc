@@ -105,7 +105,6 @@ class Service {
 
   ~Service() {
     if (server_) server_->stop(kGrace);
-    if (api_) api_->operations.stop();
     if (api_) api_->sessions->stop();
     if (engine_) engine_->stop_serving();
     for (const std::string& path : own_paths_) ::unlink(path.c_str());

@@ -216,6 +216,7 @@ Result<ContextInfo> Contexts::make(const Caller& caller, const std::string& sand
 }
 
 Result<std::vector<ContextInfo>> Contexts::list(const Caller& caller, const std::string& sandbox, Life life) {
+  COVE_TRY(engine_.find(caller, sandbox));  // execs outlive it, contexts do not
   Engine::ExecFilter filter;
   filter.state = life == Life::Living ? ExecState::Running : ExecState::Ended;
   filter.tag_begins = concat(kTag, "/");

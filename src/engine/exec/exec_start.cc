@@ -95,6 +95,14 @@ std::string LiveEngine::log_path(const std::string& sandbox, const std::string& 
   return concat(config_.server_folder, "/logs/", sandbox, "/", exec);
 }
 
+std::string LiveEngine::base_path(const std::string& sandbox) const {
+  return concat(config_.server_folder, "/bases/", sandbox);
+}
+
+void LiveEngine::remove_base(const std::string& sandbox) const {
+  static_cast<void>(sys::remove_tree(base_path(sandbox)));
+}
+
 void LiveEngine::remove_logs(const std::string& sandbox) const {
   static_cast<void>(sys::remove_tree(concat(config_.server_folder, "/logs/", sandbox)));
 }
@@ -192,14 +200,29 @@ Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveS
     record.ended_ms = now_ms();
     EventDraft ended{"exec.ended",   info.project, info.spec.id, record.id, caller.actor, R"({"status":"failed"})",
                      record.ended_ms};
-    static_cast<void>(store_->update_exec(record, {&ended, 1}));
+    const UsageRecord usage{.project = info.project,
+                            .sandbox_id = info.spec.id,
+                            .session = record.session,
+                            .exec_id = record.id,
+                            .status = "failed",
+                            .started_ms = record.started_ms,
+                            .ended_ms = record.ended_ms,
+                            .figures = {}};
+    static_cast<void>(store_->end_exec(record, usage, {&ended, 1}));
   }
   return exec;
 }
 
 Result<std::shared_ptr<Exec>> LiveEngine::find_exec(const Caller& caller, const std::string& name,
                                                     const std::string& exec, Scope scope) {
-  Shared sandbox = COVE_TRY(look_up(caller, name, scope));
+  Result<Shared> found = look_up(caller, name, scope);
+  if (!found && found.error().code() == Code::NotFound) {
+    RemovedSandbox removed = COVE_TRY(find_removed(caller, name, scope));
+    Result<ExecRecord> record = store_->find_exec(removed.id, exec);
+    if (!record) return no_exec(exec);
+    return make_ended_exec(COVE_TRY(info_of(*record)), log_path(removed.id, exec));
+  }
+  Shared sandbox = COVE_TRY(std::move(found));
   if (std::shared_ptr<LiveExec> live = sandbox->find_exec(exec)) {
     if (scope == Scope::Run) sandbox->touch();
     return live;
@@ -212,6 +235,15 @@ Result<std::shared_ptr<Exec>> LiveEngine::find_exec(const Caller& caller, const 
   return make_ended_exec(COVE_TRY(info_of(*record)), log_path(sandbox->id(), exec));
 }
 
+// Gone, but its execs are kept; by its id alone, because another may have its name.
+Result<RemovedSandbox> LiveEngine::find_removed(const Caller& caller, const std::string& sandbox, Scope scope) {
+  RemovedSandbox removed = COVE_TRY(store_->find_removed(caller.project, sandbox));
+  if (!caller.only_sandbox.empty() && caller.only_sandbox != removed.id)
+    return fail(Code::NotFound, concat("there is no sandbox '", sandbox, "'"));
+  if (!caller.scopes.allow(scope)) return fail(Code::Denied, concat("this needs the scope '", scope_name(scope), "'"));
+  return removed;
+}
+
 // One that runs writes its own down, too, when it ends.
 Result<void> LiveEngine::retag_exec(const Caller& caller, const std::string& name, const std::string& exec,
                                     const std::string& tag) {
@@ -222,20 +254,27 @@ Result<void> LiveEngine::retag_exec(const Caller& caller, const std::string& nam
 
 Result<Page<ExecInfo>> LiveEngine::list_execs(const Caller& caller, const std::string& name, const ExecFilter& filter,
                                               const std::string& after, size_t limit) {
-  Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Read));
+  Result<Shared> sandbox = look_up(caller, name, Scope::Read);
+  if (sandbox) return page_of((*sandbox)->id(), filter, after, limit, sandbox->get());
+  if (sandbox.error().code() != Code::NotFound) return std::unexpected(sandbox.error());
+  return page_of(COVE_TRY(find_removed(caller, name, Scope::Read)).id, filter, after, limit, nullptr);
+}
+
+Result<Page<ExecInfo>> LiveEngine::page_of(const std::string& sandbox, const ExecFilter& filter,
+                                           const std::string& after, size_t limit, const LiveSandbox* running_in) {
   Store::ExecFilter wanted;
   if (filter.state) wanted.state = *filter.state == ExecState::Running ? kExecRunning : kExecEnded;
   wanted.tag = filter.tag;
   wanted.session = filter.session;
   wanted.tag_begins = filter.tag_begins;
-  std::vector<ExecRecord> records = COVE_TRY(store_->list_execs(sandbox->id(), wanted, after, limit + 1));
+  std::vector<ExecRecord> records = COVE_TRY(store_->list_execs(sandbox, wanted, after, limit + 1));
   Page<ExecInfo> page;
   for (const ExecRecord& record : records) {
     if (page.items.size() == limit) {
       page.next = cursor(records[limit - 1]);
       break;
     }
-    std::shared_ptr<LiveExec> live = sandbox->find_exec(record.id);
+    std::shared_ptr<LiveExec> live = running_in ? running_in->find_exec(record.id) : nullptr;
     page.items.push_back(live ? live->info() : COVE_TRY(info_of(record)));
   }
   return page;

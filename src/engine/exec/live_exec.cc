@@ -341,9 +341,32 @@ void LiveExec::record_end(const std::string& status, const std::string& result_j
     events.back().kind = "limit.hit";
   }
   events.push_back(std::move(event));
-  static_cast<void>(tools_.store.update_exec(record, events));
+  static_cast<void>(tools_.store.end_exec(record, usage_record(status, usage), events));
   if (share_) share_->set_record(record.spec.size() + record.result.size());
   crash_point("engine.exec.ended");
+}
+
+UsageRecord LiveExec::usage_record(const std::string& status, const Usage& usage) const {
+  const ExecInfo& info = parts_.info;
+  UsageRecord record{.project = parts_.project,
+                     .sandbox_id = info.sandbox_id,
+                     .session = info.order.session,
+                     .exec_id = info.id,
+                     .status = status,
+                     .started_ms = info.started_ms,
+                     .ended_ms = info.ended_ms,
+                     .figures = {}};
+  record.figures = {.duration_ms = static_cast<uint64_t>(std::max<int64_t>(info.ended_ms - info.started_ms, 0)),
+                    .cpu_user_ms = usage.cpu_user_ms,
+                    .cpu_system_ms = usage.cpu_system_ms,
+                    .memory_peak_bytes = usage.memory_peak_bytes,
+                    .disk_written_bytes = usage.disk_written_bytes,
+                    .io_read_bytes = usage.io_read_bytes,
+                    .io_write_bytes = usage.io_write_bytes,
+                    .net_in_bytes = usage.net_in_bytes,
+                    .net_out_bytes = usage.net_out_bytes,
+                    .output_bytes = log_.bytes()};
+  return record;
 }
 
 void LiveExec::finished(double seconds) {

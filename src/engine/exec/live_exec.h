@@ -106,6 +106,7 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   ExecResult draft() const;
   void conclude(ExecResult result);
   void record_end(const std::string& status, const std::string& result_json, const ExecResult& result);
+  UsageRecord usage_record(const std::string& status, const Usage& usage) const;
   void finished(double seconds);
   Result<std::shared_ptr<ExecHost>> host() const;
 

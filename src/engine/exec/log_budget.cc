@@ -84,6 +84,12 @@ void LogBudget::forget(const std::string& path) {
   ended_.erase(found);
 }
 
+void LogBudget::release() {
+  std::lock_guard lock(mutex_);
+  ended_.clear();
+  change(used_, 0);
+}
+
 void LogBudget::recover(const std::string& folder, const std::vector<Record>& records) {
   struct Log {
     int64_t time;

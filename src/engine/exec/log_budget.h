@@ -60,6 +60,8 @@ class LogBudget {
   void forget(const std::string& path);
   // Exhausted where as many run as there is room for.
   Result<void> check_room() const;
+  // Lets go of it all: it counts elsewhere from now on. Nothing runs any more.
+  void release();
   uint64_t used() const { return used_.load(std::memory_order_relaxed); }
 
  private:

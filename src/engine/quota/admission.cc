@@ -126,6 +126,18 @@ Result<void> Admission::enter(const std::string& project, const Config::Quotas& 
   return {};
 }
 
+Admission::MissingDisk Admission::missing_disk(const std::string& project, const Config::Quotas& quotas,
+                                               const Limits& limits) const {
+  std::lock_guard lock(mutex_);
+  auto found = projects_.find(project);
+  const uint64_t own = (found == projects_.end() ? 0 : found->second.disk) + kept_logs(project);
+  const uint64_t wanted = disk_of(limits), all = all_.disk + kept_logs("");
+  auto missing = [&](uint64_t used, uint64_t most) {
+    return most > 0 && used + wanted > most ? used + wanted - most : 0;
+  };
+  return {missing(own, quotas.disk), missing(all, config_.admission.disk)};
+}
+
 Result<void> Admission::take_memory(const std::string& project, const Config::Quotas& quotas, uint64_t limit) {
   const uint64_t bytes = counted_memory(limit);
   std::lock_guard lock(mutex_);

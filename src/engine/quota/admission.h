@@ -66,6 +66,12 @@ class Admission {
   void count(const std::string& project, const Limits& limits, Memory memory);
 
   // What is kept of the output of its execs, which counts to its disk; LogBudgets keep it up to date.
+  // How many bytes of disk are missing for a sandbox with these limits: of the project, and of the server.
+  struct MissingDisk {
+    uint64_t project = 0;
+    uint64_t server = 0;
+  };
+  MissingDisk missing_disk(const std::string& project, const Config::Quotas& quotas, const Limits& limits) const;
   std::shared_ptr<LogBudget::Counter> logs_of(const std::string& project);
 
   Numbers numbers(const std::string& project) const;  // empty: all

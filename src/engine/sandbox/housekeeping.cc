@@ -43,22 +43,29 @@ void LiveEngine::keep_house() {
     if (turn % kTurnsPerTouch == 0) persist_touches();
     if (turn % kTurnsPerCheckpoint == 0) static_cast<void>(store_->checkpoint());
     // First soon after the start: a server that is restarted often prunes, too.
-    if (turn % kTurnsPerPruning == 1) {
-      int64_t now = now_ms();
-      static_cast<void>(store_->prune_idempotency(now - kIdempotencyKept));
-      if (config_.event_retention.count() > 0)
-        static_cast<void>(store_->prune_events(now - config_.event_retention.count(), 0));
-      for (const Shared& sandbox : all()) {
-        Result<std::vector<std::string>> pruned = store_->prune_execs(sandbox->id(), config_.exec_retention);
-        if (!pruned) continue;
-        for (const std::string& exec : *pruned) {
-          const std::string path = log_path(sandbox->id(), exec);
-          ::unlink(path.c_str());
-          sandbox->logs().forget(path);
-        }
-      }
-    }
+    if (turn % kTurnsPerPruning == 1) prune_records();
     lock.lock();
+  }
+}
+
+void LiveEngine::prune_records() {
+  const int64_t now = now_ms();
+  const Config::Retention& retention = config_.retention;
+  static_cast<void>(store_->prune_idempotency(now - kIdempotencyKept));
+  if (retention.events.count() > 0) static_cast<void>(store_->prune_events(now - retention.events.count(), 0));
+  if (retention.usage.count() > 0) static_cast<void>(store_->prune_usage(now - retention.usage.count()));
+  if (retention.operations.count() > 0) operations_.prune(now - retention.operations.count());
+  kept_execs_.drop_before(now - retention.execs.count());
+  for (const Shared& sandbox : all()) prune_execs(sandbox);
+}
+
+void LiveEngine::prune_execs(const Shared& sandbox) {
+  Result<std::vector<std::string>> pruned = store_->prune_execs(sandbox->id(), config_.exec_retention);
+  if (!pruned) return;
+  for (const std::string& exec : *pruned) {
+    const std::string path = log_path(sandbox->id(), exec);
+    ::unlink(path.c_str());
+    sandbox->logs().forget(path);
   }
 }
 

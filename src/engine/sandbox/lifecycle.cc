@@ -198,20 +198,43 @@ Result<void> LiveEngine::remove_locked(const Caller& caller, const Shared& sandb
   SandboxInfo info = sandbox->info();
   const bool running = info.state != State::Stopped;
   std::unique_ptr<Sandbox> handle = sandbox->give_handle("its sandbox was deleted");
-  EventDraft event = event_of(caller, info, kind, "{}");
-  COVE_TRY(store_->remove_sandbox(info.spec.id, {&event, 1}));
+  COVE_TRY(unrecord(caller, *sandbox, kind));
   crash_point("engine.delete.recorded");
   info.state = State::Deleting;
   drop(sandbox);
   sandbox->set_info(info);
   admission_.leave(info.project, info.spec.limits, running ? Admission::Memory::Used : Admission::Memory::Unused);
-  remove_logs(info.spec.id);
+  if (info.spec.workspace.access == Access::Review) remove_base(info.spec.id);
   if (!handle || !handle->quiet()) return tear_down(info, handle.get());
   jobs_.add_for_later([this, info, handle = std::shared_ptr<Sandbox>(std::move(handle))] {
     if (Result<void> gone = tear_down(info, handle.get()); !gone)
       log::warning("a deleted sandbox was not removed", {{"sandbox", info.spec.id}, {"why", gone.error().message()}});
   });
   return {};
+}
+
+Result<void> LiveEngine::unrecord(const Caller& caller, LiveSandbox& sandbox, const std::string& kind) {
+  constexpr uint64_t kOfSandbox = 8192;  // its folder, and what is on record of it
+  const SandboxInfo info = sandbox.info();
+  EventDraft event = event_of(caller, info, kind, "{}");
+  const uint64_t bytes = sandbox.logs().used();
+  if (config_.retention.execs.count() == 0 || bytes == 0) {
+    COVE_TRY(store_->remove_sandbox(info.spec.id, {&event, 1}));
+    remove_logs(info.spec.id);
+    return {};
+  }
+  const RemovedSandbox removed{info.spec.id, info.project, now_ms(), bytes + kOfSandbox};
+  COVE_TRY(store_->retire_sandbox(removed, {&event, 1}));
+  sandbox.logs().release();
+  kept_execs_.add(removed);
+  return {};
+}
+
+void LiveEngine::drop_kept_execs(const std::string& sandbox) {
+  jobs_.add([this, sandbox] {
+    static_cast<void>(store_->forget_removed(sandbox));
+    remove_logs(sandbox);
+  });
 }
 
 Result<void> LiveEngine::tear_down(const SandboxInfo& info, Sandbox* handle) {

@@ -133,6 +133,9 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   info.binding = order.binding;
   info.created_ms = info.last_used_ms = now_ms();
   Config::Quotas quotas = COVE_TRY(quotas_of(caller.project));
+  const Admission::MissingDisk missing = admission_.missing_disk(caller.project, quotas, info.spec.limits);
+  if (missing.project > 0) kept_execs_.give_way(caller.project, missing.project);
+  if (missing.server > 0) kept_execs_.give_way("", missing.server);
   Result<void> entered = admission_.enter(caller.project, quotas, info.spec.limits, room_.read());
   if (!entered) {
     note(caller, "request.refused", "", "", Json({{"why", entered.error().message()}}).dump());
@@ -151,7 +154,7 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   }
   Result<Shared> created = raise(caller, info, order, std::move(blank));
   if (!created) {
-    if (info.spec.workspace.access == Access::Review) remove_logs(info.spec.id);
+    if (info.spec.workspace.access == Access::Review) remove_base(info.spec.id);
     admission_.leave(caller.project, info.spec.limits, Admission::Memory::Used);
     std::unique_lock lock(mutex_);
     auto named = by_name_.find({info.project, info.spec.name});
@@ -163,12 +166,17 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   return (*created)->info();
 }
 
-// What is in the folder before anything in the sandbox can have changed what it sees of it. It goes with the logs.
+// What is in the folder before anything in the sandbox can have changed what it sees of it. It goes with the sandbox.
 Result<std::vector<std::string>> LiveEngine::record_base_of(const Caller& caller, const SandboxInfo& info) {
   Workspace workspace = info.spec.workspace;
   workspace.caller = caller.connection;
-  change::BaseHead head = COVE_TRY(record_base(
-      *runtime_, workspace, concat(config_.server_folder, "/logs/", info.spec.id, "/base"), {.peer = caller.peer}));
+  change::BaseHead head;
+  OperationTask task{.kind = "record_workspace", .target = workspace.path, .project = info.project};
+  task.work = [&]() -> Result<std::string> {
+    head = COVE_TRY(record_base(*runtime_, workspace, base_path(info.spec.id), {.peer = caller.peer}));
+    return Json({{"sandbox_id", info.spec.id}, {"entries", head.entries}, {"uncovered", head.uncovered}}).dump();
+  };
+  COVE_TRY(operations_.run(std::move(task)));
   if (head.uncovered == 0) return std::vector<std::string>();
   return std::vector<std::string>{
       concat("paths of the workspace that are not, or not wholly, on record: ", head.uncovered)};

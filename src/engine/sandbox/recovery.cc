@@ -1,4 +1,6 @@
 // Taking over from an earlier server.
+#include <stdio.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -19,20 +21,46 @@ EventDraft found_stopped(const SandboxInfo& info) {
 }  // namespace
 
 Result<void> LiveEngine::recover() {
-  COVE_TRY(sys::make_folders(concat(config_.server_folder, "/logs"), 0700));
+  for (const char* folder : {"/logs", "/bases"})
+    COVE_TRY(sys::make_folders(concat(config_.server_folder, folder), 0700));
+  COVE_TRY_NOTE("move the records of workspaces", move_bases());
+  COVE_TRY(operations_.interrupt_lost());
   std::vector<std::string> known;
   for (const SandboxRecord& record : COVE_TRY(store_->all_sandboxes())) {
     known.push_back(record.id);
     COVE_TRY_NOTE(concat("recover sandbox ", record.id), recover_sandbox(record));
   }
-  for (const std::string& name : COVE_TRY(sys::list_folder(concat(config_.server_folder, "/logs"))))
-    if (!std::ranges::binary_search(known, name) && std::ranges::find(known, name) == known.end()) remove_logs(name);
+  for (const std::string& name : COVE_TRY(sys::list_folder(concat(config_.server_folder, "/bases"))))
+    if (std::ranges::find(known, name) == known.end()) remove_base(name);
   // Before anybody is served: a sandbox that was made meanwhile would be taken for one that was left half-made.
   static_cast<void>(runtime_->sweep(known));
+  COVE_TRY(recover_removed(known));
+  std::ranges::sort(known);
+  for (const std::string& name : COVE_TRY(sys::list_folder(concat(config_.server_folder, "/logs"))))
+    if (!std::ranges::binary_search(known, name)) remove_logs(name);
   EventDraft event;
   event.kind = "server.started";
   event.actor = "server";
   COVE_TRY(store_->append_events({&event, 1}));
+  return {};
+}
+
+// They were kept among the logs of their sandbox.
+Result<void> LiveEngine::move_bases() const {
+  for (const std::string& sandbox : COVE_TRY(sys::list_folder(concat(config_.server_folder, "/logs")))) {
+    const std::string from = concat(config_.server_folder, "/logs/", sandbox, "/base");
+    if (!sys::exists(from)) continue;
+    if (::rename(from.c_str(), base_path(sandbox).c_str()) < 0) return fail_errno(concat("rename ", from));
+  }
+  return {};
+}
+
+// Sandboxes that are gone, but not their execs.
+Result<void> LiveEngine::recover_removed(std::vector<std::string>& known) {
+  for (const RemovedSandbox& sandbox : COVE_TRY(store_->removed_sandboxes())) {
+    known.push_back(sandbox.id);
+    kept_execs_.add(sandbox);
+  }
   return {};
 }
 

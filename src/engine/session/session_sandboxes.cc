@@ -49,7 +49,7 @@ void Sessions::keep_house() {
     lock.unlock();
     expire();
     if (turn % kTurnsPerSearch == 0) remove_orphans();
-    int64_t kept = engine_.config().event_retention.count();
+    int64_t kept = engine_.config().retention.events.count();
     if (turn % kTurnsPerPruning == 0 && kept > 0) static_cast<void>(store_.prune_sessions(now_ms() - kept));
     lock.lock();
     house_wake_.wait_for(lock, kTurn, [this] { return stopping_; });

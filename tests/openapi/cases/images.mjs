@@ -35,6 +35,14 @@ test('an image is fetched, looked at, named, checked, used and removed', async (
   assert.deepEqual([last.event, last.data.state, last.data.layers.length], ['end', 'succeeded', 1]);
   const { json: done } = await api.call('getOperation', { path: { operation: operation.id }, expect: 200 });
   assert.equal(done.result.digest, digest(manifest));
+  assert.deepEqual([done.progress.done_bytes, done.progress.total_bytes], [layer.length, layer.length]);
+  const again = await api.stream('getOperation', { path: { operation: operation.id }, headers: { 'last-event-id': last.id } });
+  assert.equal((await again.next()).value.event, 'end');
+  const { json: pulls } = await api.call('listOperations', { query: { kind: 'pull', state: 'succeeded', limit: 1000 }, expect: 200 });
+  assert.ok(pulls.items.some((each) => each.id === operation.id));
+  await api.refused('cancelOperation', 409, 'conflict', { path: { operation: operation.id } });
+  for (const query of [{ state: 'odd' }, { kind: 'odd' }, { after: 'odd' }])
+    await api.refused('listOperations', 400, 'invalid', { query });
   const { json: image } = await api.call('pullImage', { query: { wait: true }, json: { reference: name, login: { username: 'a', password: 'b' } }, expect: 200 });
   assert.deepEqual([image.names, image.config.cmd], [[name], ['/bin/none']]);
   const second = `${unique('tiny').toLowerCase()}:2`;
@@ -70,8 +78,34 @@ test('archives are loaded and imported', async () => {
   await api.refused('loadImages', 400, 'invalid', { body: Buffer.from('no archive at all') });
   const { json: loaded } = await api.call('loadImages', { body: layout(), expect: 200 });
   assert.deepEqual(loaded.images.map((each) => each.digest), [digest(manifest)]);
+  for (const kind of ['load', 'import']) {
+    const { json } = await api.call('listOperations', { query: { kind, limit: 1000 }, expect: 200 });
+    assert.deepEqual([...new Set(json.items.map((each) => each.state))].sort(), ['failed', 'succeeded'], kind);
+    assert.equal(json.items.find((each) => each.error).error.code, 'invalid');
+  }
   const { json: pruned } = await api.call('pruneImages', { json: { all: true }, expect: 200 });
   assert.ok(pruned.digests.includes(image.digest) && pruned.digests.includes(digest(manifest)));
+});
+
+test('a pull is cancelled', async () => {
+  let asked;
+  const waiting = new Promise((resolve) => (asked = resolve));
+  const slow = createServer((request, response) => {
+    if (request.url === '/v2/') return response.writeHead(200).end();
+    asked();
+  });
+  await new Promise((resolve) => slow.listen(0, '127.0.0.1', resolve));
+  const reference = `127.0.0.1:${slow.address().port}/slow:1`;
+  const { json: operation } = await api.call('pullImage', { json: { reference }, expect: 202 });
+  await waiting;
+  const { json: told } = await api.call('cancelOperation', { path: { operation: operation.id }, expect: 202 });
+  assert.equal(told.id, operation.id);
+  slow.closeAllConnections();
+  slow.close();
+  const stream = await api.stream('getOperation', { path: { operation: operation.id } });
+  let last;
+  for await (const event of stream) last = event;
+  assert.deepEqual([last.event, last.data.state, last.data.error], ['end', 'cancelled', null]);
 });
 
 test('the image host stays', async () => {

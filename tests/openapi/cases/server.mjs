@@ -43,6 +43,15 @@ test('it tells what a project uses', async (t) => {
   assert.equal(json.project, 'default');
   assert.ok(json.sandboxes >= 1);
   assert.ok(json.totals.execs >= 1);
+  assert.equal(json.items, undefined);
+  await api.call('deleteSandbox', { path: { id: sandbox.id }, expect: 204 });
+  const of = { sandbox: sandbox.id };
+  const { json: own } = await api.call('getUsage', { query: { ...of, by: 'sandbox' }, expect: 200 });
+  assert.deepEqual([own.totals.execs, own.items.length, own.items[0].sandbox_id, own.next], [1, 1, sandbox.id, null]);
+  assert.equal(own.items[0].duration_ms, own.totals.duration_ms);
+  const { json: first } = await api.call('getUsage', { query: { by: 'sandbox', limit: 1 }, expect: 200 });
+  assert.equal(first.items.length, 1);
+  await api.refused('getUsage', 400, 'invalid', { query: { by: 'moon' } });
 });
 
 test('events are in order, with their sandbox and exec, and can be resumed', async (t) => {
