@@ -15,6 +15,7 @@ constexpr auto kPause = std::chrono::milliseconds(200);
 struct EventsOrder : CommonOrder {
   bool follow = false;
   uint64_t after = 0;
+  client::Api::EventFilter filter;
 };
 
 Result<void> set_after(EventsOrder& order, const std::string& text) {
@@ -29,6 +30,22 @@ constexpr Option<EventsOrder> kOptions[] = {
        return {};
      }},
     {{"after", '\0', "NUMBER", "only events with a greater number", "Options"}, set_after},
+    {{"type", '\0', "TYPE", "only of this type, like exec.ended, or exec for all of them\n(may be repeated)",
+      "Options"},
+     [](EventsOrder& order, const std::string& text) -> Result<void> {
+       for (const std::string& type : split(text, ',')) order.filter.types.push_back(type);
+       return {};
+     }},
+    {{"sandbox", '\0', "ID", "only of this sandbox", "Options"},
+     [](EventsOrder& order, const std::string& text) -> Result<void> {
+       order.filter.sandbox = text;
+       return {};
+     }},
+    {{"session", '\0', "ID", "only of this session", "Options"},
+     [](EventsOrder& order, const std::string& text) -> Result<void> {
+       order.filter.session = text;
+       return {};
+     }},
     kProjectOption<EventsOrder>,
     kJsonOption<EventsOrder>,
     kHelpOption<EventsOrder>,
@@ -63,7 +80,7 @@ Next print_event(const EventsOrder& order, const Json& event) {
 
 Result<void> print_so_far(Api& api, EventsOrder& order) {
   while (true) {
-    Json portion = COVE_TRY(api.events(order.after));
+    Json portion = COVE_TRY(api.events(order.after, order.filter));
     const Json& events = client::field(portion, "events");
     if (!events.is_array() || events.empty()) return {};
     for (const Json& event : events)
@@ -74,7 +91,7 @@ Result<void> print_so_far(Api& api, EventsOrder& order) {
 
 // Until the stream breaks off; `order.after` stands at the last event.
 Result<Next> follow(Api& api, EventsOrder& order) {
-  client::EventStream stream = COVE_TRY(api.follow_events(order.after));
+  client::EventStream stream = COVE_TRY(api.follow_events(order.after, order.filter));
   while (true) {
     Result<std::optional<client::ServerEvent>> event = stream.next();
     if (!event || !*event) return Next::GoOn;

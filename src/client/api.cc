@@ -320,12 +320,23 @@ Result<Json> Api::verify_image(const std::string& image) {
   return ask("POST", image_target(image).part("verify"), Json::object());
 }
 
-Result<Json> Api::events(uint64_t after) {
-  return ask("GET", Target("/v1/events").query("after", concat(after)).query("limit", "1000"));
+namespace {
+
+Target events_target(uint64_t after, const Api::EventFilter& filter) {
+  Target target("/v1/events");
+  target.query("after", concat(after)).query("sandbox", filter.sandbox).query("session", filter.session);
+  for (const std::string& type : filter.types) target.query("type", type);
+  return target;
 }
 
-Result<EventStream> Api::follow_events(uint64_t after) {
-  return follow("GET", Target("/v1/events").query("after", concat(after)));
+}  // namespace
+
+Result<Json> Api::events(uint64_t after, const EventFilter& filter) {
+  return ask("GET", events_target(after, filter).query("limit", "1000"));
+}
+
+Result<EventStream> Api::follow_events(uint64_t after, const EventFilter& filter) {
+  return follow("GET", events_target(after, filter));
 }
 
 Result<Json> Api::create_key(const Json& order) { return ask("POST", Target("/v1/keys"), order); }

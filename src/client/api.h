@@ -133,8 +133,13 @@ class Api {
   Result<Json> prune_images(bool all);
   Result<Json> verify_image(const std::string& image);
 
-  Result<Json> events(uint64_t after);  // one portion: {events, next}
-  Result<EventStream> follow_events(uint64_t after);
+  struct EventFilter {
+    std::vector<std::string> types;
+    std::string sandbox;
+    std::string session;
+  };
+  Result<Json> events(uint64_t after, const EventFilter& filter);  // one portion: {events, next}
+  Result<EventStream> follow_events(uint64_t after, const EventFilter& filter);
   Result<Json> create_key(const Json& order);
   Result<std::vector<Json>> keys();
   Result<void> revoke_key(const std::string& key);

@@ -514,16 +514,22 @@ TEST_P(CliServer, TellsWhatHasHappened) {
   running->wait();
   std::string all = cove({"events", "--json"}).out;
   Json first = Json::parse(all.substr(0, all.find('\n')));
+  const std::string box = json({"inspect", "box"})["id"];
+  std::string made = cove({"events", "--type", "sandbox.created", "--sandbox", box}).out;
+  EXPECT_EQ(count(made, "\n"), 1u) << made;
+  EXPECT_TRUE(has(made, box)) << made;
   std::string later = cove({"events", "--after", std::to_string(first["seq"].get<int>())}).out;
   EXPECT_EQ(count(later, "\n"), count(all, "\n") - 1);
 }
 
 TEST_P(CliServer, MakesKeysForTcp) {
-  std::string key = cove({"key", "create", "ci", "--scope", "run", "--expires", "1d"}).out;
+  std::string key = cove({"key", "create", "ci", "--scope", "read,manage", "--expires", "1d"}).out;
   EXPECT_EQ(key.size(), 70u) << key;
   Json keys = json({"key", "ls"});
   ASSERT_EQ(keys.size(), 1u);
   EXPECT_EQ(keys[0]["name"], "ci");
+  EXPECT_EQ(keys[0]["scopes"], Json({"read", "manage"}));
+  EXPECT_TRUE(has(cove({"key", "create", "odd", "--scope", "run,all"}).err, "'all' is not a scope"));
   EXPECT_EQ(cove({"key", "revoke", keys[0]["id"]}).exit_code, 0);
   EXPECT_EQ(json({"key", "ls"}).size(), 0u);
 }
