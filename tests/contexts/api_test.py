@@ -127,6 +127,66 @@ def output_is_streamed_while_the_code_runs(house, painter):
     context.close()
 
 
+def code_is_an_exec_on_record(house, painter):
+    with house.make_sandbox() as sandbox:
+        context = sandbox.context()
+        result = context.run("import sys\nprint('out')\nprint('err', file=sys.stderr)\n42")
+        path = f"/execs/{result['exec_id']}"
+        exec = sandbox.call(200, "GET", path)
+        expect(exec["state"] == "ended" and exec["context_id"] == context.id and exec["result"] == result, exec)
+        listed = [each for each in sandbox.call(200, "GET", "/execs?state=ended")["execs"] if each["id"] == exec["id"]]
+        expect(listed == [exec], listed)
+        output = sandbox.call(200, "GET", path + "/output")
+        texts = {stream: "".join(each["text"] for each in output["chunks"] if each["stream"] == stream) for stream in ("stdout", "stderr")}
+        expect(output["ended"] and texts == {"stdout": "out\n", "stderr": "err\n"} and output["result"] == result, output)
+        failed = context.run("1/0")
+        expect(sandbox.call(200, "GET", f"/execs/{failed['exec_id']}")["result"]["error"]["name"] == "ZeroDivisionError")
+        sandbox.call(409, "POST", path + "/stdin", {"text": "x"})
+        context.close()
+
+
+def code_that_runs_is_listed_and_can_be_killed(house, painter):
+    with house.make_sandbox() as sandbox:
+        context = sandbox.context()
+        context.run("x = 1")
+        for code, survives in (("print('up', flush=True)\nimport time\ntime.sleep(100)", True),
+                               ("import time\nprint('up', flush=True)\nwhile True:\n try: time.sleep(100)\n except KeyboardInterrupt: pass", False)):
+            events = context.stream(code, limits={"grace": 1})
+            expect(events.next() == ("stdout", {"seq": 1, "text": "up\n"}))
+            running = [each for each in sandbox.call(200, "GET", "/execs?state=running")["execs"] if each["context_id"] == context.id]
+            expect(len(running) == 1 and running[0]["result"] is None, running)
+            path = f"/execs/{running[0]['id']}"
+            expect(sandbox.call(200, "GET", path + "/output")["chunks"][0]["text"] == "up\n")
+            killed = sandbox.call(200, "DELETE", path)
+            expect(killed["status"] == "killed" and killed["exec_id"] == running[0]["id"], killed)
+            expect("on request" in killed["why"] and ("lost" in killed["why"]) != survives, killed["why"])
+            while (event := events.next()) and event[0] != "exit":
+                pass
+            expect(event[1]["result"] == killed, event)
+            expect(sandbox.call(200, "GET", path)["result"] == killed)
+            if survives:
+                expect(context.value("x") == "1")
+            else:
+                sandbox.call(404, "GET", f"/contexts/{context.id}")
+
+
+def code_whose_caller_left_is_on_record(house, painter):
+    with house.make_sandbox() as sandbox:
+        context = sandbox.context()
+        events = context.stream("print('up', flush=True)\nimport time\ntime.sleep(100)")
+        events.next()
+        [running] = [each for each in sandbox.call(200, "GET", "/execs?state=running")["execs"] if each["context_id"] == context.id]
+        events.close()
+        path = f"/execs/{running['id']}"
+        follower = house.server.client(remote.PATIENCE)
+        while not (output := follower.expect(200, "GET", f"{sandbox.path}{path}/output").json())["ended"]:
+            time.sleep(0.02)
+        result = output["result"]
+        expect(result["status"] == "killed" and "its caller left" in result["why"], result)
+        expect(result["stdout"]["text"] == "up\n", result)
+        context.close()
+
+
 def an_interrupt_keeps_the_variables(house, painter):
     context = house.sandbox().context()
     context.run("x = 1\nimport time")
@@ -523,6 +583,9 @@ TESTS = [
     the_default_context_is_made_once,
     an_interpreter_that_does_not_start_holds_up_nobody_else,
     output_is_streamed_while_the_code_runs,
+    code_is_an_exec_on_record,
+    code_that_runs_is_listed_and_can_be_killed,
+    code_whose_caller_left_is_on_record,
     an_interrupt_keeps_the_variables,
     a_restart_begins_anew,
     a_time_out_keeps_the_context,

@@ -68,6 +68,24 @@ TEST_F(ExecLogTest, KeepsTheOrderOfBothStreams) {
   EXPECT_EQ(captured->err.data, "two");
 }
 
+TEST_F(ExecLogTest, TakesWhatThisProcessHasInPieces) {
+  constexpr size_t kPiece = 1 << 20;
+  {
+    ExecLog log(path());
+    ASSERT_TRUE(log.add(Stream::Out, ""));
+    EXPECT_FALSE(sys::exists(path()));
+    put(log, Stream::Out, "one");
+    ASSERT_TRUE(log.add(Stream::Err, "two"));
+    EXPECT_EQ(read_from(log, 1), "1oone2etwo");
+    ASSERT_TRUE(log.add(Stream::Out, std::string(kPiece + 1, 'x')));
+    EXPECT_EQ(log.next_seq(), 5u);
+  }
+  ExecLog log(path());
+  ASSERT_TRUE(log.recover());
+  EXPECT_EQ(log.bytes(), 6 + kPiece + 1);
+  EXPECT_EQ(read_from(log, 4), "4ox");
+}
+
 TEST_F(ExecLogTest, IsContinuedByANextServer) {
   {
     ExecLog log(path());
