@@ -148,7 +148,9 @@ template <Listed T>
 void expect_same(const T& value, const T& wanted, unsigned way) {
   FieldsOf<T>::visit(
       [&](const Field& field, const auto& member, const auto& want) {
-        if (field.in(way)) EXPECT_TRUE(same(member, want, inside(way))) << field.name;
+        if (field.in(way)) {
+          EXPECT_TRUE(same(member, want, inside(way))) << field.name;
+        }
       },
       value, wanted);
 }

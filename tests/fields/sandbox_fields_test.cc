@@ -28,7 +28,9 @@ void expect_all_listed(const char* type) {
     const T usual;
     FieldsOf<T>::visit(
         [&](const Field& other, const auto& member, const auto& ordinary) {
-          if (other.name == field.name) EXPECT_FALSE(same(member, ordinary, ~0u));
+          if (other.name == field.name) {
+            EXPECT_FALSE(same(member, ordinary, ~0u));
+          }
         },
         changed, usual);
   });
@@ -102,8 +104,12 @@ TEST(Fields, DecideAboutThePool) {
   EXPECT_NE(usual, "");
   each_changed<SandboxSpec>([&](const Field& field, const SandboxSpec& changed) {
     const std::string other = engine::WarmPool::class_of(changed);
-    if (field.pool == Pool::Any) EXPECT_EQ(other, usual);
-    if (field.pool == Pool::Class) EXPECT_NE(other, usual);
+    if (field.pool == Pool::Any) {
+      EXPECT_EQ(other, usual);
+    }
+    if (field.pool == Pool::Class) {
+      EXPECT_NE(other, usual);
+    }
     EXPECT_EQ(other.empty(), field.pool == Pool::Usual);
   });
 }
@@ -179,7 +185,7 @@ TEST(Fields, CanBeChangedWhereTheySaySo) {
 TEST(NetworkPolicy, ArrivesWithEveryCallThatMakesASandbox) {
   const NetworkPolicy network = apart<NetworkPolicy>();
   Json body = {{"shell", "true"}, {"network", cli::network_body(network)}};
-  EXPECT_EQ(api::parse_execute(body, Config(), api::ExecuteForm::Result).value().place.sandbox.network, network);
+  EXPECT_EQ(api::parse_execute(body, Config(), api::RunForm::Result).value().place.sandbox.network, network);
   Json session = Json::object();
   SandboxSpec spec;
   spec.network = network;
