@@ -66,13 +66,17 @@ TEST_F(KeptOutput, OfManyProgramsAtOnceHasABound) {
 }
 
 TEST_F(KeptOutput, CountsToTheProjectAlsoWhenTheSandboxIsDeleted) {
-  const uint64_t before = counted();
-  std::string sandbox = make();
-  write(sandbox, 5);
-  EXPECT_GE(counted(), before + 5 * kMiB);
-  EXPECT_EQ(call("DELETE", sandbox).status, 204);
-  EXPECT_GE(counted(), before + 5 * kMiB);
-  EXPECT_LE(counted(), before + 6 * kMiB);
+  ASSERT_EQ(post("/v1/projects", {{"id", "counted"}}).status, 201);
+  const HeaderMap header = {{"cove-project", "counted"}, {"content-type", "application/json"}};
+  auto kept = [&] { return call("GET", "/v1/usage", "", header).json().value("logs", uint64_t{0}); };
+  EXPECT_EQ(kept(), 0u);
+  const std::string id = call("POST", "/v1/sandboxes", "{}", header).json().value("id", "");
+  call("POST", "/v1/sandboxes/" + id + "/execs?wait=true", json({{"shell", "head -c 5M /dev/zero"}}).dump(), header);
+  const uint64_t before = kept();
+  EXPECT_GE(before, 5 * kMiB);
+  EXPECT_EQ(call("DELETE", "/v1/sandboxes/" + id, "", header).status, 204);
+  EXPECT_GE(kept(), before);
+  EXPECT_LE(kept(), before + kMiB);
 }
 
 TEST_F(KeptOutput, OfDeletedSandboxesHasABoundInEachProject) {
