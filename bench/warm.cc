@@ -176,7 +176,7 @@ void measure_burst(const Server& server) {
 void check_nothing_left(const Server& server) {
   std::this_thread::sleep_for(seconds(10));
   Line line(server.socket());  // an older one was closed by the server, which had long heard nothing
-  auto there = nlohmann::json::parse(line.ask("GET", "/v1/sandboxes").body)["sandboxes"].size();
+  auto there = nlohmann::json::parse(line.ask("GET", "/v1/sandboxes").body)["items"].size();
   std::printf("left over after the load: %zu sandboxes\n", there);
   if (there != 0) std::exit(1);
 }

@@ -41,7 +41,7 @@ std::vector<std::string> all_points() {
       "make_secret",      "insert_session",    "bind_session",     "touch_session",
       "end_session",      "prune_sessions",    "retire_sandbox",   "forget_removed",
       "prune_usage",      "insert_operation",  "update_operation", "interrupt_operations",
-      "prune_operations",
+      "prune_operations", "put_idempotency",   "forget_idempotency",
   };
   for (std::string_view change : kChanges) {
     points.push_back(concat("store.", change, ".before_commit"));

@@ -56,6 +56,11 @@ Error&& Error::as(Code code) && {
   return std::move(*this);
 }
 
+Error&& Error::at(std::string pointer) && {
+  pointer_ = std::move(pointer);
+  return std::move(*this);
+}
+
 std::string Error::message() const {
   std::string text;
   for (auto note = notes_.rbegin(); note != notes_.rend(); ++note) text += *note + ": ";

@@ -35,11 +35,14 @@ class Error {
   // What a person can do about it.
   Error&& hint(std::string advice) &&;
   Error&& as(Code code) &&;
+  // Which field of the request is at fault, as a JSON pointer (RFC 6901): "/limits/memory".
+  Error&& at(std::string pointer) &&;
 
   Code code() const { return code_; }
   int errnum() const { return errnum_; }
   const std::string& what() const { return what_; }
   const std::string& hint() const { return hint_; }
+  const std::string& pointer() const { return pointer_; }  // empty where no field is
   const std::vector<std::string>& notes() const { return notes_; }
   // Notes, what and errno in one line, without the hint.
   std::string message() const;
@@ -50,6 +53,7 @@ class Error {
   std::string what_;
   std::vector<std::string> notes_;
   std::string hint_;
+  std::string pointer_;
 };
 
 // The stable name of a code, as in `code` of a problem document: "not_found".

@@ -81,11 +81,11 @@ Next print_event(const EventsOrder& order, const Json& event) {
 Result<void> print_so_far(Api& api, EventsOrder& order) {
   while (true) {
     Json portion = COVE_TRY(api.events(order.after, order.filter));
-    const Json& events = client::field(portion, "events");
+    const Json& events = client::field(portion, "items");
     if (!events.is_array() || events.empty()) return {};
     for (const Json& event : events)
       if (print_event(order, event) == Next::End) return {};
-    order.after = client::count_of(portion, "next");
+    order.after = client::count_of(portion, "last_seq");
   }
 }
 

@@ -76,21 +76,19 @@ std::string listing(const std::vector<Json>& entries, const LsOrder& order) {
     names += shown_name(entry, order) + "\n";
     table.add({concat(mark(entry), rights(text_of(entry, "mode"))),
                concat(client::count_of(entry, "uid"), ":", client::count_of(entry, "gid")),
-               concat(client::count_of(entry, "size")), printable(text_of(entry, "mtime").substr(0, 19)),
+               concat(client::count_of(entry, "size_bytes")), printable(text_of(entry, "mtime").substr(0, 19)),
                shown_name(entry, order)});
   }
   return order.details ? table.text() : names;
 }
 
 Result<void> list(Api& api, const client::Place& place, const LsOrder& order) {
-  Json answer = COVE_TRY(api.entries(place, order.depth));
   std::vector<Json> entries;
-  for (const Json& entry : client::field(answer, "entries"))
+  for (const Json& entry : COVE_TRY(api.entries(place, order.depth)))
     if (order.hidden || order.json || !text_of(entry, "name").starts_with('.')) entries.push_back(entry);
   std::sort(entries.begin(), entries.end(),
             [](const Json& a, const Json& b) { return text_of(a, "path") < text_of(b, "path"); });
   bool printed = order.json ? print_json(entries) : print(listing(entries, order));
-  if (client::flag_of(answer, "truncated")) tell("there are more than the server lists at once");
   if (!printed) return fail(Code::Unavailable, "standard output cannot be written");
   return {};
 }

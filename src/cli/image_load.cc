@@ -109,7 +109,7 @@ int load(const Arguments& args) {
   Result<Json> loaded = send(words->order, words->operands[0], "");
   if (!loaded) return complain(loaded.error());
   if (words->order.json) return print_json(*loaded) ? 0 : kOwnFailure;
-  for (const Json& image : client::field(*loaded, "images"))
+  for (const Json& image : client::field(*loaded, "items"))
     if (!print_names(image)) return kOwnFailure;
   return 0;
 }

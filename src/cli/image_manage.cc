@@ -116,8 +116,8 @@ int prune(const Arguments& args) {
   if (!removed) return complain(removed.error());
   if (words->order.json) return print_json(*removed) ? 0 : kOwnFailure;
   size_t count = client::field(*removed, "digests").size();
-  return print(concat(count, count == 1 ? " image, " : " images, ", format_bytes(client::count_of(*removed, "bytes")),
-                      "\n"))
+  return print(concat(count, count == 1 ? " image, " : " images, ",
+                      format_bytes(client::count_of(*removed, "freed_bytes")), "\n"))
              ? 0
              : kOwnFailure;
 }

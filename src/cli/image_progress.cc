@@ -27,8 +27,8 @@ std::string line_of(const Json& layer) {
   std::string digest = text_of(layer, "digest");
   std::string id = digest.substr(std::min(digest.find(':') + 1, digest.size()), kIdWidth);
   std::string state = text_of(layer, "state");
-  uint64_t size = count_of(layer, "size");
-  uint64_t done = state == "exists" ? size : count_of(layer, "done");
+  uint64_t size = count_of(layer, "size_bytes");
+  uint64_t done = state == "exists" ? size : count_of(layer, "done_bytes");
   std::string words = state == "fetching" ? concat(format_bytes(done), " of ", format_bytes(size))
                                           : concat(state, ", ", format_bytes(size));
   return concat(printable(id), " ", bar(done, size), " ", printable(words));

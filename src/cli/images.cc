@@ -39,7 +39,7 @@ std::string table_of(const std::vector<Json>& images) {
     if (names.empty()) names.push_back("-");
     for (const std::string& name : names)
       table.add({printable(name), digest.empty() ? "-" : printable(short_id(digest)),
-                 digest.empty() ? "-" : format_bytes(client::count_of(image, "unpacked_size")),
+                 digest.empty() ? "-" : format_bytes(client::count_of(image, "unpacked_size_bytes")),
                  digest.empty() ? "-" : std::to_string(client::field(image, "layers").size()),
                  digest.empty() ? "-" : std::to_string(client::count_of(image, "sandboxes")),
                  age(text_of(image, "stored_at"), now)});

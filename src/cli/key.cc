@@ -77,7 +77,7 @@ Result<Json> make_key(const CreateKeyOrder& order, const std::string& name) {
   Json body = {{"name", name}};
   if (!order.project.empty()) body["project"] = order.project;
   if (!order.scopes.empty()) body["scopes"] = order.scopes;
-  if (order.expires) body["expires"] = static_cast<double>(order.expires->count()) / 1000;
+  if (order.expires) body["expires"] = order.expires->count();
   return api.create_key(body);
 }
 

@@ -3,10 +3,10 @@
 namespace cove::cli {
 namespace {
 
-// Seconds, or null for none.
+// Milliseconds, or null for none.
 Json duration_body(const std::string& text) {
   if (text == "none") return nullptr;
-  return static_cast<double>(parse_duration(text)->count()) / 1000;
+  return parse_duration(text)->count();
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ std::string expiry_of(const Json& sandbox, Time now) {
   std::optional<Time> end = parse_time(text_of(sandbox, "expires_at"));
   std::optional<Time> used = parse_time(text_of(sandbox, "last_used_at"));
   const auto idle =
-      std::chrono::milliseconds(static_cast<int64_t>(number_of(client::field(sandbox, "lifecycle"), "idle") * 1000));
+      std::chrono::milliseconds(static_cast<int64_t>(number_of(client::field(sandbox, "lifecycle"), "idle_ms")));
   const bool counts = used && idle.count() > 0 && text_of(sandbox, "state") == "running";
   if (!counts || (end && *end < *used + idle)) return time_left(text_of(sandbox, "expires_at"), now);
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*used + idle - now);
@@ -86,7 +86,7 @@ std::string table_of(const std::vector<Json>& sandboxes) {
     const Json& limits = client::field(sandbox, "limits");
     table.add({printable(text_of(sandbox, "id")), name_or_dash(sandbox), printable(text_of(sandbox, "state")),
                printable(text_of(sandbox, "image")), number_text(number_of(limits, "cpus")),
-               format_bytes(client::count_of(limits, "memory")), age(text_of(sandbox, "created_at"), now),
+               format_bytes(client::count_of(limits, "memory_bytes")), age(text_of(sandbox, "created_at"), now),
                expiry_of(sandbox, now)});
   }
   return table.text();

@@ -95,7 +95,7 @@ std::string table_of(const std::vector<Json>& projects) {
     const uint64_t quota = count_of(field(project, "quotas"), "sandboxes");
     table.add({printable(text_of(project, "id")),
                share(std::to_string(count_of(field(project, "usage"), "sandboxes")), quota, std::to_string(quota)),
-               size_share(project, "memory"), size_share(project, "disk")});
+               size_share(project, "memory_bytes"), size_share(project, "disk_bytes")});
   }
   return table.text();
 }

@@ -61,9 +61,8 @@ class Exporter {
                            int depth) {
     if (::mkdirat(folder, name.c_str(), 0755) < 0 && errno != EEXIST) return fail_errno(concat("mkdir ", host_path));
     UniqueFd inner = COVE_TRY(sys::openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-    Json answer = COVE_TRY(api_.entries(place, 1));
     std::vector<std::string> names;
-    for (const Json& entry : client::field(answer, "entries")) names.push_back(text_of(entry, "name"));
+    for (const Json& entry : COVE_TRY(api_.entries(place, 1))) names.push_back(text_of(entry, "name"));
     std::sort(names.begin(), names.end());
     for (const std::string& each : names)
       COVE_TRY(copy({place.sandbox, below(place.path, each), place.user}, inner.get(), host_path, each, depth + 1));

@@ -77,10 +77,10 @@ class RemoteFolders {
   }
 
   Listing* open(const std::string& path) {
-    Result<Json> answer = api_.entries(place_of(path), 1);
-    if (!answer) return missing(std::move(answer).error()), nullptr;
+    Result<std::vector<Json>> entries = api_.entries(place_of(path), 1);
+    if (!entries) return missing(std::move(entries).error()), nullptr;
     auto listing = std::make_unique<Listing>();
-    for (const Json& entry : client::field(*answer, "entries")) listing->entries.push_back(entry);
+    listing->entries = std::move(*entries);
     return listing.release();
   }
 

@@ -23,7 +23,7 @@ namespace cove::cli {
 namespace {
 
 // Of a run with files, should its server be replaced: then the sandbox does not end with the connection.
-constexpr int kIdleSeconds = 15;
+constexpr int kIdleMs = 15'000;
 constexpr uint64_t kMostInline = kMiB;  // of files that are sent with the request
 
 std::string working_folder(const RunRequest& request) {
@@ -139,7 +139,7 @@ Json held_body(const RunRequest& request) {
   Json body = sandbox_body(request.sandbox);
   if (request.code) body["language"] = request.code->language;
   if (request.sandbox.image.empty()) body.erase("image");
-  body["lifecycle"] = {{"idle", kIdleSeconds}, {"max", nullptr}, {"on_expire", "delete"}, {"auto_resume", false}};
+  body["lifecycle"] = {{"idle", kIdleMs}, {"max", nullptr}, {"on_expire", "delete"}, {"auto_resume", false}};
   return body;
 }
 

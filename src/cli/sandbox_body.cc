@@ -10,7 +10,7 @@ namespace {
 
 Json value_json(double value) { return value; }
 Json value_json(uint64_t value) { return value; }
-Json value_json(std::chrono::milliseconds value) { return static_cast<double>(value.count()) / 1000; }
+Json value_json(std::chrono::milliseconds value) { return value.count(); }
 
 }  // namespace
 

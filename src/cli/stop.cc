@@ -34,7 +34,7 @@ int stop(const Arguments& args) {
   auto words = read_words<StopOrder>(kForm, kOptions, args);
   if (!words) return words.error();
   Json body = Json::object();
-  if (words->order.grace) body["grace"] = static_cast<double>(words->order.grace->count()) / 1000;
+  if (words->order.grace) body["grace"] = words->order.grace->count();
   return for_each_name(words->order, words->operands,
                        [&](Api& api, const std::string& sandbox) { return api.act(sandbox, "stop", body); });
 }

@@ -86,10 +86,10 @@ std::string usage_table(std::vector<UsageSample> samples, const CpuShares* share
   Table table({"SANDBOX", shares ? "CPU" : "CPU TIME", "MEMORY", "MEM %", "PROCESSES", "DISK", "READ", "WRITTEN"});
   for (const UsageSample& sample : samples) {
     const Json& stats = sample.stats;
-    uint64_t memory = count_of(stats, "memory_bytes"), memory_limit = count_of(stats, "memory_limit");
+    uint64_t memory = count_of(stats, "memory_bytes"), memory_limit = count_of(stats, "memory_limit_bytes");
     table.add({name_of(sample.sandbox), shares ? share_of(sample, shares) : decimal(cpu_ms(sample) / 1000) + "s",
                of_limit(memory, memory_limit), percent(memory, memory_limit), concat(count_of(stats, "processes")),
-               of_limit(count_of(stats, "disk_bytes"), count_of(stats, "disk_limit")),
+               of_limit(count_of(stats, "disk_bytes"), count_of(stats, "disk_limit_bytes")),
                format_bytes(count_of(stats, "io_read_bytes")), format_bytes(count_of(stats, "io_write_bytes"))});
   }
   return table.text();

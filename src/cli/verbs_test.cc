@@ -82,7 +82,7 @@ TEST(SandboxBody, NamesOnlyWhatTheCallerNamed) {
   EXPECT_EQ(client::dump(body["limits"]), R"({"memory":1048576,"timeout":1.5})");
   EXPECT_EQ(client::dump(body["env"]), R"({"A":"1"})");
   EXPECT_EQ(client::dump(body["workspace"]), R"({"path":"/w","access":"rw"})");
-  EXPECT_EQ(client::dump(exec_limits_body(spec.limits)), R"({"timeout":1.5})");
+  EXPECT_EQ(client::dump(exec_limits_body(spec.limits)), R"({"timeout":1500})");
 }
 
 }  // namespace

@@ -24,9 +24,9 @@ Target entry_target(const Place& place, std::string_view action) {
 
 std::string recursive(Depth depth) { return depth == Depth::Recursive ? "true" : ""; }
 
-Result<std::vector<Json>> list_of(const Json& answer, const std::string& name) {
-  const Json& list = field(answer, name);
-  if (!list.is_array()) return fail(Code::Internal, concat("the server's answer has no list of ", name));
+Result<std::vector<Json>> items_of(const Json& answer) {
+  const Json& list = field(answer, "items");
+  if (!list.is_array()) return fail(Code::Internal, "the server's answer has no list");
   return std::vector<Json>(list.begin(), list.end());
 }
 
@@ -62,13 +62,13 @@ Result<EventStream> Api::follow(const std::string& method, const Target& target,
                   .hint("it is older than this cove: restart it"));
 }
 
-Result<std::vector<Json>> Api::all_pages(const Target& target, const std::string& name) {
+Result<std::vector<Json>> Api::all_pages(const Target& target, size_t limit) {
   std::vector<Json> all;
   std::string after;
   do {
     Target page = target;
-    Json answer = COVE_TRY(ask("GET", page.query("limit", "1000").query("after", after)));
-    for (Json& item : COVE_TRY(list_of(answer, name))) all.push_back(std::move(item));
+    Json answer = COVE_TRY(ask("GET", page.query("limit", concat(limit)).query("after", after)));
+    for (Json& item : COVE_TRY(items_of(answer))) all.push_back(std::move(item));
     after = text_of(answer, "next");
   } while (!after.empty());
   return all;
@@ -82,7 +82,7 @@ Result<std::vector<Json>> Api::sandboxes(const SandboxQuery& query) {
   Target target("/v1/sandboxes");
   target.query("state", query.state).query("name", query.name);
   for (const std::string& label : query.labels) target.query("label", label);
-  return all_pages(target, "sandboxes");
+  return all_pages(target);
 }
 
 Result<Json> Api::update(const std::string& sandbox, const Json& patch) {
@@ -110,7 +110,7 @@ Result<Json> Api::session(const std::string& session) { return ask("GET", sessio
 Result<std::vector<Json>> Api::sessions(const SessionQuery& query) {
   Target target("/v1/sessions");
   target.query("agent", query.agent).query("scope", query.scope).query("state", query.state);
-  return all_pages(target, "sessions");
+  return all_pages(target);
 }
 
 Result<void> Api::end_session(const std::string& session) {
@@ -131,7 +131,7 @@ Result<EventStream> Api::follow_exec(const std::string& sandbox, const Json& ord
 }
 
 Result<std::vector<Json>> Api::session_execs(const std::string& session) {
-  return all_pages(session_target(session).part("execs"), "execs");
+  return all_pages(session_target(session).part("execs"));
 }
 
 Result<Json> Api::create_context(const std::string& sandbox, const Json& order) {
@@ -139,7 +139,7 @@ Result<Json> Api::create_context(const std::string& sandbox, const Json& order) 
 }
 
 Result<std::vector<Json>> Api::contexts(const std::string& sandbox) {
-  return list_of(COVE_TRY(ask("GET", sandbox_target(sandbox).part("contexts"))), "contexts");
+  return all_pages(sandbox_target(sandbox).part("contexts"));
 }
 
 Result<void> Api::interrupt_context(const std::string& sandbox, const std::string& context) {
@@ -161,7 +161,7 @@ Result<Json> Api::find_exec(const std::string& sandbox, const std::string& exec)
 }
 
 Result<std::vector<Json>> Api::execs(const std::string& sandbox, const ExecQuery& query) {
-  return all_pages(sandbox_target(sandbox).part("execs").query("state", query.state).query("tag", query.tag), "execs");
+  return all_pages(sandbox_target(sandbox).part("execs").query("state", query.state).query("tag", query.tag));
 }
 
 Result<Json> Api::kill_exec(const std::string& sandbox, const std::string& exec) {
@@ -196,13 +196,13 @@ Result<WebSocket> Api::attach(const std::string& sandbox, const std::string& exe
 
 Result<Json> Api::entry(const Place& place) {
   Json answer = COVE_TRY(ask("GET", file_target(place, "entries").query("depth", "0")));
-  std::vector<Json> entries = COVE_TRY(list_of(answer, "entries"));
+  std::vector<Json> entries = COVE_TRY(items_of(answer));
   if (entries.size() != 1) return fail(Code::Internal, concat("the server has listed ", entries.size(), " entries"));
   return entries[0];
 }
 
-Result<Json> Api::entries(const Place& place, int depth) {
-  return ask("GET", file_target(place, "entries").query("depth", concat(depth)));
+Result<std::vector<Json>> Api::entries(const Place& place, int depth) {
+  return all_pages(file_target(place, "entries").query("depth", concat(depth)), 10'000);
 }
 
 Result<ResponseHead> Api::open_file(const Place& place) {
@@ -272,11 +272,9 @@ Result<EventStream> Api::watch(const Place& place, Depth depth) {
   return follow("GET", file_target(place, "watch").query("recursive", recursive(depth)));
 }
 
-Result<std::vector<Json>> Api::images() { return list_of(COVE_TRY(ask("GET", Target("/v1/images"))), "images"); }
+Result<std::vector<Json>> Api::images() { return all_pages(Target("/v1/images")); }
 
-Result<std::vector<Json>> Api::languages() {
-  return list_of(COVE_TRY(ask("GET", Target("/v1/languages"))), "languages");
-}
+Result<std::vector<Json>> Api::languages() { return all_pages(Target("/v1/languages")); }
 
 Result<Json> Api::image(const std::string& image) { return ask("GET", image_target(image)); }
 
@@ -341,7 +339,7 @@ Result<EventStream> Api::follow_events(uint64_t after, const EventFilter& filter
 
 Result<Json> Api::create_key(const Json& order) { return ask("POST", Target("/v1/keys"), order); }
 
-Result<std::vector<Json>> Api::keys() { return list_of(COVE_TRY(ask("GET", Target("/v1/keys"))), "keys"); }
+Result<std::vector<Json>> Api::keys() { return all_pages(Target("/v1/keys")); }
 
 Result<void> Api::revoke_key(const std::string& key) {
   COVE_TRY(ask("DELETE", Target("/v1/keys").part(key)));
@@ -351,7 +349,7 @@ Result<void> Api::revoke_key(const std::string& key) {
 Result<Json> Api::create_project(const Json& order) { return ask("POST", Target("/v1/projects"), order); }
 Result<Json> Api::project(const std::string& project) { return ask("GET", Target("/v1/projects").part(project)); }
 
-Result<std::vector<Json>> Api::projects() { return list_of(COVE_TRY(ask("GET", Target("/v1/projects"))), "projects"); }
+Result<std::vector<Json>> Api::projects() { return all_pages(Target("/v1/projects")); }
 
 Result<Json> Api::update_project(const std::string& project, const Json& patch) {
   return ask("PATCH", Target("/v1/projects").part(project), patch);
@@ -362,6 +360,6 @@ Result<void> Api::remove_project(const std::string& project) {
   return {};
 }
 
-Result<std::vector<Json>> Api::settings() { return list_of(COVE_TRY(ask("GET", Target("/v1/config"))), "settings"); }
+Result<std::vector<Json>> Api::settings() { return all_pages(Target("/v1/config")); }
 
 }  // namespace cove::client

@@ -104,8 +104,8 @@ class Api {
   // First `start`, then as above.
   Result<EventStream> follow_execute(const Json& order);
 
-  Result<Json> entry(const Place& place);               // itself
-  Result<Json> entries(const Place& place, int depth);  // {entries, truncated}
+  Result<Json> entry(const Place& place);  // itself
+  Result<std::vector<Json>> entries(const Place& place, int depth);
   Result<uint64_t> download(const Place& place, int file, const Progress& progress);
   // The head of the answer; the file is in body().
   Result<ResponseHead> open_file(const Place& place);
@@ -138,7 +138,7 @@ class Api {
     std::string sandbox;
     std::string session;
   };
-  Result<Json> events(uint64_t after, const EventFilter& filter);  // one portion: {events, next}
+  Result<Json> events(uint64_t after, const EventFilter& filter);  // one portion: {items, next, last_seq}
   Result<EventStream> follow_events(uint64_t after, const EventFilter& filter);
   Result<Json> create_key(const Json& order);
   Result<std::vector<Json>> keys();
@@ -155,7 +155,7 @@ class Api {
   Result<EventStream> follow(const std::string& method, const Target& target, const std::optional<Json>& body = {});
   Result<Json> send_archive(const Target& target, std::function<Result<void>(BodyWriter&)> produce,
                             const Progress& progress);
-  Result<std::vector<Json>> all_pages(const Target& target, const std::string& name);
+  Result<std::vector<Json>> all_pages(const Target& target, size_t limit = 1000);
 
   Http http_;
 };

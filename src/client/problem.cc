@@ -14,14 +14,24 @@ struct Name {
 
 // Names without a code of their own go with the nearest.
 constexpr Name kNames[] = {
-    {"invalid", Code::Invalid},         {"not_found", Code::NotFound},
-    {"exists", Code::Exists},           {"conflict", Code::Conflict},
-    {"denied", Code::Denied},           {"unauthorized", Code::Denied},
-    {"unsupported", Code::Unsupported}, {"exhausted", Code::Exhausted},
-    {"unavailable", Code::Unavailable}, {"internal", Code::Internal},
-    {"too_large", Code::Invalid},       {"method_not_allowed", Code::Unsupported},
-    {"timeout", Code::Unavailable},     {"not_acceptable", Code::Unsupported},
-    {"precondition", Code::Invalid},    {"disk_full", Code::Exhausted},
+    {"invalid", Code::Invalid},
+    {"not_found", Code::NotFound},
+    {"exists", Code::Exists},
+    {"conflict", Code::Conflict},
+    {"denied", Code::Denied},
+    {"unauthorized", Code::Denied},
+    {"unsupported", Code::Unsupported},
+    {"exhausted", Code::Exhausted},
+    {"unavailable", Code::Unavailable},
+    {"internal", Code::Internal},
+    {"too_large", Code::Invalid},
+    {"method_not_allowed", Code::Unsupported},
+    {"timeout", Code::Unavailable},
+    {"not_acceptable", Code::Unsupported},
+    {"precondition", Code::Invalid},
+    {"disk_full", Code::Exhausted},
+    {"idempotency_mismatch", Code::Conflict},
+    {"idempotency_unfinished", Code::Conflict},
 };
 
 Code code_of_status(int status) {
@@ -48,6 +58,8 @@ Error read_problem(const Json& problem, int status) {
   Error error(code_of(text_of(problem, "code"), status), detail);
   std::string hint = text_of(problem, "hint");
   if (hint.empty() && status == 401) hint = "name a key with COVE_API_KEY; cove key create makes one";
+  if (std::string id = text_of(problem, "request_id"); hint.empty() && status == 500 && !id.empty())
+    hint = concat("the server's log says more: it is the request ", id);
   return hint.empty() ? std::move(error) : std::move(error).hint(hint);
 }
 

@@ -68,6 +68,7 @@ std::string Answer::make_head(int status, const Headers& headers, std::optional<
   bodiless_ = question_.head || never_has_body(status);
   AnswerHead head(status);
   head.add("Date", http_date()).add(headers);
+  if (!question_.request_id.empty()) head.add("X-Request-Id", question_.request_id);
   if (!never_has_body(status)) {
     if (length) head.add("Content-Length", concat(*length));
     if (!length && !until_close) head.add("Transfer-Encoding", "chunked");
@@ -99,7 +100,10 @@ Result<void> Answer::switch_protocols(const Headers& headers) {
   status_ = 101;
   keep_ = false;
   state_ = State::Ended;
-  return put(AnswerHead(101).add("Connection", "Upgrade").add(headers).take());
+  AnswerHead head(101);
+  head.add("Connection", "Upgrade").add(headers);
+  if (!question_.request_id.empty()) head.add("X-Request-Id", question_.request_id);
+  return put(head.take());
 }
 
 Result<void> Answer::flush() {

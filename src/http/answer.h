@@ -17,6 +17,7 @@ class Answer {
     bool http11 = true;
     bool head = false;       // HEAD: no body
     bool keep_alive = true;  // the client would like to
+    std::string request_id;  // empty: the answer has none
   };
   Answer(Wire& wire, milliseconds patience, Question question)
       : wire_(wire), patience_(patience), question_(question), keep_(question.keep_alive) {}

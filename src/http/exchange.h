@@ -37,6 +37,10 @@ struct Request {
   Headers headers;
   std::map<std::string, std::string> captures;  // by the route's pattern, decoded
   Peer peer;
+  std::string id;  // the caller's X-Request-Id where that is well-formed, else one of our own; every answer has it
+
+  // Sets `id`, once the headers are there.
+  void take_id();
 
   // The first header or query parameter of that name (headers: whatever the case); nothing where there is none.
   std::optional<std::string_view> header(std::string_view name) const;

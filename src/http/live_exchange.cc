@@ -4,16 +4,25 @@
 #include "http/live_websocket.h"
 
 namespace cove::http {
+namespace {
+
+Request identified(Request request) {
+  request.take_id();
+  return request;
+}
+
+}  // namespace
 
 LiveExchange::LiveExchange(Wire& wire, RequestParser& parser, milliseconds patience)
     : wire_(wire),
-      request_(std::move(parser.head().request)),
+      request_(identified(std::move(parser.head().request))),
       patience_(patience),
       body_(wire, parser, patience),
-      answer_(
-          wire, patience,
-          {.http11 = parser.head().http11, .head = request_.method == "HEAD", .keep_alive = parser.head().keep_alive}) {
-}
+      answer_(wire, patience,
+              {.http11 = parser.head().http11,
+               .head = request_.method == "HEAD",
+               .keep_alive = parser.head().keep_alive,
+               .request_id = request_.id}) {}
 
 // What was not read of the body until now is not asked for any more; if it is long, the connection ends with the
 // answer.

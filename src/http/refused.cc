@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/id.h"
 #include "base/text.h"
 #include "http/answer_head.h"
 
@@ -14,10 +15,14 @@ constexpr size_t kMostWaiting = 64;
 constexpr milliseconds kWait{500};
 
 std::string answer() {
-  std::string body = R"({"type":"about:blank","title":"Service Unavailable","status":503,)"
-                     R"("detail":"the server has as many connections as it takes","code":"unavailable"})";
+  const std::string id = make_id();
+  std::string body = concat(R"({"type":"about:blank","title":"Service Unavailable","status":503,)"
+                            R"("detail":"the server has as many connections as it takes","code":"unavailable",)"
+                            R"("request_id":")",
+                            id, "\"}");
   AnswerHead head(503);
   head.add("Date", http_date()).add("Retry-After", "1").add("Content-Type", "application/problem+json");
+  head.add("X-Request-Id", id);
   head.add("Content-Length", concat(body.size())).add("Connection", "close");
   return head.take() + body;
 }

@@ -45,7 +45,7 @@ std::string_view without_half_character(std::string_view text) {
 
 Json file_json(const OutputFile& file) {
   if (!file.content) return {{"path", file.path}, {"host_path", file.host_path}, {"bytes", file.bytes}};
-  Json json = {{"path", file.path}, {"size", file.bytes}};
+  Json json = {{"path", file.path}, {"bytes", file.bytes}};
   std::string_view whole = file.truncated ? without_half_character(*file.content) : *file.content;
   if (is_utf8(whole))
     json["text"] = whole;

@@ -128,8 +128,8 @@ TEST(ResultJson, GivesFilesWithTheirContent) {
   result.files.push_back({"b", "", 2, "\xff\xfe"});
   result.files.push_back({"c", "", 9, "gr\xc3", true});
   Json files = as_json(result)["files"];
-  EXPECT_EQ(files[0], Json({{"path", "a"}, {"size", 5}, {"text", "grüß"}, {"truncated", true}}));
-  EXPECT_EQ(files[1], Json({{"path", "b"}, {"size", 2}, {"base64", "//4="}, {"truncated", false}}));
+  EXPECT_EQ(files[0], Json({{"path", "a"}, {"bytes", 5}, {"text", "grüß"}, {"truncated", true}}));
+  EXPECT_EQ(files[1], Json({{"path", "b"}, {"bytes", 2}, {"base64", "//4="}, {"truncated", false}}));
   EXPECT_EQ(files[2]["text"], "gr") << "half a character is left out";
   result.files = {{"none", "", 9, "\xff\xfe\xfd\xfc\xfb", true}};
   EXPECT_TRUE(as_json(result)["files"][0].contains("base64"));

@@ -12,7 +12,6 @@ constexpr RuntimeKind kKinds[] = {
     {"runc", RuntimeFamily::Oci, "runc", "the reference OCI runtime"},
     {"crun", RuntimeFamily::Oci, "crun", "an OCI runtime in C"},
     {"runsc", RuntimeFamily::Oci, "runsc", "gVisor: a kernel of its own, in user space"},
-    {"kata", RuntimeFamily::Oci, "kata-runtime", "Kata Containers: a virtual machine"},
     {"docker", RuntimeFamily::Engine, nullptr, "containers of a Docker or Podman engine"},
     {"podman", RuntimeFamily::Engine, nullptr, "containers of a Podman engine"},
 };

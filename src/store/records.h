@@ -221,13 +221,16 @@ struct ProjectRecord {
   bool operator==(const ProjectRecord&) const = default;
 };
 
-// That a request with an Idempotency-Key has made a sandbox.
+// A request with an Idempotency-Key: that it was begun, what it has made, and what it was answered.
 struct Idempotency {
   std::string project = kDefaultProject;
   std::string key;
   std::string request_hash;
-  std::string sandbox_id;
+  std::string made;  // the id of the sandbox or exec that it has made; empty where that is not on record
   int64_t time_ms = 0;
+  int status = 0;       // of the answer; 0 while there is none
+  std::string headers;  // of the answer: JSON
+  std::string body;
 
   bool operator==(const Idempotency&) const = default;
 };

@@ -200,7 +200,25 @@ CREATE INDEX operations_by_age ON operations(project, created_ms, id);
 CREATE INDEX operations_by_end ON operations(ended_ms);
 )sql";
 
-constexpr Migration kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5};
+// Idempotency keys of all requests that make something, with their answers. Those of the day before are forgotten.
+constexpr Migration kVersion6 = R"sql(
+DROP TABLE idempotency;
+CREATE TABLE idempotency (
+  project TEXT NOT NULL,
+  key TEXT NOT NULL,
+  request_hash TEXT NOT NULL,
+  made TEXT NOT NULL,
+  time_ms INTEGER NOT NULL,
+  status INTEGER NOT NULL,
+  headers TEXT NOT NULL,
+  body TEXT NOT NULL,
+  size INTEGER NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX idempotency_by_key ON idempotency(project, key);
+CREATE INDEX idempotency_by_made ON idempotency(made) WHERE made <> '';
+)sql";
+
+constexpr Migration kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6};
 
 Error newer(int64_t version, size_t known) {
   return Error(Code::Unsupported, concat("the state was written by a newer Cove: its version is ", version,

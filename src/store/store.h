@@ -90,6 +90,11 @@ class Store {
   Result<std::vector<StateCount>> count_sandboxes();
 
   Result<std::optional<Idempotency>> find_idempotency(const std::string& project, const std::string& key);
+  // In place of what there is of that project and key. The oldest answers of the project are removed where they take
+  // more room than that.
+  static constexpr uint64_t kMostIdempotencyBytes = 64 << 20;
+  Result<void> put_idempotency(const Idempotency& entry);
+  Result<void> forget_idempotency(const std::string& project, const std::string& key);
   // Those from before that time; how many there were.
   Result<uint64_t> prune_idempotency(int64_t older_than_ms);
 

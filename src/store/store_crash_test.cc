@@ -66,7 +66,11 @@ const std::vector<Step>& steps() {
       {"update_project", [](Store& s, Events e) { return s.update_project({"p", "{1}", 1}, e).has_value(); }},
       {"insert_sandbox",
        [](Store& s, Events e) {
-         return s.insert_sandbox(sandbox(), Idempotency{"p", "key", "hash", "s", 1}, e).has_value();
+         return s
+             .insert_sandbox(
+                 sandbox(),
+                 Idempotency{.project = "p", .key = "key", .request_hash = "hash", .made = "s", .time_ms = 1}, e)
+             .has_value();
        }},
       {"update_sandbox",
        [](Store& s, Events e) {
@@ -99,6 +103,8 @@ const std::vector<Step>& steps() {
        [](Store& s, Events e) { return s.insert_key({"k", "name", "p", "read", "00", "11", 1, 0, 0}, e).has_value(); }},
       {"revoke_key", [](Store& s, Events e) { return s.revoke_key("k", 5, e).has_value(); }},
       {"make_secret", [](Store& s, Events) { return s.secret("tokens").has_value(); }},
+      {"put_idempotency", [](Store& s, Events) { return s.put_idempotency({.project = "p", .key = "l"}).has_value(); }},
+      {"forget_idempotency", [](Store& s, Events) { return s.forget_idempotency("p", "l").has_value(); }},
       {"prune_idempotency", [](Store& s, Events) { return s.prune_idempotency(100).has_value(); }},
       {"remove_sandbox", [](Store& s, Events e) { return s.remove_sandbox("s", e).has_value(); }},
       {"insert_sandbox",

@@ -88,7 +88,7 @@ Result<uint64_t> Store::insert_project(const ProjectRecord& project, std::span<c
     Result<void> done = database_->run("INSERT INTO projects (id, quotas, created_ms) VALUES (?, ?, ?)", project.id,
                                        project.quotas, project.created_ms);
     if (!done && done.error().code() == Code::Exists)
-      return fail(Code::Exists, concat("there is a project '", project.id, "' already"));
+      return fail(Error(Code::Exists, concat("there is a project '", project.id, "' already")).at("/id"));
     return done;
   });
 }

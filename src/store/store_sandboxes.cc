@@ -1,6 +1,7 @@
 #include "base/text.h"
 #include "store/cursor.h"
 #include "store/database.h"
+#include "store/idempotency.h"
 #include "store/store.h"
 
 namespace cove {
@@ -49,22 +50,14 @@ Error explain(Database& database, Error error, const SandboxRecord& sandbox) {
                       sandbox.project, sandbox.name, sandbox.id);
   if (same_name && *same_name > 0)
     return Error(Code::Exists, concat("the name '", sandbox.name, "' is taken"))
-        .hint("choose another name, or delete the sandbox that has it");
+        .hint("choose another name, or delete the sandbox that has it")
+        .at("/name");
   Result<int64_t> same_binding =
       database.number("SELECT count(*) FROM sandboxes WHERE project = ? AND binding = ? AND binding <> '' AND id <> ?",
                       sandbox.project, sandbox.binding, sandbox.id);
   if (same_binding && *same_binding > 0)
     return Error(Code::Exists, concat("there is a sandbox for ", sandbox.binding, " already"));
   return Error(Code::Exists, concat("there is a sandbox '", sandbox.id, "' already"));
-}
-
-Result<void> insert_idempotency(Database& database, const Idempotency& entry) {
-  Result<void> done =
-      database.run("INSERT INTO idempotency (project, key, request_hash, sandbox_id, time_ms) VALUES (?, ?, ?, ?, ?)",
-                   entry.project, entry.key, entry.request_hash, entry.sandbox_id, entry.time_ms);
-  if (!done && done.error().code() == Code::Exists)
-    return fail(Code::Exists, concat("the idempotency key '", entry.key, "' has been used"));
-  return done;
 }
 
 Result<void> insert(Database& database, const SandboxRecord& sandbox) {
@@ -136,7 +129,7 @@ Result<void> Store::touch_sandbox(const std::string& id, int64_t last_used_ms, i
 
 Result<uint64_t> Store::remove_sandbox(const std::string& id, std::span<const EventDraft> events, IdempotencyKey key) {
   return change({"remove_sandbox"}, events, [&]() -> Result<void> {
-    if (key == IdempotencyKey::Forget) COVE_TRY(database_->run("DELETE FROM idempotency WHERE sandbox_id = ?", id));
+    if (key == IdempotencyKey::Forget) COVE_TRY(database_->run("DELETE FROM idempotency WHERE made = ?", id));
     COVE_TRY(database_->run("DELETE FROM sandboxes WHERE id = ?", id));
     if (database_->changes() == 0) return fail(no_sandbox(id));
     return database_->run("DELETE FROM execs WHERE sandbox_id = ?", id);
@@ -235,25 +228,6 @@ Result<std::vector<StateCount>> Store::count_sandboxes() {
   std::vector<StateCount> counts;
   while (COVE_TRY(rows.next())) counts.push_back({rows.text(0), rows.text(1), static_cast<uint64_t>(rows.integer(2))});
   return counts;
-}
-
-Result<std::optional<Idempotency>> Store::find_idempotency(const std::string& project, const std::string& key) {
-  std::lock_guard turn(mutex_);
-  Query row = COVE_TRY(database_->query(
-      "SELECT project, key, request_hash, sandbox_id, time_ms FROM idempotency WHERE project = ? AND key = ?", project,
-      key));
-  if (!COVE_TRY(row.next())) return std::optional<Idempotency>();
-  return Idempotency{row.text(0), row.text(1), row.text(2), row.text(3), row.integer(4)};
-}
-
-Result<uint64_t> Store::prune_idempotency(int64_t older_than_ms) {
-  uint64_t removed = 0;
-  COVE_TRY(change({"prune_idempotency"}, {}, [&]() -> Result<void> {
-    COVE_TRY(database_->run("DELETE FROM idempotency WHERE time_ms < ?", older_than_ms));
-    removed = static_cast<uint64_t>(database_->changes());
-    return {};
-  }));
-  return removed;
 }
 
 }  // namespace cove

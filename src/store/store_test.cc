@@ -177,11 +177,11 @@ TEST_F(Stores, ASandboxNeedsItsProjectAndAnExecItsSandbox) {
 }
 
 TEST_F(Stores, RemembersIdempotencyKeys) {
-  Idempotency entry{"default", "key-1", "hash", "a", 50};
+  Idempotency entry{.key = "key-1", .request_hash = "hash", .made = "a", .time_ms = 50};
   ASSERT_OK(store_->insert_sandbox(sandbox("a"), entry, {}));
   EXPECT_EQ(store_->find_idempotency("default", "key-1").value(), entry);
   EXPECT_EQ(store_->find_idempotency("other", "key-1").value(), std::nullopt);
-  Idempotency again{"default", "key-1", "hash", "b", 60};
+  Idempotency again{.key = "key-1", .request_hash = "hash", .made = "b", .time_ms = 60};
   EXPECT_CODE(Code::Exists, store_->insert_sandbox(sandbox("b"), again, {}));
   EXPECT_CODE(Code::NotFound, store_->find_sandbox("", "b"));
   ASSERT_OK(store_->remove_sandbox("a", {}));
@@ -191,6 +191,27 @@ TEST_F(Stores, RemembersIdempotencyKeys) {
   ASSERT_OK(store_->insert_sandbox(sandbox("b"), again, {}));
   ASSERT_OK(store_->remove_sandbox("b", {}, Store::IdempotencyKey::Forget));
   EXPECT_FALSE(store_->find_idempotency("default", "key-1")->has_value());
+}
+
+TEST_F(Stores, KeepsAnswersForIdempotencyKeys) {
+  Idempotency entry{.key = "k", .request_hash = "h", .time_ms = 5};
+  ASSERT_OK(store_->put_idempotency(entry));
+  entry.status = 201;
+  entry.headers = R"([["Location","/x"]])";
+  entry.body = "{}";
+  ASSERT_OK(store_->put_idempotency(entry));
+  EXPECT_EQ(store_->find_idempotency("default", "k").value(), entry);
+  ASSERT_OK(store_->forget_idempotency("default", "k"));
+  EXPECT_EQ(store_->find_idempotency("default", "k").value(), std::nullopt);
+}
+
+TEST_F(Stores, ForgetsTheOldestAnswersWhereTheyTakeTooMuchRoom) {
+  const size_t large = Store::kMostIdempotencyBytes / 4;
+  for (int i = 0; i < 6; ++i)
+    ASSERT_OK(store_->put_idempotency({.key = std::to_string(i), .status = 200, .body = std::string(large, 'x')}));
+  EXPECT_FALSE(store_->find_idempotency("default", "1")->has_value());
+  EXPECT_TRUE(store_->find_idempotency("default", "2")->has_value());
+  EXPECT_TRUE(store_->find_idempotency("default", "5")->has_value());
 }
 
 TEST_F(Stores, ListsInPagesThatStayStable) {

@@ -60,7 +60,7 @@ def several_contexts_of_a_sandbox(house, painter):
     script.run("const x = 3")
     expect([each.value("x") for each in (one, two, script)] == ["1", "2", "3"])
     expect(two.value("import os; os.getcwd()") == "'/tmp'")
-    listed = {each["id"]: each for each in sandbox.call(200, "GET", "/contexts")["contexts"]}
+    listed = {each["id"]: each for each in sandbox.call(200, "GET", "/contexts")["items"]}
     expect(all(listed[each.id] == each.info for each in (one, two, script)), listed)
     expect(sandbox.run(context="one", code="x")["context_id"] == one.id)
     sandbox.call(204, "DELETE", "/contexts/one")
@@ -372,7 +372,7 @@ def a_pause_keeps_contexts(house, painter):
 
 
 def code_that_runs_is_a_use_of_the_sandbox(house, painter):
-    sandbox = house.make_sandbox(lifecycle={"idle": 2, "on_expire": "delete"})
+    sandbox = house.make_sandbox(lifecycle={"idle": "2s", "on_expire": "delete"})
     result = sandbox.run(context="default", code="import time\ntime.sleep(4)\n9")
     expect(result["status"] == "success" and result["results"][0]["formats"]["text"] == "9", result)
     sandbox.call(204, "DELETE", "")
@@ -394,7 +394,7 @@ def run_in_session(house, session, **order):
 
 
 def a_session_has_contexts(house, painter):
-    session = house.call(201, "POST", "/v1/sessions", {"env": {"GREETING": "hello"}, "lifecycle": {"idle": 2}})["id"]
+    session = house.call(201, "POST", "/v1/sessions", {"env": {"GREETING": "hello"}, "lifecycle": {"idle": "2s"}})["id"]
     first = run_in_session(house, session, code="import os, time\nx = os.environ['GREETING']")
     expect(first["status"] == "success" and first["why"].startswith("mode all"), first)
     expect(house.call(200, "GET", f"/v1/sessions/{session}")["sandbox_id"] == first["sandbox_id"])
@@ -413,7 +413,7 @@ def sessions_in_one_sandbox_have_default_contexts_of_their_own(house, painter):
     sandbox = remote.Sandbox(house, results[0]["sandbox_id"])
     expect(results[1]["sandbox_id"] == sandbox.id)
     house.call(204, "DELETE", f"/v1/sessions/{one}")
-    expect([each["id"] for each in sandbox.call(200, "GET", "/contexts")["contexts"]] == [results[1]["context_id"]])
+    expect([each["id"] for each in sandbox.call(200, "GET", "/contexts")["items"]] == [results[1]["context_id"]])
     house.call(204, "DELETE", f"/v1/sessions/{two}")
     sandbox.call(204, "DELETE", "")
 
@@ -460,7 +460,7 @@ def contexts_outlive_the_server(house, painter):
         other.server.kill("both")
         other.clients.clear()
         other.start()
-        expect({each["name"] for each in sandbox.call(200, "GET", "/contexts")["contexts"]} == {"idle", "busy"})
+        expect({each["name"] for each in sandbox.call(200, "GET", "/contexts")["items"]} == {"idle", "busy"})
         expect(idle.value("x += 1; x") == "2")
         expect(busy.value("y") == "3")
         idle.close()

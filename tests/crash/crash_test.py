@@ -72,9 +72,9 @@ class Ground:
         client, last = self.server.client(), 0
         while True:
             page = client.expect(200, "GET", f"/v1/events?after={last}&limit=1000").json()
-            if not page["events"]:
+            if not page["items"]:
                 return last
-            last = page["next"]
+            last = page["last_seq"]
 
     def finish(self):
         wrong = Verifier(self.model, self.server).finish()
@@ -219,7 +219,7 @@ def run_scenarios(programs, tally):
             server.start()
             scenario(server)
             client = server.client()
-            for sandbox in client.expect(200, "GET", "/v1/sandboxes").json()["sandboxes"]:
+            for sandbox in client.expect(200, "GET", "/v1/sandboxes").json()["items"]:
                 client.expect(204, "DELETE", f"/v1/sandboxes/{sandbox['id']}")
             client.close()
             server.stop()

@@ -59,7 +59,7 @@ class Measure:
         if result["exit_code"] != 0:
             raise AssertionError(f"true: {result}")
         start = time.monotonic()
-        listed = client.expect(200, "GET", "/v1/sandboxes").json()["sandboxes"]
+        listed = client.expect(200, "GET", "/v1/sandboxes").json()["items"]
         self.times["list"].append(time.monotonic() - start)
         if sandbox not in [one["id"] for one in listed]:
             raise AssertionError(f"sandbox {sandbox} is not in the list")
@@ -109,7 +109,7 @@ def attack(server, name, program, seconds):
 def exec_inside(client, path, wrong):
     """Also where every process and all the memory is taken: it may be refused by the kernel, not by us."""
     start = time.monotonic()
-    result = client.expect(200, "POST", path + "/execs?wait=true", {"argv": ["echo", "fine"], "timeout": 60}).json()
+    result = client.expect(200, "POST", path + "/execs?wait=true", {"argv": ["echo", "fine"], "timeout": "60s"}).json()
     if result["exit_code"] != 0 or result["stdout"]["text"] != "fine\n":
         wrong.append(f"exec into the hostile sandbox: {result['status']}, {result['exit_code']}, {result['why']}")
     return time.monotonic() - start

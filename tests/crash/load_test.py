@@ -140,7 +140,7 @@ def load(server, clients, seconds):
     wrong = first.wrong + second.wrong + compare(before, after)
     if clients > MOST_SANDBOXES and not second.refused:
         wrong.append("nobody was refused")
-    left = server.client().expect(200, "GET", "/v1/sandboxes").json()["sandboxes"]
+    left = server.client().expect(200, "GET", "/v1/sandboxes").json()["items"]
     wrong += [f"sandbox {sandbox['id']} is left over" for sandbox in left]
     server.stop()
     return wrong + [f"left over: {trace}" for trace in server.wait_for_nothing()]

@@ -221,7 +221,7 @@ class Verifier:
         found, after = {}, ""
         while True:
             page = self.client.expect(200, "GET", f"/v1/sandboxes?limit=1000{after}").json()
-            for sandbox in page["sandboxes"]:
+            for sandbox in page["items"]:
                 if sandbox["id"] in found:
                     self.complain(f"sandbox {sandbox['id']} is listed twice")
                 found[sandbox["id"]] = sandbox
@@ -267,7 +267,7 @@ class Verifier:
         found, after = {}, ""
         while True:
             page = self.client.expect(200, "GET", f"/v1/sessions?state=active&limit=1000{after}").json()
-            for session in page["sessions"]:
+            for session in page["items"]:
                 if session["labels"]["crash"] in found:
                     self.complain(f"session {session['labels']['crash']} is listed twice")
                 found[session["labels"]["crash"]] = session
@@ -384,7 +384,7 @@ class Verifier:
             contents[:] = [content]
         entries = self.client.call("GET", f"/v1/sandboxes/{sandbox.id}/entries?path=/home/user/data")
         if entries.status == 200:
-            names = {entry["path"] for entry in entries.json()["entries"]}
+            names = {entry["path"] for entry in entries.json()["items"]}
             for name in names - set(sandbox.files):
                 self.complain(f"file {name} of {sandbox.name} is left over")
 
@@ -399,7 +399,7 @@ class Verifier:
                 self.model.verified_execs += 1
 
     def find_exec(self, sandbox, exec):
-        found = self.client.expect(200, "GET", f"/v1/sandboxes/{sandbox.id}/execs?tag={exec.tag}").json()["execs"]
+        found = self.client.expect(200, "GET", f"/v1/sandboxes/{sandbox.id}/execs?tag={exec.tag}").json()["items"]
         if len(found) > 1:
             self.complain(f"exec {exec.tag} of {sandbox.name} was started {len(found)} times")
         exec.id = found[0]["id"] if found else None
@@ -457,7 +457,7 @@ class Verifier:
     # --- the rest ---
 
     def look_at_keys(self):
-        there = {key["id"] for key in self.client.expect(200, "GET", "/v1/keys").json()["keys"]}
+        there = {key["id"] for key in self.client.expect(200, "GET", "/v1/keys").json()["items"]}
         for id, revoked in list(self.model.keys.items()):
             if revoked == "no" and id not in there:
                 self.complain(f"key {id} was acknowledged, and is missing")
@@ -466,7 +466,7 @@ class Verifier:
             self.model.keys[id] = "no" if id in there else "yes"
 
     def look_at_projects(self):
-        there = {p["id"]: p["quotas"]["sandboxes"] for p in self.client.expect(200, "GET", "/v1/projects").json()["projects"]}
+        there = {p["id"]: p["quotas"]["sandboxes"] for p in self.client.expect(200, "GET", "/v1/projects").json()["items"]}
         for id, quotas in self.model.projects.items():
             if there.get(id) not in quotas:
                 self.complain(f"project {id} has {there.get(id)}, acknowledged: {quotas}")

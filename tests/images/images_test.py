@@ -114,7 +114,7 @@ def test_every_image_has_what_figures_are_written_with(place):
     layer = Layer().folder("usr").folder(".cove", mode=0o700, uid=7).file(".cove/own", b"x")
     place.publish("pythons:1", [layer.archive()])
     box = place.client.expect(201, "POST", "/v1/sandboxes", {"image": place.pull("pythons:1")["digest"], "user": "0"}).json()
-    found = place.client.expect(200, "GET", f"/v1/sandboxes/{box['id']}/entries?path=/.cove&depth=5").json()["entries"]
+    found = place.client.expect(200, "GET", f"/v1/sandboxes/{box['id']}/entries?path=/.cove&depth=5").json()["items"]
     equal(sorted(entry["path"] for entry in found),
           ["/.cove/git", "/.cove/own", "/.cove/python", "/.cove/python/cove_figures.py", "/.cove/python/sitecustomize.py"])
     place.client.expect(204, "DELETE", f"/v1/sandboxes/{box['id']}")

@@ -158,7 +158,7 @@ class Bench:
     def check(self):
         self.server.start()
         client = self.server.client(120)
-        images = [image for image in client.expect(200, "GET", "/v1/images").json()["images"] if image["digest"]]
+        images = [image for image in client.expect(200, "GET", "/v1/images").json()["items"] if image["digest"]]
         names = {name for image in images for name in image["names"]}
         if missing := self.there - self.maybe - names:
             raise AssertionError(f"acknowledged, and not there: {missing}")

@@ -323,7 +323,7 @@ def test_a_full_disk_leaves_a_store_that_works(place):
         server.kill("both")
         server.start()
         client.close()
-        equal([image["name"] for image in client.expect(200, "GET", "/v1/images").json()["images"] if image["digest"]], [f"{address}/fits:1"])
+        equal([image["name"] for image in client.expect(200, "GET", "/v1/images").json()["items"] if image["digest"]], [f"{address}/fits:1"])
         client.expect(200, "DELETE", f"/v1/images/{part(address + '/fits:1')}")
         ask(200, "fits:1")
         client.close()

@@ -71,28 +71,28 @@ class WithServer : public testing::Test {
   }
   static size_t count_sandboxes(const std::string& query = "") {
     json list = call("GET", "/v1/sandboxes?limit=1000" + query).json();
-    return list.is_object() && list.contains("sandboxes") ? list["sandboxes"].size() : 999;
+    return list.is_object() && list.contains("items") ? list["items"].size() : 999;
   }
   static void remove_all() {
     for (const std::string kind : {"sessions", "sandboxes"}) {
       json list = call("GET", "/v1/" + kind + "?limit=1000" + (kind == "sessions" ? "&state=active" : "")).json();
-      for (const json& each : list[kind]) call("DELETE", "/v1/" + kind + "/" + each["id"].get<std::string>());
+      for (const json& each : list["items"]) call("DELETE", "/v1/" + kind + "/" + each["id"].get<std::string>());
     }
   }
   static uint64_t last_event() {
     uint64_t last = 0;
     for (json page;
-         page = call("GET", "/v1/events?limit=1000&after=" + std::to_string(last)).json(), !page["events"].empty();)
-      last = page["next"];
+         page = call("GET", "/v1/events?limit=1000&after=" + std::to_string(last)).json(), !page["items"].empty();)
+      last = page["last_seq"];
     return last;
   }
   // Of one kind.
   static std::vector<json> events_since(uint64_t seq, const std::string& kind) {
     std::vector<json> found;
     for (json page;
-         page = call("GET", "/v1/events?limit=1000&after=" + std::to_string(seq)).json(), !page["events"].empty();
-         seq = page["next"])
-      for (const json& event : page["events"])
+         page = call("GET", "/v1/events?limit=1000&after=" + std::to_string(seq)).json(), !page["items"].empty();
+         seq = page["last_seq"])
+      for (const json& event : page["items"])
         if (event["kind"] == kind) found.push_back(event);
     return found;
   }

@@ -20,7 +20,7 @@ class ApiRules : public Server {
   static std::vector<json> events(const std::string& query) {
     HttpResponse response = call("GET", "/v1/events?limit=1000" + query);
     EXPECT_EQ(response.status, 200) << response.body;
-    return response.json()["events"].get<std::vector<json>>();
+    return response.json()["items"].get<std::vector<json>>();
   }
   static std::set<std::string> kinds(const std::string& query) {
     std::set<std::string> kinds;
@@ -121,7 +121,7 @@ TEST_F(ApiRules, EventsAreFiltered) {
   EXPECT_EQ(events("&since=2000-01-01T00:00:00Z&until=2999-01-01T00:00:00Z&type=exec.ended").size(),
             events("&type=exec.ended").size());
   // Where the filter leaves out all that is new, the next request does not look at it again.
-  EXPECT_GT(call("GET", "/v1/events?type=exec.ended&sandbox=nosuch").json()["next"], 0);
+  EXPECT_GT(call("GET", "/v1/events?type=exec.ended&sandbox=nosuch").json()["last_seq"], 0);
   expect_problem(call("GET", "/v1/events?since=yesterday"), 400, "invalid");
   expect_problem(call("GET", "/v1/events?type=EXEC"), 400, "invalid");
   call("DELETE", "/v1/sessions/" + session);

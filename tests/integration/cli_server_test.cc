@@ -80,7 +80,7 @@ TEST_P(CliServer, SandboxesGoThroughTheirStates) {
   Json sandbox = json({"inspect", "box"});
   EXPECT_EQ(sandbox["state"], "running");
   EXPECT_EQ(sandbox["labels"]["team"], "web");
-  EXPECT_EQ(sandbox["lifecycle"]["idle"], 3600);
+  EXPECT_EQ(sandbox["lifecycle"]["idle_ms"], 3'600'000);
   if (succeeds_with_groups({"pause", "box"})) {
     EXPECT_TRUE(has(cove({"exec", "box", "true"}).err, "paused"));
     EXPECT_EQ(cove({"resume", "box"}).exit_code, 0);
@@ -121,7 +121,7 @@ TEST_P(CliServer, SandboxesAreChangedWhileTheyRun) {
   }
   EXPECT_EQ(cove({"exec", "box", "sh", "-c", "echo $LATER"}).out, "yes\n");
   EXPECT_EQ(cove({"renew", "--max", "2h", "box"}).exit_code, 0);
-  EXPECT_EQ(json({"inspect", "box"})["lifecycle"]["max"], 7200);
+  EXPECT_EQ(json({"inspect", "box"})["lifecycle"]["max_ms"], 7'200'000);
   EXPECT_EQ(cove({"update", "box"}).exit_code, 125);
 }
 
@@ -479,7 +479,7 @@ TEST_P(CliServer, LooksAtFilesAndChangesThem) {
   EXPECT_EQ(cove({"exec", "box", "sh", "-c", "echo hi > a/f; echo h > a/.hidden"}).exit_code, 0);
   EXPECT_EQ(cove({"fs", "ls", "box:a"}).out, "b/\nf\n");
   EXPECT_TRUE(has(cove({"fs", "ls", "-la", "box:a"}).out, ".hidden"));
-  EXPECT_EQ(json({"fs", "stat", "box:a/f"})["size"], 3);
+  EXPECT_EQ(json({"fs", "stat", "box:a/f"})["size_bytes"], 3);
   EXPECT_EQ(cove({"fs", "chmod", "0600", "box:a/f"}).exit_code, 0);
   EXPECT_EQ(json({"fs", "stat", "box:a/f"})["mode"], "0600");
   EXPECT_EQ(cove({"fs", "mv", "box:a/f", "a/b"}).exit_code, 0);

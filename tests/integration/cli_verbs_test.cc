@@ -60,9 +60,9 @@ TEST_P(CliVerbs, ExecRunsCode) {
 TEST_P(CliVerbs, SizesAreLimitsByName) {
   if (succeeds_with_groups({"create", "--name", "tiny", "--size", "small", "-m", "256m"})) {
     Json limits = json({"inspect", "tiny"})["limits"];
-    EXPECT_EQ(limits["memory"], 256 << 20);  // what is named by itself goes before the size
+    EXPECT_EQ(limits["memory_bytes"], 256 << 20);  // what is named by itself goes before the size
     EXPECT_EQ(limits["cpus"], 0.5);
-    EXPECT_EQ(limits["disk"], uint64_t{2} << 30);
+    EXPECT_EQ(limits["disk_bytes"], uint64_t{2} << 30);
   }
   Outcome wrong = cove({"run", "--size", "huge", "--", "true"});
   EXPECT_EQ(wrong.exit_code, 125);
@@ -159,7 +159,7 @@ TEST_P(CliVerbs, ProjectsAreMadeLimitedAndRemoved) {
   EXPECT_EQ(cove({"project", "quota", "web", "--sandboxes", "2", "-m", "8g"}).exit_code, 0);
   Json web = json({"project", "inspect", "web"});
   EXPECT_EQ(web["quotas"]["sandboxes"], 2);
-  EXPECT_EQ(web["quotas"]["memory"], uint64_t{8} << 30);
+  EXPECT_EQ(web["quotas"]["memory_bytes"], uint64_t{8} << 30);
   EXPECT_EQ(web["usage"]["sandboxes"], 1);
   EXPECT_EQ(cove({"rm", "-f", "--project", "web", "one"}).exit_code, 0);
   EXPECT_EQ(cove({"project", "rm", "web"}).exit_code, 0);

@@ -168,7 +168,7 @@ TEST_F(EngineSandboxes, AreOnRecordOrGoneWhenTheServerDiesWhileItMakesThem) {
   server_->kill();
   server_->start_again();
   ASSERT_TRUE(server_->running()) << server_->said();
-  json listed = call("GET", "/v1/sandboxes").json()["sandboxes"];
+  json listed = call("GET", "/v1/sandboxes").json()["items"];
   for (const json& each : listed) made_.push_back(each["id"]);
   EXPECT_TRUE(comes_true([&] { return containers().size() == listed.size(); }));
 }

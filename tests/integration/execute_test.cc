@@ -60,7 +60,7 @@ TEST_F(Execute, TakesFilesInAndGivesNewOnesBack) {
                            {{"path", "/tmp/abs"}, {"text", ""}}}}});
   ASSERT_EQ(result["status"], "success") << result;
   EXPECT_THAT(paths(result), ElementsAre("deep/er/x", "in/grows", "raw", "sorted.csv"));
-  EXPECT_EQ(result["files"][3], json({{"path", "sorted.csv"}, {"size", 4}, {"text", "a\nb\n"}, {"truncated", false}}));
+  EXPECT_EQ(result["files"][3], json({{"path", "sorted.csv"}, {"bytes", 4}, {"text", "a\nb\n"}, {"truncated", false}}));
   EXPECT_EQ(result["files"][2]["base64"], "/w==");
   EXPECT_EQ(result["files"][1]["text"], std::string("\0\1more\n", 7));
 }
@@ -98,13 +98,13 @@ TEST_F(Execute, BoundsWhatItGives) {
                           "head -c 1048575 /dev/zero | tr '\\0' y > big; printf 'ü-rest' >> big"}});
   ASSERT_EQ(result["files"].size(), 10u);
   EXPECT_EQ(result["files"][0]["path"], "big");
-  EXPECT_EQ(result["files"][0]["size"], 1048575 + 7);
+  EXPECT_EQ(result["files"][0]["bytes"], 1048575 + 7);
   EXPECT_EQ(result["files"][0]["truncated"], true);
   EXPECT_EQ(result["files"][0]["text"].get<std::string>().size(), 1048575u) << "half a character is left out";
   EXPECT_EQ(result["files"][1]["truncated"], false);
   EXPECT_EQ(result["files"][9]["truncated"], true) << "8 MiB in all";
   EXPECT_EQ(result["files"][9]["text"], "");
-  EXPECT_EQ(result["files"][9]["size"], 1048576);
+  EXPECT_EQ(result["files"][9]["bytes"], 1048576);
   result = execute({{"shell", "for i in $(seq 250); do echo $i > f$i; done"}});
   EXPECT_EQ(result["files"].size(), 100u);
   EXPECT_THAT(left_out(result), HasSubstr("150 more files"));
@@ -164,7 +164,7 @@ TEST_F(Execute, UsesTheSandboxOfASessionAnAgentOrAll) {
   EXPECT_EQ(second["stdout"]["text"], "session\ncall\n");
   EXPECT_EQ(second["sandbox_id"], first["sandbox_id"]);
   EXPECT_THAT(paths(second), IsEmpty()) << "only what is new";
-  EXPECT_EQ(call("GET", "/v1/sessions/" + id + "/execs").json()["execs"].size(), 2u);
+  EXPECT_EQ(call("GET", "/v1/sessions/" + id + "/execs").json()["items"].size(), 2u);
   expect_refusal(post("/v1/execute", {{"session", id}, {"argv", {"x"}}, {"agent", "a"}}), 400, "invalid");
   expect_refusal(post("/v1/execute", {{"session", id}, {"argv", {"x"}}, {"limits", {{"memory", "1g"}}}}), 422,
                  "unsupported");

@@ -496,7 +496,7 @@ TEST_F(Selective, OffIsRefusedUnlessAllowed) {
   expect_refusal(refused, 403, "denied");
   EXPECT_THAT(refused.json()["hint"], HasSubstr("modes.allow_off"));
   expect_refusal(post("/v1/sessions", {{"mode", "off"}}), 403, "denied");
-  EXPECT_EQ(call("GET", "/v1/sessions?state=active").json()["sessions"].size(), 0u);
+  EXPECT_EQ(call("GET", "/v1/sessions?state=active").json()["items"].size(), 0u);
 }
 
 class Off : public WithFolder<Off> {

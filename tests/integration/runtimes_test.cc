@@ -123,23 +123,17 @@ INSTANTIATE_TEST_SUITE_P(Oci, Runtimes, testing::Values("runc", "runsc"), [](con
 TEST_F(Runtimes, SaysWhatIsWrongWithARuntime) {
   expect_refusal(post("/v1/sandboxes", {{"runtime", "runk"}}), 400, "invalid");
   EXPECT_THAT(post("/v1/sandboxes", {{"runtime", "runk"}}).body, HasSubstr("did you mean runc"));
-  HttpResponse kata = post("/v1/sandboxes", {{"runtime", "kata"}});
-  expect_refusal(kata, 503, "unavailable");
-  EXPECT_THAT(kata.body, HasSubstr("containerd"));
   expect_refusal(post("/v1/sandboxes", {{"runtime", "runc"}, {"nesting", true}}), 422, "unsupported");
 }
 
 TEST_F(Runtimes, ThatCannotBeUsedAreRefusedWhenASessionStarts) {
   json machine = call("GET", "/v1/machine").json();
-  int refused = 0;
   for (const json& runtime : machine["runtimes"]) {
     if (runtime["available"].get<bool>()) continue;
     HttpResponse session = post("/v1/sessions", {{"runtime", runtime["name"]}});
     expect_refusal(session, 503, "unavailable");
     EXPECT_EQ(session.json().value("detail", ""), runtime.value("problem", "none"));
-    ++refused;
   }
-  EXPECT_GT(refused, 0) << "kata at least cannot be used";
 }
 
 TEST_F(Runtimes, AreToldWithVersionsProblemsAndWhatTheyCanDo) {
@@ -152,9 +146,8 @@ TEST_F(Runtimes, AreToldWithVersionsProblemsAndWhatTheyCanDo) {
     EXPECT_NE(runtimes[name].value("version", ""), "");
     EXPECT_EQ(runtimes[name].value("problem", "none"), "");
   }
-  EXPECT_FALSE(runtimes["kata"]["available"].get<bool>());
-  EXPECT_THAT(runtimes["kata"].value("problem", ""), HasSubstr("containerd"));
-  EXPECT_THAT(runtimes["kata"].value("remedy", ""), HasSubstr("runsc"));
+  for (const auto& [name, runtime] : runtimes)
+    EXPECT_TRUE(runtime["available"].get<bool>() || !runtime.value("remedy", "").empty()) << runtime;
   EXPECT_FALSE(runtimes["runsc"]["capabilities"]["dial"].get<bool>());
   EXPECT_TRUE(runtimes["native"]["default"].get<bool>());
 }

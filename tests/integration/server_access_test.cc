@@ -65,7 +65,7 @@ TEST_F(ServerAccess, GivesTokensForOneSandbox) {
 TEST_F(ServerAccess, SignsUrlsOfFiles) {
   std::string sandbox = make();
   call("PUT", sandbox + "/files?path=a%20b", "signed");
-  std::string url = post(sandbox + "/tokens", {{"file", {{"path", "a b"}}}, {"ttl", 60}}).json()["url"];
+  std::string url = post(sandbox + "/tokens", {{"file", {{"path", "a b"}}}, {"ttl", "60s"}}).json()["url"];
   EXPECT_EQ(over_tcp("GET", url, {}).body, "signed");
   EXPECT_EQ(over_tcp("PUT", url, {}, "x").status, 403);
   std::string upload = post(sandbox + "/tokens", {{"file", {{"path", "up"}, {"method", "PUT"}}}}).json()["url"];
@@ -87,11 +87,12 @@ TEST_F(ServerAccess, KeepsProjectsApart) {
   EXPECT_NE(full.headers["retry-after"], "");
   expect_problem(call("GET", path), 404, "not_found");
   EXPECT_EQ(call("GET", "/v1/projects/web").json()["usage"]["sandboxes"], 1);
-  EXPECT_EQ(call("PATCH", "/v1/projects/web", R"({"quotas":{"sandboxes":2}})").json()["quotas"]["memory"], 4ull << 30);
+  EXPECT_EQ(call("PATCH", "/v1/projects/web", R"({"quotas":{"sandboxes":2}})").json()["quotas"]["memory_bytes"],
+            4ull << 30);
   expect_problem(call("DELETE", "/v1/projects/web"), 409, "conflict");
   expect_problem(call("DELETE", "/v1/projects/default"), 409, "conflict");
   HeaderMap key = bearer(make_key({"admin"}));
-  EXPECT_EQ(over_tcp("GET", "/v1/projects", key).json()["projects"].size(), 1u);
+  EXPECT_EQ(over_tcp("GET", "/v1/projects", key).json()["items"].size(), 1u);
   expect_problem(over_tcp("GET", "/v1/projects/web", key), 404, "not_found");
   expect_problem(over_tcp("POST", "/v1/projects", key, R"({"id":"x"})"), 403, "denied");
   EXPECT_EQ(call("DELETE", path, "", inside).status, 204);
@@ -169,27 +170,27 @@ TEST_F(Server, HoldsQuotasAgainstChangesOfLimits) {
   const std::string one = make_one("one"), two = make_one("two");
   auto change = [&](const char* limits) { return call("PATCH", two, limits, inside); };
   expect_problem(change(R"({"limits":{"memory":"1600m"}})"), 429, "exhausted");
-  EXPECT_EQ(usage("memory"), 1ull << 30);
+  EXPECT_EQ(usage("memory_bytes"), 1ull << 30);
   // Refused as a whole: the memory is what it was, for the sandbox and for the quota.
   expect_problem(change(R"({"name":"one","limits":{"memory":"128m"}})"), 409, "exists");
-  EXPECT_EQ(usage("memory"), 1ull << 30);
+  EXPECT_EQ(usage("memory_bytes"), 1ull << 30);
   json order = {{"argv", {"python3", "-c", "print(len(bytearray(300 << 20)))"}}};
   EXPECT_EQ(call("POST", two + "/execs?wait=true", order.dump(), inside).json()["status"], "success");
   EXPECT_EQ(change(R"({"limits":{"memory":"1536m"}})").status, 200);
-  EXPECT_EQ(usage("memory"), 2ull << 30);
+  EXPECT_EQ(usage("memory_bytes"), 2ull << 30);
   EXPECT_EQ(change(R"({"limits":{"memory":"256m"}})").status, 200);
-  EXPECT_EQ(usage("memory"), 768ull << 20);
+  EXPECT_EQ(usage("memory_bytes"), 768ull << 20);
   EXPECT_EQ(call("POST", two + "/stop", "", inside).status, 200);
   // A stopped one needs no memory before it is started.
   EXPECT_EQ(change(R"({"limits":{"memory":"1800m"}})").status, 200);
-  EXPECT_EQ(usage("memory"), 512ull << 20);
+  EXPECT_EQ(usage("memory_bytes"), 512ull << 20);
   expect_problem(call("POST", two + "/start", "", inside), 429, "exhausted");
   expect_problem(change(R"({"limits":{"disk":"3500m"}})"), 429, "exhausted");
   EXPECT_EQ(change(R"({"limits":{"disk":"3g"}})").status, 200);
-  EXPECT_EQ(usage("disk"), 4ull << 30);
+  EXPECT_EQ(usage("disk_bytes"), 4ull << 30);
   for (const std::string& sandbox : {one, two}) EXPECT_EQ(call("DELETE", sandbox, "", inside).status, 204);
-  EXPECT_EQ(usage("disk"), 0);
-  EXPECT_EQ(usage("memory"), 0);
+  EXPECT_EQ(usage("disk_bytes"), 0);
+  EXPECT_EQ(usage("memory_bytes"), 0);
   EXPECT_EQ(call("DELETE", "/v1/projects/tight").status, 204);
 }
 

@@ -59,7 +59,7 @@ TEST_F(ServerExecs, TakesInputAndGivesOutputAgain) {
   for (const char* own : {"context/python/default-python", "former-context"})
     expect_problem(post(sandbox + "/execs", {{"argv", {"cat"}}, {"tag", own}}), 400, "invalid");
   EXPECT_EQ(call("GET", exec).json()["state"], "running");
-  EXPECT_EQ(call("GET", sandbox + "/execs?tag=echo&state=running").json()["execs"].size(), 1u);
+  EXPECT_EQ(call("GET", sandbox + "/execs?tag=echo&state=running").json()["items"].size(), 1u);
   EXPECT_EQ(call("POST", exec + "/stdin", "raw ", {{"content-type", "text/plain"}}).status, 204);
   EXPECT_EQ(post(exec + "/stdin", {{"base64", "Ynl0ZXMK"}}).status, 204);
   expect_problem(post(exec + "/stdin", {{"text", "a"}, {"base64", "YQ=="}}), 400, "invalid");
@@ -164,7 +164,7 @@ TEST_F(ServerExecs, KillsWhatProcess1HasNotStartedYet) {
 
 TEST_F(ServerExecs, KillsWhatItsCallerNoLongerWaitsFor) {
   std::string sandbox = make();
-  auto count_running = [&] { return call("GET", sandbox + "/execs?state=running").json()["execs"].size(); };
+  auto count_running = [&] { return call("GET", sandbox + "/execs?state=running").json()["items"].size(); };
   HttpStream kept(socket(),
                   {"POST", sandbox + "/execs", {{"accept", "text/event-stream"}}, R"({"shell":"echo go; sleep 60"})"});
   EXPECT_TRUE(kept.next_event());

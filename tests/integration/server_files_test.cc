@@ -80,7 +80,7 @@ TEST_F(ServerFiles, LeavesTheOldFileWhenAnUploadBreaks) {
   auto names = [&] {
     const json listing = call("GET", sandbox + "/entries?path=.").json();
     std::string all;
-    for (const json& entry : listing["entries"]) all += entry["name"];
+    for (const json& entry : listing["items"]) all += entry["name"];
     return all;
   };
   for (int i = 0; i < 500 && names().find(".cove-upload") != std::string::npos; ++i) ::usleep(10'000);
@@ -92,13 +92,13 @@ TEST_F(ServerFiles, ListsAndChangesEntries) {
   std::string sandbox = make();
   run(sandbox, {{"shell", "mkdir -p t/d/e; echo 12345 > t/f; ln -s f t/l; mkfifo t/p; mkdir full; touch full/x"}});
   json one = call("GET", sandbox + "/entries?path=t").json();
-  ASSERT_EQ(one["entries"].size(), 4u) << one;
-  EXPECT_EQ(one["entries"][1]["path"], "/home/user/t/f");
-  EXPECT_EQ(one["entries"][1]["size"], 6);
-  EXPECT_EQ(one["entries"][2]["target"], "f");
-  EXPECT_EQ(one["entries"][3]["type"], "other");
-  EXPECT_EQ(call("GET", sandbox + "/entries?path=t&depth=2").json()["entries"].size(), 5u);
-  EXPECT_EQ(call("GET", sandbox + "/entries?path=t&depth=0").json()["entries"][0]["name"], "t");
+  ASSERT_EQ(one["items"].size(), 4u) << one;
+  EXPECT_EQ(one["items"][1]["path"], "/home/user/t/f");
+  EXPECT_EQ(one["items"][1]["size_bytes"], 6);
+  EXPECT_EQ(one["items"][2]["target"], "f");
+  EXPECT_EQ(one["items"][3]["type"], "other");
+  EXPECT_EQ(call("GET", sandbox + "/entries?path=t&depth=2").json()["items"].size(), 5u);
+  EXPECT_EQ(call("GET", sandbox + "/entries?path=t&depth=0").json()["items"][0]["name"], "t");
   expect_problem(call("GET", sandbox + "/entries?path=none"), 404, "not_found");
   expect_problem(call("GET", sandbox + "/entries?path=t&depth=65"), 400, "invalid");
 

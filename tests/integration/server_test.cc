@@ -71,8 +71,8 @@ TEST_F(Server, MakesListsAndDeletesSandboxes) {
   EXPECT_EQ(made.headers["location"], "/v1/sandboxes/" + id);
   EXPECT_EQ(sandbox["state"], "running");
   EXPECT_EQ(call("GET", "/v1/sandboxes/alpha").json()["id"], id);
-  EXPECT_EQ(call("GET", "/v1/sandboxes?label=team%3Dweb").json()["sandboxes"].size(), 1u);
-  EXPECT_EQ(call("GET", "/v1/sandboxes?label=team%3Dapi").json()["sandboxes"].size(), 0u);
+  EXPECT_EQ(call("GET", "/v1/sandboxes?label=team%3Dweb").json()["items"].size(), 1u);
+  EXPECT_EQ(call("GET", "/v1/sandboxes?label=team%3Dapi").json()["items"].size(), 0u);
   expect_problem(post("/v1/sandboxes", {{"name", "alpha"}, {"start", false}}), 409, "exists");
   EXPECT_EQ(call("DELETE", "/v1/sandboxes/alpha").status, 204);
   expect_problem(call("GET", "/v1/sandboxes/" + id), 404, "not_found");
@@ -85,7 +85,7 @@ TEST_F(Server, ListsInPages) {
   size_t seen = 0;
   for (int pages = 0; pages < 4; ++pages) {
     json page = call("GET", "/v1/sandboxes?limit=1&label=page%3D1" + (after.empty() ? "" : "&after=" + after)).json();
-    seen += page["sandboxes"].size();
+    seen += page["items"].size();
     if (page["next"].is_null()) break;
     after = percent_encode(page["next"].get<std::string>());
   }
@@ -99,7 +99,7 @@ TEST_F(Server, SaysWhatIsWrongWithARequest) {
   expect_problem(typo, 400, "invalid");
   EXPECT_THAT(typo.json()["hint"], HasSubstr("lifecycle"));
   expect_problem(call("POST", "/v1/sandboxes", "{\"a\":"), 400, "invalid");
-  expect_problem(post("/v1/sandboxes", {{"snapshot", "x"}}), 501, "unsupported");
+  expect_problem(post("/v1/sandboxes", {{"snapshot", "x"}}), 400, "invalid");
   expect_problem(post("/v1/sandboxes", {{"image", "none"}}), 404, "not_found");
   expect_problem(call("POST", "/v1/sandboxes", "{\"a\":\"" + std::string(5 << 20, 'x') + "\"}"), 413, "too_large");
   expect_problem(call("GET", "/v1/nothing"), 404, "not_found");
@@ -116,7 +116,7 @@ TEST_F(Server, MakesOneSandboxForOneIdempotencyKey) {
   HttpResponse again = call("POST", "/v1/sandboxes", R"({"labels":{"a":"1"}, "start":false})", key);
   EXPECT_EQ(again.status, 201);
   EXPECT_EQ(again.json()["id"], first.json()["id"]);
-  expect_problem(call("POST", "/v1/sandboxes", R"({"start":false})", key), 409, "conflict");
+  expect_problem(call("POST", "/v1/sandboxes", R"({"start":false})", key), 409, "idempotency_mismatch");
 }
 
 TEST_F(Server, ASandboxCanBeHeldByItsMaker) {
@@ -136,13 +136,13 @@ TEST_F(Server, ChangesSandboxes) {
   json changed =
       call("PATCH", sandbox, R"({"labels":{"b":null,"c":"3"},"env":{"A":"2"},"limits":{"memory":"512m"}})").json();
   EXPECT_EQ(changed["labels"], json({{"a", "1"}, {"c", "3"}}));
-  EXPECT_EQ(changed["limits"]["memory"], 512 << 20);
+  EXPECT_EQ(changed["limits"]["memory_bytes"], 512 << 20);
   EXPECT_EQ(run(sandbox, {{"shell", "echo $A"}})["stdout"]["text"], "2\n");
   for (const char* limit : {"disk", "inodes", "io_read", "io_write"})
     expect_problem(call("PATCH", sandbox, json({{"limits", {{limit, 1 << 30}}}}).dump()), 409, "conflict");
   expect_problem(call("PATCH", sandbox, R"({"image":"host"})"), 400, "invalid");
   EXPECT_EQ(call("POST", sandbox + "/stop").status, 200);
-  EXPECT_EQ(call("PATCH", sandbox, R"({"limits":{"io_read":"1g"}})").json()["limits"]["io_read"], 1 << 30);
+  EXPECT_EQ(call("PATCH", sandbox, R"({"limits":{"io_read":"1g"}})").json()["limits"]["io_read_bytes"], 1 << 30);
 }
 
 TEST_F(Server, ChangesTheRlimitsOfWhatIsStartedFromThenOn) {
@@ -213,16 +213,16 @@ TEST_F(Server, LeadsSandboxesThroughTheirStates) {
   becomes("start", "running");
   expect_problem(call("POST", sandbox + "/stop", R"({"grace":"soon"})"), 400, "invalid");
   expect_problem(call("POST", sandbox + "/pause", R"({"x":1})"), 400, "invalid");
-  expect_problem(call("POST", sandbox + "/fork"), 501, "unsupported");
+  expect_problem(call("POST", sandbox + "/fork"), 404, "not_found");
 }
 
 TEST_F(Server, RenewsAndMeasures) {
   std::string sandbox = make({{"lifecycle", {{"max", "1m"}}}, {"limits", {{"memory", "256m"}}}});
   json renewed = call("POST", sandbox + "/renew", R"({"max":"1h"})").json();
-  EXPECT_EQ(renewed["lifecycle"]["max"], 3600);
+  EXPECT_EQ(renewed["lifecycle"]["max_ms"], 3'600'000);
   run(sandbox, {{"shell", "head -c 1000000 /dev/zero > zeros"}});
   json stats = call("GET", sandbox + "/stats").json();
-  EXPECT_EQ(stats["memory_limit"], 256 << 20);
+  EXPECT_EQ(stats["memory_limit_bytes"], 256 << 20);
   EXPECT_GE(stats["disk_bytes"], 900'000);
 }
 
@@ -230,10 +230,10 @@ TEST_F(Server, RenewsAndMeasures) {
 
 TEST_F(Server, TellsWhatHappened) {
   json before = call("GET", "/v1/events?limit=1000").json();
-  uint64_t after = before["next"];
-  while (!before["events"].empty()) {
+  uint64_t after = before["last_seq"];
+  while (!before["items"].empty()) {
     before = call("GET", "/v1/events?limit=1000&after=" + std::to_string(after)).json();
-    after = before["next"];
+    after = before["last_seq"];
   }
   HttpStream stream(socket(),
                     {"GET", "/v1/events?after=" + std::to_string(after), {{"accept", "text/event-stream"}}, ""});
@@ -265,10 +265,10 @@ TEST_F(Server, TellsOfItself) {
   EXPECT_EQ(machine["runtimes"][0]["name"], "native") << machine;
   EXPECT_EQ(machine["runtimes"][0]["available"], true) << machine;
   EXPECT_EQ(machine["mode"], ::geteuid() == 0 ? "root" : "rootless") << machine;  // not coved's own
-  EXPECT_GT(machine["capacity"]["memory"], 0);
-  EXPECT_GT(call("GET", "/v1/config").json()["settings"].size(), 10u);
-  EXPECT_EQ(call("GET", "/v1/images").json()["images"][0]["name"], "host");
-  EXPECT_GE(call("GET", "/v1/languages").json()["languages"].size(), 14u);
+  EXPECT_GT(machine["capacity"]["memory_bytes"], 0);
+  EXPECT_GT(call("GET", "/v1/config").json()["items"].size(), 10u);
+  EXPECT_EQ(call("GET", "/v1/images").json()["items"][0]["name"], "host");
+  EXPECT_GE(call("GET", "/v1/languages").json()["items"].size(), 14u);
   std::string sandbox = make();
   run(sandbox, {{"argv", {"true"}}});
   json usage = call("GET", "/v1/usage").json();

@@ -33,7 +33,7 @@ TEST_F(Sessions, StartWithoutASandboxAndGetOneByUse) {
   EXPECT_EQ(started.json()["state"], "active");
   EXPECT_EQ(started.json()["scope"], "session");
   EXPECT_EQ(started.json()["mode"], "all");
-  EXPECT_EQ(started.json()["lifecycle"]["idle"], 1800);
+  EXPECT_EQ(started.json()["lifecycle"]["idle_ms"], 1'800'000);
   EXPECT_TRUE(started.json()["sandbox_id"].is_null());
   EXPECT_EQ(count_sandboxes(), 0u);
   json result = run_in(id, {{"shell", "echo $A; echo kept > note"}});
@@ -129,7 +129,7 @@ TEST_F(Sessions, AnAgentsSandboxOutlivesThem) {
   post("/v1/sessions/" + first + "/execs", {{"argv", {"sleep", "1000"}}, {"tag", "left"}, {"detach", true}});
   EXPECT_EQ(call("DELETE", "/v1/sessions/" + first).status, 204);
   std::string sandbox = result["sandbox_id"];
-  json running = call("GET", "/v1/sandboxes/" + sandbox + "/execs?state=running").json()["execs"];
+  json running = call("GET", "/v1/sandboxes/" + sandbox + "/execs?state=running").json()["items"];
   ASSERT_EQ(running.size(), 1u) << running;
   EXPECT_EQ(running[0]["tag"], "left") << "an exec that was not detached ends with its session";
   std::string second = start({{"agent", "bot"}, {"scope", "agent"}});
@@ -147,7 +147,7 @@ TEST_F(Sessions, TheSharedSandboxServesAllAgentsOfAProject) {
   run_in(one, {{"shell", "echo common > note"}});
   EXPECT_EQ(text_in(two, "cat note"), "common\n");
   EXPECT_EQ(session(one)["sandbox_id"], session(two)["sandbox_id"]);
-  EXPECT_EQ(call("GET", "/v1/sessions/" + one + "/execs").json()["execs"].size(), 1u) << "only its own";
+  EXPECT_EQ(call("GET", "/v1/sessions/" + one + "/execs").json()["items"].size(), 1u) << "only its own";
   call("DELETE", "/v1/sessions/" + one);
   EXPECT_EQ(text_in(two, "cat note"), "common\n");
 
@@ -159,7 +159,7 @@ TEST_F(Sessions, TheSharedSandboxServesAllAgentsOfAProject) {
   expect_refusal(call("GET", "/v1/sessions/" + far), 404, "not_found");
   expect_refusal(try_in(far, {{"argv", {"true"}}}), 404, "not_found");
   expect_refusal(call("DELETE", "/v1/sessions/" + far), 404, "not_found");
-  EXPECT_EQ(call("GET", "/v1/sessions", nullptr, there).json()["sessions"].size(), 1u);
+  EXPECT_EQ(call("GET", "/v1/sessions", nullptr, there).json()["items"].size(), 1u);
   call("DELETE", "/v1/sandboxes/" + result["sandbox_id"].get<std::string>(), nullptr, there);
   EXPECT_EQ(call("DELETE", "/v1/projects/elsewhere").status, 204);
 }
@@ -174,7 +174,7 @@ TEST_F(Sessions, WakeOrReplaceTheirSandbox) {
   }
   EXPECT_EQ(call("DELETE", "/v1/sandboxes/" + sandbox).status, 204);
   EXPECT_TRUE(session(id)["sandbox_id"].is_null());
-  EXPECT_EQ(call("GET", "/v1/sessions/" + id + "/execs").json()["execs"].size(), 0u);
+  EXPECT_EQ(call("GET", "/v1/sessions/" + id + "/execs").json()["items"].size(), 0u);
   json again = run_in(id, {{"shell", "ls"}});
   EXPECT_EQ(again["stdout"]["text"], "");
   EXPECT_NE(again["sandbox_id"], sandbox);
@@ -259,14 +259,14 @@ TEST_F(Sessions, AreListedInPagesByAgent) {
   std::string after;
   for (int pages = 0; pages < 9; ++pages) {
     json page = call("GET", "/v1/sessions?limit=2&agent=pages" + (after.empty() ? "" : "&after=" + after)).json();
-    for (const json& each : page["sessions"]) seen.insert(each["id"]);
+    for (const json& each : page["items"]) seen.insert(each["id"]);
     if (page["next"].is_null()) break;
     after = page["next"];
   }
   EXPECT_EQ(seen, wanted);
-  EXPECT_EQ(call("GET", "/v1/sessions?agent=pages&state=ended").json()["sessions"].size(), 0u);
+  EXPECT_EQ(call("GET", "/v1/sessions?agent=pages&state=ended").json()["items"].size(), 0u);
   call("DELETE", "/v1/sessions/" + *wanted.begin());
-  EXPECT_EQ(call("GET", "/v1/sessions?agent=pages&state=ended").json()["sessions"].size(), 1u);
+  EXPECT_EQ(call("GET", "/v1/sessions?agent=pages&state=ended").json()["items"].size(), 1u);
   for (const char* query : {"limit=0", "state=asleep", "scope=all", "after=%21"})
     expect_refusal(call("GET", std::string("/v1/sessions?") + query), 400, "invalid");
 }
@@ -307,8 +307,8 @@ TEST_F(Sessions, AnswerExecsInAllThreeWays) {
   EXPECT_EQ(text["stderr"], "two\n");
   EXPECT_EQ(exit["exit_code"], 3);
   EXPECT_THAT(exit["why"], HasSubstr("mode all"));
-  EXPECT_EQ(call("GET", "/v1/sessions/" + id + "/execs").json()["execs"].size(), 2u);
-  EXPECT_EQ(call("GET", "/v1/sessions/" + id + "/execs?tag=echo").json()["execs"].size(), 1u);
+  EXPECT_EQ(call("GET", "/v1/sessions/" + id + "/execs").json()["items"].size(), 2u);
+  EXPECT_EQ(call("GET", "/v1/sessions/" + id + "/execs?tag=echo").json()["items"].size(), 1u);
 }
 
 TEST_F(Sessions, EndWhenNobodyUsesThem) {

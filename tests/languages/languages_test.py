@@ -141,7 +141,7 @@ def test_every_version_runs_from_the_command_line(place):
 
 
 def test_what_the_host_has_prints_its_version(place):
-    ready = {each["name"]: each for each in place.client.expect(200, "GET", "/v1/languages").json()["languages"]}
+    ready = {each["name"]: each for each in place.client.expect(200, "GET", "/v1/languages").json()["items"]}
     for name in ("bash", "go", "rust", "ruby", "c", "cpp", "java", "perl", "php", "r", "lua"):
         known = next(each for each in ready[name]["versions"] if each["default"] or each["state"] == "absent")
         if known["state"] == "absent":
@@ -238,7 +238,7 @@ REQUIRED = {"bash", "go", "rust", "ruby", "c", "cpp", "python", "javascript"}
 
 
 def installed(place, names):
-    listed = place.client.expect(200, "GET", "/v1/languages").json()["languages"]
+    listed = place.client.expect(200, "GET", "/v1/languages").json()["items"]
     ready = {each["name"] for each in listed if any(one["state"] == "ready" for one in each["versions"])}
     if not REQUIRED <= ready:
         raise AssertionError(f"not here: {REQUIRED - ready}")

@@ -28,21 +28,58 @@ test('path parameters are declared', () => {
   }
 });
 
-test('answers in JSON are closed: a field that is not documented is an error', () => {
-  const free = new Set(['data', 'results']);
-  const check = (schema, where) => {
-    for (const part of [...(schema.oneOf ?? []), ...(schema.allOf ?? [])]) check(part, where);
-    if (schema.items && !free.has(where.at(-1))) check(schema.items, where);
-    if (schema.type !== 'object' || free.has(where.at(-1)) || schema.allOf) return;
-    const map = typeof schema.additionalProperties === 'object';
-    assert.ok(map || schema.additionalProperties === false, where.join('.'));
-    if (map) check(schema.additionalProperties, [...where, '*']);
-    for (const [name, property] of Object.entries(schema.properties ?? {})) check(property, [...where, name]);
-  };
+// Calls `see` with each schema of an object in it, and where it is.
+function each_object(schema, where, see) {
+  for (const part of [...(schema.oneOf ?? []), ...(schema.allOf ?? [])]) each_object(part, where, see);
+  if (schema.items) each_object(schema.items, [...where, '[]'], see);
+  if (typeof schema.additionalProperties === 'object') each_object(schema.additionalProperties, [...where, '*'], see);
+  for (const [name, property] of Object.entries(schema.properties ?? {})) each_object(property, [...where, name], see);
+  if ([schema.type].flat().includes('object')) see(schema, where.join('.'));
+}
+
+test('answers are open: they may gain fields', () => {
   for (const { id, responses } of operations.values())
     for (const [status, response] of Object.entries(responses))
-      for (const [type, { schema }] of Object.entries(response.content ?? {}))
-        if (type.endsWith('json')) check(schema, [id, status]);
+      for (const { schema } of Object.values(response.content ?? {}))
+        each_object(schema, [id, status], ({ additionalProperties }, where) => assert.notEqual(additionalProperties, false, where));
+});
+
+test('requests are closed: a field that is not documented is an error', () => {
+  for (const { id, body } of operations.values())
+    each_object(body['application/json']?.schema ?? {}, [id], ({ additionalProperties }, where) =>
+      assert.ok(additionalProperties !== undefined && additionalProperties !== true, where));
+});
+
+test('sizes and durations of answers have their unit in their name', () => {
+  const free = new Set(['bytes', 'totals.*']);
+  const bare = /(^|_)(size|memory|disk|timeout|grace|idle|duration|ttl|seconds)$/;
+  for (const { id, responses } of operations.values())
+    for (const response of Object.values(responses))
+      for (const { schema } of Object.values(response.content ?? {}))
+        each_object(schema, [id], ({ properties = {} }, where) => {
+          for (const [name, { type }] of Object.entries(properties))
+            if ([type].flat().some((each) => ['integer', 'number'].includes(each)) && !free.has(name)) assert.doesNotMatch(name, bare, where);
+        });
+});
+
+test('every list is items and next, by limit and after', () => {
+  const names = (operation) => operation.parameters.map(({ name }) => name);
+  for (const operation of operations.values()) {
+    const schema = operation.responses['200']?.content?.['application/json']?.schema;
+    if (!/^list|^getConfig$/.test(operation.id)) continue;
+    assert.ok(schema.properties.items.type === 'array' && schema.required.includes('items') && schema.required.includes('next'), operation.id);
+    assert.deepEqual(schema.properties.next.type, ['string', 'null'], operation.id);
+    for (const name of ['limit', 'after']) assert.ok(names(operation).includes(name), `${operation.id} has no ${name}`);
+  }
+});
+
+test('what makes something takes an idempotency key, and says what becomes of another request with it', () => {
+  const makes = new Set(['createSandbox', 'createToken', 'createExec', 'createContext', 'startSession', 'createSessionExec', 'execute',
+    'createKey', 'createProject', 'pullImage', 'loadImages', 'importImage', 'makeFolder']);
+  for (const { id, parameters, responses } of operations.values()) {
+    assert.equal(parameters.some(({ name }) => name === 'Idempotency-Key'), makes.has(id), id);
+    if (makes.has(id)) assert.ok(responses['409'], id);
+  }
 });
 
 test('errors are problems, and every operation that needs credentials says so', () => {
@@ -68,7 +105,7 @@ test('examples fit their schemas', () => {
       for (const content of Object.values(response.content ?? {})) check(`${id} ${status}`, content);
   }
   for (const [name, schema] of Object.entries(document.components.schemas))
-    if (schema.example !== undefined) assert.equal(violation(schema, schema.example), null, name);
+    for (const example of schema.examples ?? []) assert.equal(violation(schema, example), null, name);
   assert.ok(examples > 20);
 });
 

@@ -8,6 +8,7 @@ import './cases/sessions.mjs';
 import './cases/files.mjs';
 import './cases/images.mjs';
 import './cases/conditions.mjs';
+import './cases/idempotency.mjs';
 import './cases/access.mjs';
 import './cases/server.mjs';
 import './cases/every.mjs';

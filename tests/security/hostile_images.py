@@ -252,7 +252,7 @@ class Bench:
         self.check_nothing_left()
         if not accepted:
             return
-        for image in answer.json()["images"]:
+        for image in answer.json()["items"]:
             self.use(image)
 
     def check_nothing_left(self):

@@ -27,7 +27,7 @@ class KeptOutput : public Server {
       bytes += static_cast<uint64_t>(sys::lstat(entry.path()).value().st_blocks) * 512;
     return bytes;
   }
-  static uint64_t counted() { return call("GET", "/v1/usage").json().value("logs", uint64_t{0}); }
+  static uint64_t counted() { return call("GET", "/v1/usage").json().value("logs_bytes", uint64_t{0}); }
   // Of the child of cove-spawn that serves.
   static uint64_t memory_of_coved() {
     for (const auto& entry : std::filesystem::directory_iterator("/proc")) {

@@ -75,8 +75,8 @@ void ServerUnderTest::read_addresses() {
 
 void ServerUnderTest::delete_sandboxes() {
   auto list = fetch(socket_, {"GET", "/v1/sandboxes?limit=1000", {}, ""}).json();
-  if (!list.is_object() || !list.contains("sandboxes")) return;
-  for (const auto& sandbox : list["sandboxes"])
+  if (!list.is_object() || !list.contains("items")) return;
+  for (const auto& sandbox : list["items"])
     fetch(socket_, {"DELETE", "/v1/sandboxes/" + sandbox["id"].get<std::string>(), {}, ""});
 }
 

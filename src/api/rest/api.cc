@@ -38,7 +38,7 @@ void tell_problem(http::Exchange& exchange, int status, const std::string& reaso
   Problem problem(status, std::string(code_of_status(status)), reason);
   if (status == 404) problem.detail = concat("there is nothing at ", exchange.request().path);
   if (!allowed.empty()) problem.headers.emplace_back("Allow", join(allowed, ", "));
-  if (status == 500) log::error(reason, {{"path", exchange.request().path}});
+  if (status == 500) log::error(reason, {{"path", exchange.request().path}, {"request", exchange.request().id}});
   answer(exchange, problem);
 }
 
@@ -48,7 +48,8 @@ void note_done(Api& api, const http::Request& request, const http::Route* route,
                std::chrono::nanoseconds took) {
   api.metrics.count(route ? route->method : "", route ? route->pattern : "", status, took);
   if (!log::shows(log::Level::Debug)) return;
-  log::debug("request", {{"from", who(request.peer)},
+  log::debug("request", {{"id", request.id},
+                         {"from", who(request.peer)},
                          {"method", request.method},
                          {"path", request.path},
                          {"status", concat(status)},

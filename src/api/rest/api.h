@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/rest/hosts.h"
+#include "api/rest/idempotency.h"
 #include "api/rest/metrics.h"
 #include "base/result.h"
 #include "engine/engine.h"
@@ -28,6 +29,7 @@ struct Api {
   std::string secret;        // signs tokens and URLs
   bool autostarted = false;  // by a command, not by a person
   Metrics metrics;
+  OnceKeys once_keys;
   std::mutex updates;  // PATCH reads, merges and writes: one after the other
 
   static Result<std::unique_ptr<Api>> create(engine::Engine& engine, uint32_t owner);

@@ -35,8 +35,12 @@ std::string frame(const engine::Chunk& chunk) {
 // Input that the program does not take yet keeps nobody waiting: output goes on, and so do signals.
 class Attached {
  public:
-  Attached(WebSocket& socket, int connection, engine::Exec& exec, engine::Follower& follower)
-      : socket_(socket), connection_(connection), exec_(exec), follower_(follower) {}
+  Attached(WebSocket& socket, const http::Exchange& exchange, engine::Exec& exec, engine::Follower& follower)
+      : socket_(socket),
+        connection_(exchange.connection()),
+        request_id_(exchange.request().id),
+        exec_(exec),
+        follower_(follower) {}
 
   // Until the exec has ended and all is told, or the caller goes.
   Parting serve() {
@@ -96,7 +100,9 @@ class Attached {
     socket_.close(kNormal, "");
   }
 
-  void tell(const Problem& problem) { (void)socket_.send(WebSocket::Kind::Text, to_json(problem, "error")); }
+  void tell(const Problem& problem) {
+    (void)socket_.send(WebSocket::Kind::Text, to_json(problem, request_id_, "error"));
+  }
 
   // As much as the program takes now.
   void give_input() {
@@ -169,6 +175,7 @@ class Attached {
 
   WebSocket& socket_;
   int connection_;
+  std::string request_id_;
   engine::Exec& exec_;
   engine::Follower& follower_;
   std::string input_;          // not taken yet
@@ -182,7 +189,7 @@ Outcome attach(Call& call) {
   auto socket = COVE_TRY(call.exchange.upgrade());
   std::string id = exec->info().id;
   call.service().attendance().begin(id);
-  Parting parting = Attached(*socket, call.exchange.connection(), *exec, *follower).serve();
+  Parting parting = Attached(*socket, call.exchange, *exec, *follower).serve();
   call.service().attendance().end(id, parting);
   return {};
 }

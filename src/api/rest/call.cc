@@ -11,7 +11,9 @@ namespace {
 // Tells the problem, where the answer has not begun yet; a stream that has is broken off.
 void tell(Api& api, http::Exchange& exchange, Problem problem) {
   if (problem.status >= 500 && problem.status != 501)
-    log::error(problem.detail, {{"method", exchange.request().method}, {"path", exchange.request().path}});
+    log::error(
+        problem.detail,
+        {{"method", exchange.request().method}, {"path", exchange.request().path}, {"request", exchange.request().id}});
   if (exchange.begun()) return;
   if (problem.status == 429) problem.headers.emplace_back("Retry-After", concat(api.engine.retry_after().count()));
   answer(exchange, problem);
@@ -23,6 +25,7 @@ struct Way {
   Handle handle;
   std::vector<std::string_view> query;
   Conditions conditions;
+  Repeat repeat;
 };
 
 // Parameters that credentials may come in.
@@ -44,13 +47,13 @@ Outcome check_conditions(const http::Request& request, Conditions conditions) {
 
 Outcome serve(Api& api, http::Exchange& exchange, const Way& way) {
   const Door& door = way.door;
-  Call call{api, exchange, COVE_TRY(authenticate(api, exchange, door.admits))};
+  Call call(api, exchange, COVE_TRY(authenticate(api, exchange, door.admits)));
   exchange.vouch();
   call.caller.peer = exchange.connection();
   COVE_TRY(authorize(call, door.scope));
   COVE_TRY(check_query(exchange.request(), way.query));
   COVE_TRY(check_conditions(exchange.request(), way.conditions));
-  return way.handle(call);
+  return way.repeat == Repeat::Again ? way.handle(call) : answer_once(call, way.repeat, way.handle);
 }
 
 }  // namespace
@@ -62,12 +65,38 @@ const std::string& Call::captured(const std::string& name) const {
 }
 
 Checked<Json> Call::body() {
+  if (body_) return *body_;
   Result<std::string> text = exchange.read_all(engine().config().max_body);
   if (!text) return refuse(body_problem(text.error()));
-  return COVE_TRY(parse_object(*text));
+  body_ = COVE_TRY(parse_object(*text));
+  return *body_;
+}
+
+Checked<Call::Received> Call::upload() {
+  if (!upload_) upload_ = COVE_TRY(receive_upload(*this));
+  return Received{upload_->file.get(), upload_->digest};
+}
+
+Checked<UniqueFd> Call::take_upload() {
+  COVE_TRY(upload());
+  return std::move(upload_->file);
 }
 
 Outcome Call::respond(int status, std::string_view json, http::Headers headers) {
+  if (once) COVE_TRY(once->keep(status, headers, json));
+  return send(status, json, std::move(headers));
+}
+
+Outcome Call::respond_secret(int status, Json document, std::initializer_list<const char*> secrets) {
+  const http::Headers headers = {{"Cache-Control", "no-store"}};
+  const std::string whole = document.dump();
+  for (const char* name : secrets)
+    if (document.contains(name)) document[name] = nullptr;
+  if (once) COVE_TRY(once->keep(status, headers, document.dump()));
+  return send(status, whole, headers);
+}
+
+Outcome Call::send(int status, std::string_view json, http::Headers headers) {
   headers.emplace_back("Content-Type", "application/json");
   headers.emplace_back("Cove-Version", COVE_VERSION);
   COVE_TRY(exchange.respond(status, headers, json));
@@ -80,8 +109,8 @@ Outcome Call::no_content() {
 }
 
 void Routes::add(const char* method, const char* pattern, Door door, Handle handle,
-                 std::initializer_list<std::string_view> query, Conditions conditions) {
-  Way way{door, handle, with_credentials(query, door.admits), conditions};
+                 std::initializer_list<std::string_view> query, Conditions conditions, Repeat repeat) {
+  Way way{door, handle, with_credentials(query, door.admits), conditions, repeat};
   router_.add({.method = method,
                .pattern = pattern,
                .handler =

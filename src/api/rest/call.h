@@ -5,14 +5,19 @@
 #include <string_view>
 
 #include "api/rest/api.h"
+#include "api/rest/idempotency.h"
 #include "api/rest/problem.h"
 #include "api/rest/request_json.h"
+#include "api/rest/upload.h"
 #include "auth/caller.h"
 
 namespace cove::api {
 
 // One request of somebody who may make it.
 struct Call {
+  Call(Api& with_api, http::Exchange& with_exchange, Caller with_caller)
+      : api(with_api), exchange(with_exchange), caller(std::move(with_caller)) {}
+
   Api& api;
   http::Exchange& exchange;
   Caller caller;
@@ -26,8 +31,26 @@ struct Call {
 
   // The body as a JSON object; {} where there is none.
   Checked<Json> body();
+  // The body, in a file.
+  struct Received {
+    int file;
+    std::string digest;
+  };
+  Checked<Received> upload();
+  Checked<UniqueFd> take_upload();
+  // With an Idempotency-Key, the answer is kept before it is sent.
   Outcome respond(int status, std::string_view json, http::Headers headers = {});
+  // An answer with secrets, which are shown this once: what is kept has null in place of these fields.
+  Outcome respond_secret(int status, Json document, std::initializer_list<const char*> secrets);
   Outcome no_content();
+
+  Once* once = nullptr;  // while a request with an Idempotency-Key is handled
+
+ private:
+  Outcome send(int status, std::string_view json, http::Headers headers);
+
+  std::optional<Json> body_;
+  std::optional<Upload> upload_;
 };
 
 using Handle = Outcome (*)(Call&);
@@ -58,9 +81,11 @@ enum class Conditions { Refused, Honoured };
 class Routes {
  public:
   Routes(Api& api, http::Router& router) : api_(api), router_(router) {}
+  // A POST that makes something takes an Idempotency-Key: its `repeat` is not Again.
   // `query` are the parameters that it takes ("label*": more than once); others are refused.
   void add(const char* method, const char* pattern, Door door, Handle handle,
-           std::initializer_list<std::string_view> query = {}, Conditions conditions = Conditions::Refused);
+           std::initializer_list<std::string_view> query = {}, Conditions conditions = Conditions::Refused,
+           Repeat repeat = Repeat::Again);
   // For everybody.
   void add_open(const char* method, const char* pattern, Outcome (*handle)(Api&, http::Exchange&));
 

@@ -22,7 +22,7 @@ Checked<CodeRequest> read_code(Call& call, const Json& body) {
   order.context = COVE_TRY(required(fields, "context", fields.text("context")));
   order.order.code = COVE_TRY(required(fields, "code", fields.data("code")));
   if (auto language = COVE_TRY(fields.text("language")))
-    order.language = COVE_TRY(parse_language(call.engine().config().languages, *language));
+    order.language = COVE_TRY(fields.checked("language", parse_language(call.engine().config().languages, *language)));
   order.order.language = order.language ? order.language->name : engine::kUsualLanguage;
   COVE_TRY(take_exec_limits(fields, order.order));
   COVE_TRY(fields.finish());

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/rest/call.h"
+#include "api/rest/paging.h"
 #include "api/rest/response_json.h"
 #include "api/rest/sandbox_request.h"
 #include "base/text.h"
@@ -60,10 +61,10 @@ Outcome create_context(Call& call) {
 }
 
 Outcome list_contexts(Call& call) {
-  Json list = Json::array();
+  std::vector<PageItem> contexts;
   for (const ContextInfo& context : COVE_TRY(call.service().contexts().list(call.caller, call.sandbox())))
-    list.push_back(context_json(context));
-  return call.respond(200, dump({{"contexts", std::move(list)}}));
+    contexts.push_back({context.id, dump(context_json(context))});
+  return respond_page(call, contexts);
 }
 
 // Of the request's path; `default` is the one of the usual language.
@@ -95,8 +96,8 @@ Outcome interrupt_context(Call& call) {
 }  // namespace
 
 void add_contexts(Routes& routes) {
-  routes.add("POST", "/v1/sandboxes/{id}/contexts", kTokenRun, create_context);
-  routes.add("GET", "/v1/sandboxes/{id}/contexts", kTokenRead, list_contexts);
+  routes.add("POST", "/v1/sandboxes/{id}/contexts", kTokenRun, create_context, {}, Conditions::Refused, Repeat::Once);
+  routes.add("GET", "/v1/sandboxes/{id}/contexts", kTokenRead, list_contexts, {"after", "limit"});
   routes.add("GET", "/v1/sandboxes/{id}/contexts/{context}", kTokenRead, get_context);
   routes.add("DELETE", "/v1/sandboxes/{id}/contexts/{context}", kTokenRun, delete_context);
   routes.add("POST", "/v1/sandboxes/{id}/contexts/{context}/restart", kTokenRun, restart_context);

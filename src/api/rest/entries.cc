@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "api/rest/paging.h"
 #include "api/rest/place.h"
 #include "api/rest/query.h"
 #include "base/text.h"
@@ -14,13 +15,14 @@ namespace {
 using Lease = engine::Engine::FileLease;
 
 constexpr int64_t kDeepest = 64;
+constexpr size_t kListed = 1000;
 constexpr size_t kMostListed = 10'000;
 constexpr unsigned kNewFolder = 0755;
 constexpr unsigned kUmask = 022;  // of the sandbox's file server
 
 struct Listing {
-  Json entries = Json::array();
-  bool truncated = false;
+  std::vector<PageItem> entries;
+  size_t most = 0;
 };
 
 // What is in a folder, and below it down to `depth`; each folder in front of what is in it.
@@ -28,12 +30,9 @@ Outcome list_into(Listing& listing, View& view, const std::string& folder, int64
   std::vector<FileEntry> found = COVE_TRY(checked_file(view.list(folder)));
   std::ranges::sort(found, {}, &FileEntry::name);
   for (const FileEntry& entry : found) {
-    if (listing.entries.size() == kMostListed) {
-      listing.truncated = true;
-      return {};
-    }
+    if (listing.entries.size() >= listing.most) return {};
     std::string path = concat(folder == "/" ? "" : folder, "/", entry.name);
-    listing.entries.push_back(entry_json(view, entry, path));
+    listing.entries.push_back({path, dump(entry_json(view, entry, path))});
     // A folder below that cannot be read, or is gone by now, is listed without what is in it.
     if (depth > 1 && S_ISDIR(entry.mode)) (void)list_into(listing, view, path, depth - 1);
   }
@@ -51,15 +50,18 @@ Checked<FileEntry> stat_listed(View& view, const std::string& path, int64_t dept
 Outcome list_entries(Call& call) {
   std::string wanted = COVE_TRY(path_parameter(call.request()));
   int64_t depth = COVE_TRY(integer_parameter(call.request(), "depth", 0, kDeepest)).value_or(1);
+  const PagePlace after = COVE_TRY(parse_page_cursor(text_parameter(call.request(), "after")));
+  const size_t limit = COVE_TRY(limit_parameter(call.request(), kListed, kMostListed));
   Lease lease = COVE_TRY(lease_files(call, Scope::Read));
   std::string path = absolute_path(*lease.view, wanted);
   FileEntry entry = COVE_TRY(stat_listed(*lease.view, path, depth));
-  Listing listing;
-  if (depth == 0 || !S_ISDIR(entry.mode))
-    listing.entries.push_back(entry_json(*lease.view, entry, path));
+  const bool alone = depth == 0 || !S_ISDIR(entry.mode);
+  Listing listing{{}, after.index + limit + 1};  // one more than the page: whether there is another
+  if (alone)
+    listing.entries.push_back({path, dump(entry_json(*lease.view, entry, path))});
   else
     COVE_TRY(list_into(listing, *lease.view, path, depth));
-  return call.respond(200, dump(Json{{"entries", std::move(listing.entries)}, {"truncated", listing.truncated}}));
+  return call.respond(200, page_of(listing.entries, after, limit));
 }
 
 Outcome respond_entry(Call& call, Lease& lease, int status, const std::string& path, Links links) {
@@ -68,13 +70,13 @@ Outcome respond_entry(Call& call, Lease& lease, int status, const std::string& p
 }
 
 Result<std::string> take_path(Fields& fields, const std::string& name) {
-  return check_path(COVE_TRY(required(fields, name, fields.text(name))), name);
+  return fields.checked(name, check_path(COVE_TRY(required(fields, name, fields.text(name)))));
 }
 
 Result<std::optional<unsigned>> take_mode(Fields& fields) {
   auto text = COVE_TRY(fields.text("mode"));
   if (!text) return std::nullopt;
-  return COVE_TRY_NOTE("'mode'", parse_mode(*text));
+  return COVE_TRY(fields.checked("mode", parse_mode(*text)));
 }
 
 Outcome make_folder(View& view, const std::string& path, std::optional<unsigned> mode, Depth depth) {
@@ -139,8 +141,9 @@ Outcome chmod(Call& call) {
 }  // namespace
 
 void add_entries(Routes& routes) {
-  routes.add("GET", "/v1/sandboxes/{id}/entries", kTokenRead, list_entries, {"path", "depth", "user"});
-  routes.add("POST", "/v1/sandboxes/{id}/entries/mkdir", kTokenRun, mkdir, {"user"});
+  routes.add("GET", "/v1/sandboxes/{id}/entries", kTokenRead, list_entries,
+             {"path", "depth", "user", "after", "limit"});
+  routes.add("POST", "/v1/sandboxes/{id}/entries/mkdir", kTokenRun, mkdir, {"user"}, Conditions::Refused, Repeat::Once);
   routes.add("POST", "/v1/sandboxes/{id}/entries/move", kTokenRun, move, {"user"});
   routes.add("POST", "/v1/sandboxes/{id}/entries/chmod", kTokenRun, chmod, {"user"});
 }

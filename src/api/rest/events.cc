@@ -7,6 +7,7 @@
 #include "api/rest/query.h"
 #include "api/rest/response_json.h"
 #include "api/rest/sse.h"
+#include "base/text.h"
 
 namespace cove::api {
 namespace {
@@ -23,9 +24,13 @@ Checked<std::vector<EventRecord>> read_on(Call& call, const EventFilter& filter,
 }
 
 Outcome list(Call& call, const EventFilter& filter, uint64_t after, size_t limit) {
-  Json events = Json::array();
-  for (const EventRecord& event : COVE_TRY(read_on(call, filter, after, limit))) events.push_back(event_json(event));
-  return call.respond(200, dump(Json{{"events", std::move(events)}, {"next", after}}));
+  std::vector<std::string> events;
+  for (const EventRecord& event : COVE_TRY(read_on(call, filter, after, limit)))
+    events.push_back(dump(event_json(event)));
+  const std::string next = events.size() == limit ? concat(after) : "";
+  std::string page = page_json(events, next);
+  page.pop_back();
+  return call.respond(200, concat(page, ",\"last_seq\":", after, "}"));
 }
 
 std::string events_text(const std::vector<EventRecord>& events) {

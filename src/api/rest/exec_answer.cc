@@ -45,7 +45,14 @@ Outcome answer_at_end(Call& call, engine::Exec& exec, OnDisconnect on_disconnect
 
 }  // namespace
 
+Checked<std::shared_ptr<engine::Exec>> exec_made_before(Call& call) {
+  if (!call.once || call.once->made_before().empty()) return std::shared_ptr<engine::Exec>();
+  const ExecRecord record = COVE_TRY(call.engine().store().find_exec("", call.once->made_before()));
+  return COVE_TRY(call.engine().find_exec(call.caller, record.sandbox_id, record.id, Scope::Run));
+}
+
 Outcome answer_exec(Call& call, const std::shared_ptr<engine::Exec>& exec, const ExecWish& wish) {
+  if (call.once) COVE_TRY(call.once->note_made(exec->info().id));
   if (wish.form == ExecForm::AtEnd) return answer_at_end(call, *exec, wish.on_disconnect);
   if (wish.on_disconnect == OnDisconnect::Kill) call.service().attendance().expect(exec);
   if (wish.form == ExecForm::Stream) return stream_output(call, *exec, 1);
@@ -66,7 +73,7 @@ Checked<engine::Engine::ExecFilter> exec_filter(const http::Request& request) {
 std::string exec_page(const engine::Page<engine::ExecInfo>& page) {
   std::vector<std::string> items;
   for (const engine::ExecInfo& exec : page.items) items.push_back(exec_json(exec));
-  return page_json("execs", items, page.next);
+  return page_json(items, page.next);
 }
 
 }  // namespace cove::api

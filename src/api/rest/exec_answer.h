@@ -19,6 +19,9 @@ struct ExecWish {
 // The body, `?wait` and Accept.
 Checked<ExecWish> read_exec_wish(Call& call, const Json& body);
 
+// What an earlier try of this request, with the same Idempotency-Key, has started; null where there is none.
+Checked<std::shared_ptr<engine::Exec>> exec_made_before(Call& call);
+
 Outcome answer_exec(Call& call, const std::shared_ptr<engine::Exec>& exec, const ExecWish& wish);
 
 // `state`, `tag`, `limit` and `after` of a list of execs.

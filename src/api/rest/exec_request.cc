@@ -27,9 +27,9 @@ Result<void> take_code(Fields& fields, const LanguageTable& languages, engine::E
   auto file = COVE_TRY(fields.text("file"));
   auto language = COVE_TRY(fields.text("language"));
   if (!language)
-    return fail(Error(Code::Invalid, concat("'", code ? "code" : "file", "' needs a 'language'"))
-                    .hint("GET /v1/languages has those there are"));
-  LanguageWish wish = COVE_TRY(parse_language(languages, *language));
+    return fail(fields.wrong("language", concat("is missing: '", code ? "code" : "file", "' needs it"))
+                    .hint("GET /v1/languages lists the languages"));
+  LanguageWish wish = COVE_TRY(fields.checked("language", parse_language(languages, *language)));
   order.language = wish.name;
   order.version = wish.version;
   order.code = code.value_or("");
@@ -43,14 +43,15 @@ Result<void> take_code(Fields& fields, const LanguageTable& languages, engine::E
 Result<void> refuse_sandbox_limits(Fields& fields) {
   for (const LimitField& field : kLimitFields)
     if (field.of != LimitOf::Exec && fields.raw(api_name(field)))
-      return fail(Error(Code::Unsupported, concat("'limits.", api_name(field), "' cannot be set for one exec"))
+      return fail(fields.wrong(api_name(field), "cannot be set for one exec")
+                      .as(Code::Unsupported)
                       .hint("set it for the sandbox"));
   return {};
 }
 
 Result<void> take_place(Fields& fields, ExecSpec& spec) {
   COVE_TRY(take_surroundings(fields, spec));
-  if (auto user = COVE_TRY(fields.text("user"))) spec.user = COVE_TRY_NOTE("'user'", check_user(*user));
+  if (auto user = COVE_TRY(fields.text("user"))) spec.user = COVE_TRY(fields.checked("user", check_user(*user)));
   return take_pty(fields, spec);
 }
 
@@ -64,8 +65,7 @@ Result<void> take_command(Fields& fields, const LanguageTable& languages, engine
     return fail(Code::Invalid, "exactly one of 'argv', 'shell', 'code' and 'file' must be given");
   if (code || file) return take_code(fields, languages, order);
   for (const char* name : {"language", "args"})
-    if (fields.raw(name))
-      return fail(Code::Invalid, concat("'", std::string_view(name), "' goes with 'code' or 'file'"));
+    if (fields.raw(name)) return fail(fields.wrong(name, "goes with 'code' or 'file'"));
   if (shell) {
     order.shell = *shell;
     order.spec.argv = {"sh", "-c", *shell};
@@ -142,7 +142,7 @@ Result<ExecRequest> parse_exec(const Json& body, const LanguageTable& languages,
 Result<std::optional<std::string>> take_bytes(Fields& fields) {
   auto text = COVE_TRY(fields.data("text"));
   auto base64 = COVE_TRY(fields.data("base64"));
-  if (text && base64) return fail(Code::Invalid, "only one of 'text' and 'base64' can be given");
+  if (text && base64) return fail(fields.wrong("base64", "cannot be given together with 'text'"));
   if (base64) return COVE_TRY(decoded(fields, "base64", *base64));
   return text;
 }
@@ -160,7 +160,8 @@ Result<SignalRequest> take_signal(Fields& fields) {
   if (value->is_number())
     request.number = static_cast<int>(*COVE_TRY(fields.integer("signal", 1, SIGRTMAX)));
   else
-    request.number = COVE_TRY(parse_signal(*COVE_TRY(fields.text("signal"))));
+    request.number =
+        COVE_TRY(fields.checked("signal", parse_signal(COVE_TRY(required(fields, "signal", fields.text("signal"))))));
   request.group = COVE_TRY(fields.flag("group")).value_or(false);
   return request;
 }

@@ -22,6 +22,7 @@ Outcome create_exec(Call& call) {
   Json body = COVE_TRY(call.body());
   if (names_context(body)) return run_code(call, body);
   ExecWish wish = COVE_TRY(read_exec_wish(call, body));
+  if (auto earlier = COVE_TRY(exec_made_before(call))) return answer_exec(call, earlier, wish);
   auto exec = COVE_TRY(call.engine().exec(call.caller, call.sandbox(), std::move(wish.order)));
   return answer_exec(call, exec, wish);
 }
@@ -57,7 +58,7 @@ Outcome get_output(Call& call) {
 }  // namespace
 
 void add_execs(Routes& routes) {
-  routes.add("POST", "/v1/sandboxes/{id}/execs", kTokenRun, create_exec, {"wait"});
+  routes.add("POST", "/v1/sandboxes/{id}/execs", kTokenRun, create_exec, {"wait"}, Conditions::Refused, Repeat::Once);
   routes.add("GET", "/v1/sandboxes/{id}/execs", kTokenRead, list_execs, {"after", "limit", "state", "tag"});
   routes.add("GET", "/v1/sandboxes/{id}/execs/{exec}", kTokenRead, get_exec);
   routes.add("DELETE", "/v1/sandboxes/{id}/execs/{exec}", kTokenRun, delete_exec);

@@ -24,6 +24,8 @@ Outcome execute(Call& call) {
 
 }  // namespace
 
-void add_execute(Routes& routes) { routes.add("POST", "/v1/execute", kRun, execute); }
+void add_execute(Routes& routes) {
+  routes.add("POST", "/v1/execute", kRun, execute, {}, Conditions::Refused, Repeat::Once);
+}
 
 }  // namespace cove::api

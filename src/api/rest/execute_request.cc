@@ -21,29 +21,19 @@ constexpr size_t kLongestPattern = 1024;
 
 Result<InputFile> take_file(Fields& fields) {
   InputFile file;
-  file.path = COVE_TRY(check_path(COVE_TRY(required(fields, "path", fields.text("path"))), "path"));
+  file.path = COVE_TRY(fields.checked("path", check_path(COVE_TRY(required(fields, "path", fields.text("path"))))));
   if (file.path.ends_with('/')) return fail(fields.wrong("path", "is not the path of a file"));
   auto data = COVE_TRY(take_bytes(fields));
-  if (!data) return fail(Error(Code::Invalid, concat("the file '", file.path, "' has neither 'text' nor 'base64'")));
+  if (!data)
+    return fail(fields.wrong("text", concat("is missing: the file '", file.path, "' has neither 'text' nor 'base64'")));
   file.data = std::move(*data);
   COVE_TRY(fields.finish());
   return file;
 }
 
 Result<std::vector<InputFile>> take_files(Fields& fields) {
-  const Json* list = fields.raw("files");
   std::vector<InputFile> files;
-  if (!list) return files;
-  if (!list->is_array()) return fail(fields.wrong("files", "must be a list"));
-  if (list->size() > kMostInputFiles)
-    return fail(fields.wrong("files", concat("has more than ", kMostInputFiles, " files")));
-  for (size_t i = 0; i < list->size(); ++i) {
-    const Json& entry = (*list)[i];
-    std::string place = concat("files[", i, "]");
-    if (!entry.is_object()) return fail(Code::Invalid, concat("'", place, "' must be an object"));
-    Fields nested(entry, place);
-    files.push_back(COVE_TRY(take_file(nested)));
-  }
+  for (Fields& each : COVE_TRY(fields.objects("files", kMostInputFiles))) files.push_back(COVE_TRY(take_file(each)));
   return files;
 }
 
@@ -52,7 +42,7 @@ Result<std::optional<std::vector<std::string>>> take_outputs(Fields& fields) {
   if (!patterns) return patterns;
   if (patterns->size() > kMostPatterns)
     return fail(fields.wrong("outputs", concat("has more than ", kMostPatterns, " patterns")));
-  for (const std::string& pattern : *patterns) COVE_TRY_NOTE("'outputs'", check_pattern(pattern));
+  for (const std::string& pattern : *patterns) COVE_TRY(fields.checked("outputs", check_pattern(pattern)));
   return patterns;
 }
 
@@ -61,8 +51,7 @@ Result<void> refuse_with_session(Fields& fields) {
   for (const char* name :
        {"agent", "scope", "workspace", "image", "runtime", "name", "labels", "nesting", "strict", "network"})
     if (fields.raw(name))
-      return fail(Error(Code::Invalid, concat("'", std::string_view(name), "' does not go with 'session'"))
-                      .hint("a session has its own"));
+      return fail(fields.wrong(name, "does not go with 'session'").hint("a session has its own"));
   return {};
 }
 
@@ -70,13 +59,12 @@ Result<void> refuse_with_session(Fields& fields) {
 Result<void> refuse_when_shared(Fields& fields) {
   for (const char* name : {"name", "labels", "nesting", "strict"})
     if (fields.raw(name))
-      return fail(Error(Code::Invalid, concat("'", std::string_view(name), "' needs a sandbox of the call's own"))
-                      .hint("leave 'agent' and 'scope' out"));
+      return fail(fields.wrong(name, "needs a sandbox of the call's own").hint("leave 'agent' and 'scope' out"));
   return {};
 }
 
 Result<void> take_own_sandbox(Fields& fields, SandboxSpec& spec) {
-  if (auto name = COVE_TRY(fields.text("name"))) spec.name = COVE_TRY_NOTE("'name'", check_name(*name));
+  if (auto name = COVE_TRY(fields.text("name"))) spec.name = COVE_TRY(fields.checked("name", check_name(*name)));
   spec.labels = COVE_TRY(fields.text_map("labels")).value_or(spec.labels);
   spec.nesting = COVE_TRY(fields.flag("nesting")).value_or(false);
   if (COVE_TRY(fields.flag("strict")).value_or(false)) spec.strictness = Strictness::Strict;
@@ -87,7 +75,7 @@ Result<void> take_own_sandbox(Fields& fields, SandboxSpec& spec) {
 Result<void> take_image_command(Fields& fields, ExecuteOrder& request) {
   for (const char* name : {"argv", "shell", "code", "file", "language", "args"})
     if (fields.raw(name))
-      return fail(Code::Invalid, concat("'", std::string_view(name), "' does not go with 'command' and 'entrypoint'"));
+      return fail(fields.wrong(name, "does not go with 'command' and 'entrypoint'"));
   ExecuteOrder::Command command;
   command.entrypoint = COVE_TRY(fields.texts("entrypoint"));
   command.words = COVE_TRY(fields.texts("command")).value_or(std::vector<std::string>());
@@ -98,7 +86,7 @@ Result<void> take_image_command(Fields& fields, ExecuteOrder& request) {
 // Who runs it; of a sandbox for this call alone, whose sandbox it is, too.
 Result<void> take_user(Fields& fields, ExecuteOrder& request) {
   std::string user = COVE_TRY(fields.text("user")).value_or("");
-  if (!user.empty()) COVE_TRY_NOTE("'user'", check_user(user));
+  if (!user.empty()) COVE_TRY(fields.checked("user", check_user(user)));
   (request.passing ? request.place.sandbox.user : request.order.spec.user) = std::move(user);
   return {};
 }
@@ -109,7 +97,8 @@ Result<void> check_form(const ExecuteOrder& request, RunForm form) {
   const bool open = spec.input && !request.order.input;
   if (!spec.pty && !open) return {};
   return fail(Error(Code::Invalid, spec.pty ? "'pty' needs a stream" : "'stdin' stays open in a stream only")
-                  .hint("ask for it with Accept: text/event-stream"));
+                  .hint("ask for it with Accept: text/event-stream")
+                  .at(spec.pty ? "/pty" : "/stdin"));
 }
 
 // Those of the sandbox and those of the exec come together.

@@ -30,7 +30,7 @@ TEST(ParseSession, HasSafeDefaults) {
 TEST(ParseSession, TakesWhatIsAskedFor) {
   engine::SessionOrder order =
       session_of(R"({"agent":"a b","scope":"agent","mode":"selective","image":"host","env":{"A":"1"},"labels":{"t":"w"},
-        "limits":{"memory":"1g","timeout":5},"lifecycle":{"idle":"90s"},"workspace":{"path":"/w","access":"rw"}})")
+        "limits":{"memory":"1g","timeout":5000},"lifecycle":{"idle":"90s"},"workspace":{"path":"/w","access":"rw"}})")
           .value();
   EXPECT_EQ(order.agent, "a b");
   EXPECT_EQ(order.scope, engine::SessionScope::Agent);

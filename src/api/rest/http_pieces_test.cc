@@ -6,6 +6,7 @@
 
 #include "api/rest/conditions.h"
 #include "api/rest/hosts.h"
+#include "api/rest/paging.h"
 #include "api/rest/place.h"
 #include "api/rest/problem.h"
 #include "api/rest/query.h"
@@ -47,8 +48,11 @@ TEST(Problem, IsADocument) {
   EXPECT_EQ(json["title"], "Not Found");
   EXPECT_EQ(json["status"], 404);
   EXPECT_EQ(json["code"], "not_found");
-  EXPECT_FALSE(json.contains("hint"));
-  EXPECT_EQ(Json::parse(to_json(Problem(400, "invalid", "x"), "error")).value()["type"], "error");
+  for (const char* absent : {"hint", "pointer", "request_id"}) EXPECT_FALSE(json.contains(absent)) << absent;
+  Json pointed = Json::parse(to_json(Problem(Error(Code::Invalid, "x").at("/a")), "r1")).value();
+  EXPECT_EQ(pointed["pointer"], "/a");
+  EXPECT_EQ(pointed["request_id"], "r1");
+  EXPECT_EQ(Json::parse(to_json(Problem(400, "invalid", "x"), "", "error")).value()["type"], "error");
 }
 
 TEST(Problem, OfFilesKnowsTheCallersMistakes) {
@@ -121,8 +125,29 @@ TEST(Output, IsTextWhereItCanBe) {
 TEST(Documents, TakeReadyMadeJson) {
   EXPECT_EQ(dump_with(Json{{"a", 1}}, "b", "{\"c\":2}"), R"({"a":1,"b":{"c":2}})");
   EXPECT_EQ(dump_with(Json::object(), "b", "null"), R"({"b":null})");
-  EXPECT_EQ(page_json("execs", {"{}", "{}"}, ""), R"({"execs":[{},{}],"next":null})");
-  EXPECT_EQ(page_json("execs", {}, "c"), R"({"execs":[],"next":"c"})");
+  EXPECT_EQ(page_json({"{}", "{}"}, ""), R"({"items":[{},{}],"next":null})");
+  EXPECT_EQ(page_json({}, "c"), R"({"items":[],"next":"c"})");
+}
+
+TEST(Paging, GoesOnBehindTheLastItem) {
+  std::vector<PageItem> all = {{"a", "1"}, {"b", "2"}, {"c", "3"}};
+  Json first = Json::parse(page_of(all, {}, 2)).value();
+  EXPECT_EQ(first["items"], Json::array({1, 2}));
+  PagePlace place = parse_page_cursor(first["next"].get<std::string>()).value();
+  EXPECT_EQ(page_of(all, place, 2), R"({"items":[3],"next":null})");
+  std::vector<PageItem> more = all, less = all;
+  more.insert(more.begin(), {"0", "0"});
+  EXPECT_EQ(page_of(more, place, 2), R"({"items":[3],"next":null})") << "one was added in front";
+  less.erase(less.begin() + 1);
+  EXPECT_EQ(page_of(less, place, 2), R"({"items":[3],"next":null})") << "the last one was removed";
+  EXPECT_EQ(page_of({}, place, 2), R"({"items":[],"next":null})");
+}
+
+TEST(Paging, HasOpaqueCursorsThatNeedNoEscapes) {
+  const std::string cursor = to_page_cursor({7, "c++ /x?\xff\xfe"});
+  EXPECT_EQ(cursor, percent_encode(cursor));
+  EXPECT_EQ(parse_page_cursor(cursor)->key, "c++ /x?\xff\xfe");
+  for (const char* wrong : {"x", "12", "\xff", "MS4"}) EXPECT_FALSE(parse_page_cursor(wrong)) << wrong;
 }
 
 Hosts hosts_of(std::vector<std::string> hosts, std::vector<std::string> origins) {

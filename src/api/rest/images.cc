@@ -1,9 +1,6 @@
 // Images: pulled, loaded, imported, listed, named, checked and removed. They are the server's, for all of its projects.
 #include "image/images.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <vector>
@@ -11,10 +8,12 @@
 #include "api/rest/api.h"
 #include "api/rest/call.h"
 #include "api/rest/operations.h"
+#include "api/rest/paging.h"
 #include "api/rest/query.h"
 #include "api/rest/request_json.h"
 #include "api/rest/response_json.h"
 #include "api/rest/sandbox_request.h"
+#include "api/rest/upload.h"
 #include "base/text.h"
 #include "sys/file.h"
 
@@ -27,8 +26,8 @@ Json image_json(const ImageInfo& info) {
   for (const StoredLayer& layer : image.layers)
     layers.push_back({{"digest", layer.digest},
                       {"diff_id", layer.diff_id},
-                      {"size", layer.size},
-                      {"unpacked_size", layer.unpacked_size},
+                      {"size_bytes", layer.size},
+                      {"unpacked_size_bytes", layer.unpacked_size},
                       {"entries", layer.entries}});
   Json env = Json::object();
   for (const auto& [name, value] : image.config.env) env[name] = value;
@@ -39,8 +38,8 @@ Json image_json(const ImageInfo& info) {
           {"digest", image.digest},
           {"description", ""},
           {"platform", to_text(image.config.platform)},
-          {"size", image.size()},
-          {"unpacked_size", image.unpacked_size()},
+          {"size_bytes", image.size()},
+          {"unpacked_size_bytes", image.unpacked_size()},
           {"layers", std::move(layers)},
           {"config",
            {{"env", std::move(env)},
@@ -62,8 +61,8 @@ Json host_json() {
           {"digest", nullptr},
           {"description", "The programs of this machine."},
           {"platform", to_text(own_platform())},
-          {"size", 0},
-          {"unpacked_size", 0},
+          {"size_bytes", 0},
+          {"unpacked_size_bytes", 0},
           {"layers", Json::array()},
           {"config",
            {{"env", Json::object()},
@@ -78,15 +77,6 @@ Json host_json() {
           {"stored_at", nullptr}};
 }
 
-// What is in the way is not the image's fault, and mended elsewhere.
-template <typename T>
-Result<T> with_advice(Result<T> done) {
-  if (done || done.error().errnum() != ENOSPC) return done;
-  return fail(
-      std::move(done.error())
-          .hint("make room where the server's state folder is; `cove image prune --all` removes what no sandbox uses"));
-}
-
 // It is there, but has nothing that could be done to it.
 Checked<void> refuse_host(const Call& call, std::string_view why) {
   if (!is_host_image(call.captured("image"))) return {};
@@ -98,9 +88,10 @@ void note(Call& call, const std::string& kind, const Json& data) {
 }
 
 Outcome list_images(Call& call) {
-  Json images = Json::array({host_json()});
-  for (const ImageInfo& image : call.engine().images().list()) images.push_back(image_json(image));
-  return call.respond(200, dump(Json{{"images", std::move(images)}}));
+  std::vector<PageItem> images = {{"host", dump(host_json())}};
+  for (const ImageInfo& image : call.engine().images().list())
+    images.push_back({image.image.digest, dump(image_json(image))});
+  return respond_page(call, images);
 }
 
 Outcome get_image(Call& call) {
@@ -125,8 +116,8 @@ Json layers_json(const ImageProgress& progress) {
   Json layers = Json::array();
   for (const ImageProgress::Layer& layer : progress.layers())
     layers.push_back({{"digest", layer.digest},
-                      {"size", layer.size},
-                      {"done", layer.done},
+                      {"size_bytes", layer.size},
+                      {"done_bytes", layer.done},
                       {"state", layer_state_name(layer.state)}});
   return layers;
 }
@@ -168,7 +159,7 @@ Outcome pull_image(Call& call) {
   Images::PullOrder order;
   order.reference = COVE_TRY(required(fields, "reference", fields.text("reference")));
   if (auto platform = COVE_TRY(fields.text("platform")))
-    order.platform = COVE_TRY_NOTE("'platform'", parse_platform(*platform));
+    order.platform = COVE_TRY(fields.checked("platform", parse_platform(*platform)));
   order.login = COVE_TRY(take_login(fields));
   if (!call.caller.local) order.reach = Reach::Public;
   COVE_TRY(fields.finish());
@@ -186,28 +177,8 @@ Outcome pull_image(Call& call) {
   return wait ? answer_outcome(call, std::move(task)) : answer_started(call, std::move(task));
 }
 
-// The body, in a file without a name.
-Checked<UniqueFd> receive(Call& call) {
-  UniqueFd file = COVE_TRY(call.engine().images().scratch_file());
-  std::vector<char> piece(256 << 10);
-  uint64_t room = call.engine().config().images.max_size;
-  while (true) {
-    Result<size_t> count = call.exchange.read(piece);
-    if (!count) return refuse(body_problem(count.error()));
-    if (*count == 0) break;
-    if (*count > room)
-      return refuse(Problem(413, "too_large",
-                            concat("the archive is larger than ", format_bytes(call.engine().config().images.max_size)))
-                        .advise("the server's setting images.max_size allows more"));
-    room -= *count;
-    COVE_TRY_NOTE("keep the archive", with_advice(sys::write_all(file.get(), {piece.data(), *count})));
-  }
-  if (::lseek(file.get(), 0, SEEK_SET) < 0) return refuse(Problem(Error::from_errno(errno, "lseek")));
-  return file;
-}
-
 Outcome load_images(Call& call) {
-  auto archive = std::make_shared<UniqueFd>(COVE_TRY(receive(call)));
+  auto archive = std::make_shared<UniqueFd>(COVE_TRY(call.take_upload()));
   engine::OperationTask task = task_of(call, "load", "");
   auto progress = std::make_shared<ImageProgress>();
   show_progress(task, progress);
@@ -217,7 +188,7 @@ Outcome load_images(Call& call) {
       engine.note(caller, "image.loaded", "", "", dump(Json{{"names", image.names}, {"digest", image.image.digest}}));
       images.push_back(image_json(image));
     }
-    return dump(Json{{"images", std::move(images)}});
+    return dump(Json{{"items", std::move(images)}, {"next", nullptr}});
   };
   return answer_outcome(call, std::move(task));
 }
@@ -228,7 +199,7 @@ Outcome import_image(Call& call) {
   if (order.name.empty()) return invalid("'name' is missing: what the image is to be called");
   std::string name = to_text(COVE_TRY_NOTE("'name'", parse_reference(order.name)));
   if (is_host_image(order.name)) return invalid("'name': the name 'host' is taken: it is this machine's own userland");
-  auto archive = std::make_shared<UniqueFd>(COVE_TRY(receive(call)));
+  auto archive = std::make_shared<UniqueFd>(COVE_TRY(call.take_upload()));
   engine::OperationTask task = task_of(call, "import", name);
   auto progress = std::make_shared<ImageProgress>();
   show_progress(task, progress);
@@ -253,7 +224,7 @@ Outcome tag_image(Call& call) {
 }
 
 Json removed_json(const Images::Removed& removed) {
-  return {{"names", removed.names}, {"digests", removed.digests}, {"bytes", removed.bytes}};
+  return {{"names", removed.names}, {"digests", removed.digests}, {"freed_bytes", removed.bytes}};
 }
 
 Outcome remove_image(Call& call) {
@@ -293,10 +264,10 @@ Outcome verify_image(Call& call) {
 }  // namespace
 
 void add_images(Routes& routes) {
-  routes.add("GET", "/v1/images", kRead, list_images);
-  routes.add("POST", "/v1/images", kManage, pull_image, {"wait"});
-  routes.add("POST", "/v1/images/load", kManage, load_images);
-  routes.add("POST", "/v1/images/import", kManage, import_image, {"name"});
+  routes.add("GET", "/v1/images", kRead, list_images, {"after", "limit"});
+  routes.add("POST", "/v1/images", kManage, pull_image, {"wait"}, Conditions::Refused, Repeat::Once);
+  routes.add("POST", "/v1/images/load", kManage, load_images, {}, Conditions::Refused, Repeat::OnceUpload);
+  routes.add("POST", "/v1/images/import", kManage, import_image, {"name"}, Conditions::Refused, Repeat::OnceUpload);
   routes.add("POST", "/v1/images/prune", kManage, prune_images);
   routes.add("GET", "/v1/images/{image}", kRead, get_image);
   routes.add("DELETE", "/v1/images/{image}", kManage, remove_image, {"force"});

@@ -1,6 +1,7 @@
 // Keys of the API.
 #include "api/rest/auth.h"
 #include "api/rest/call.h"
+#include "api/rest/paging.h"
 #include "api/rest/response_json.h"
 #include "api/rest/values.h"
 #include "base/text.h"
@@ -18,9 +19,10 @@ struct KeyRequest {
 Result<KeyRequest> parse_key_request(const Json& body, const std::string& own_project) {
   Fields fields(body);
   KeyRequest request;
-  request.name = COVE_TRY_NOTE("'name'", check_name(COVE_TRY(required(fields, "name", fields.text("name")))));
+  request.name = COVE_TRY(fields.checked("name", check_name(COVE_TRY(required(fields, "name", fields.text("name"))))));
   request.project = COVE_TRY(fields.text("project")).value_or(own_project);
-  if (auto names = COVE_TRY(fields.texts("scopes"))) request.scopes = COVE_TRY_NOTE("'scopes'", parse_scopes(*names));
+  if (auto names = COVE_TRY(fields.texts("scopes")))
+    request.scopes = COVE_TRY(fields.checked("scopes", parse_scopes(*names)));
   if (auto time = COVE_TRY(fields.duration("expires"))) request.expires_ms = now_ms() + time->count();
   COVE_TRY(fields.finish());
   return request;
@@ -54,14 +56,14 @@ Outcome create_key(Call& call) {
   COVE_TRY(call.engine().store().insert_key(record, {&event, 1}));
   Json document = key_json(record);
   document["key"] = key.text;
-  return call.respond(201, dump(document), {{"Cache-Control", "no-store"}});
+  return call.respond_secret(201, std::move(document), {"key"});
 }
 
 Outcome list_keys(Call& call) {
-  Json keys = Json::array();
+  std::vector<PageItem> keys;
   for (const KeyRecord& key : COVE_TRY(call.engine().store().list_keys(call.caller.project)))
-    if (key.revoked_ms == 0) keys.push_back(key_json(key));
-  return call.respond(200, dump(Json{{"keys", std::move(keys)}}));
+    if (key.revoked_ms == 0) keys.push_back({key.id, dump(key_json(key))});
+  return respond_page(call, keys);
 }
 
 Outcome revoke_key(Call& call) {
@@ -78,8 +80,8 @@ Outcome revoke_key(Call& call) {
 }  // namespace
 
 void add_keys(Routes& routes) {
-  routes.add("POST", "/v1/keys", kAdmin, create_key);
-  routes.add("GET", "/v1/keys", kAdmin, list_keys);
+  routes.add("POST", "/v1/keys", kAdmin, create_key, {}, Conditions::Refused, Repeat::Once);
+  routes.add("GET", "/v1/keys", kAdmin, list_keys, {"after", "limit"});
   routes.add("DELETE", "/v1/keys/{key}", kAdmin, revoke_key);
 }
 

@@ -2,6 +2,7 @@
 #include "run/languages.h"
 
 #include "api/rest/call.h"
+#include "api/rest/paging.h"
 #include "api/rest/response_json.h"
 #include "base/text.h"
 
@@ -33,13 +34,16 @@ Json language_json(const Language& language, const std::vector<LanguageState>& s
 Outcome get_languages(Call& call) {
   Languages& languages = call.engine().languages();
   std::vector<std::vector<LanguageState>> states = languages.list();
-  Json list = Json::array();
-  for (size_t i = 0; i < states.size(); ++i) list.push_back(language_json(languages.table()[i], states[i]));
-  return call.respond(200, dump(Json{{"languages", std::move(list)}}));
+  std::vector<PageItem> list;
+  for (size_t i = 0; i < states.size(); ++i) {
+    const Language& language = languages.table()[i];
+    list.push_back({language.name, dump(language_json(language, states[i]))});
+  }
+  return respond_page(call, list);
 }
 
 }  // namespace
 
-void add_languages(Routes& routes) { routes.add("GET", "/v1/languages", kRead, get_languages); }
+void add_languages(Routes& routes) { routes.add("GET", "/v1/languages", kRead, get_languages, {"after", "limit"}); }
 
 }  // namespace cove::api

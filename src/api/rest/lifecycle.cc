@@ -41,12 +41,6 @@ Outcome resume(Call& call) {
   return respond(call, COVE_TRY(call.engine().resume(call.caller, call.sandbox())));
 }
 
-Outcome fork(Call& call) {
-  COVE_TRY(take_empty_body(call));
-  COVE_TRY(call.engine().find(call.caller, call.sandbox()));
-  return not_implemented("sandboxes cannot be forked yet");
-}
-
 Outcome renew(Call& call) {
   Json body = COVE_TRY(call.body());
   Fields fields(body);
@@ -63,7 +57,6 @@ void add_lifecycle(Routes& routes) {
   routes.add("POST", "/v1/sandboxes/{id}/stop", kRun, stop);
   routes.add("POST", "/v1/sandboxes/{id}/pause", kRun, pause);
   routes.add("POST", "/v1/sandboxes/{id}/resume", kRun, resume);
-  routes.add("POST", "/v1/sandboxes/{id}/fork", kRun, fork);
   routes.add("POST", "/v1/sandboxes/{id}/renew", kRun, renew);
 }
 

@@ -2,6 +2,7 @@
 #include <sys/statvfs.h>
 
 #include "api/rest/call.h"
+#include "api/rest/paging.h"
 #include "api/rest/response_json.h"
 #include "base/text.h"
 #include "run/maxima.h"
@@ -16,7 +17,7 @@ uint64_t disk_of(const std::string& path) {
 
 Json capacity_json(const Config& config) {
   const Limits most = machine_maxima().most;
-  return {{"cpus", most.cpus.value}, {"memory", most.memory.value}, {"disk", disk_of(config.server_folder)}};
+  return {{"cpus", most.cpus.value}, {"memory_bytes", most.memory.value}, {"disk_bytes", disk_of(config.server_folder)}};
 }
 
 // What the server adds to what was found out about a runtime, with fewer rights than sandboxes are made with.
@@ -47,21 +48,23 @@ Outcome get_machine(Call& call) {
 }
 
 Outcome get_config(Call& call) {
-  Json list = Json::array();
-  for (const Setting& setting : settings(call.engine().config()))
-    list.push_back({{"name", setting.name},
-                    {"value", setting.value},
-                    {"source", setting.source},
-                    {"default", setting.default_value},
-                    {"description", setting.description}});
-  return call.respond(200, dump(Json{{"settings", std::move(list)}}));
+  std::vector<PageItem> list;
+  for (const Setting& setting : settings(call.engine().config())) {
+    Json json = {{"name", setting.name},
+                 {"value", setting.value},
+                 {"source", setting.source},
+                 {"default", setting.default_value},
+                 {"description", setting.description}};
+    list.push_back({setting.name, dump(json)});
+  }
+  return respond_page(call, list);
 }
 
 }  // namespace
 
 void add_machine(Routes& routes) {
   routes.add("GET", "/v1/machine", kRead, get_machine);
-  routes.add("GET", "/v1/config", kAdmin, get_config);
+  routes.add("GET", "/v1/config", kAdmin, get_config, {"after", "limit"});
 }
 
 }  // namespace cove::api

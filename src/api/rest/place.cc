@@ -63,7 +63,7 @@ Json entry_json(View& view, const FileEntry& entry, const std::string& path) {
   Json json = {{"name", name_of(path)},
                {"path", path},
                {"type", type_name(entry.mode)},
-               {"size", entry.size},
+               {"size_bytes", entry.size},
                {"mode", mode_text(entry.mode)},
                {"mtime", format_time(static_cast<int64_t>(entry.mtime_ns / 1'000'000))},
                {"uid", entry.uid},

@@ -34,7 +34,11 @@ int status_of(Code code) {
 }  // namespace
 
 Problem::Problem(const Error& error)
-    : status(status_of(error.code())), code(code_name(error.code())), detail(error.message()), hint(error.hint()) {}
+    : status(status_of(error.code())),
+      code(code_name(error.code())),
+      detail(error.message()),
+      hint(error.hint()),
+      pointer(error.pointer()) {}
 
 Problem&& Problem::advise(std::string advice) && {
   hint = std::move(advice);
@@ -49,8 +53,6 @@ Problem&& Problem::header(std::string name, std::string value) && {
 std::unexpected<Problem> invalid(std::string detail) { return refuse(400, "invalid", std::move(detail)); }
 
 std::unexpected<Problem> denied(std::string detail) { return refuse(403, "denied", std::move(detail)); }
-
-std::unexpected<Problem> not_implemented(std::string detail) { return refuse(501, "unsupported", std::move(detail)); }
 
 Problem file_problem(Error error) {
   switch (error.errnum()) {
@@ -82,13 +84,15 @@ Problem body_problem(const Error& error) {
   return Problem(error);
 }
 
-std::string to_json(const Problem& problem, std::string_view type) {
+std::string to_json(const Problem& problem, std::string_view request_id, std::string_view type) {
   Json json = {{"type", type},
                {"title", http::reason_phrase(problem.status)},
                {"status", problem.status},
                {"detail", problem.detail},
                {"code", problem.code}};
+  if (!problem.pointer.empty()) json["pointer"] = problem.pointer;
   if (!problem.hint.empty()) json["hint"] = problem.hint;
+  if (!request_id.empty()) json["request_id"] = request_id;
   return json.dump();
 }
 
@@ -128,7 +132,7 @@ void answer(http::Exchange& exchange, const Problem& problem) {
   http::Headers headers = problem.headers;
   headers.emplace_back("Content-Type", "application/problem+json");
   // Where it cannot be told, nobody is there to hear it.
-  (void)exchange.respond(problem.status, headers, to_json(problem));
+  (void)exchange.respond(problem.status, headers, to_json(problem, exchange.request().id));
 }
 
 }  // namespace cove::api

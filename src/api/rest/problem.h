@@ -15,6 +15,7 @@ struct Problem {
   std::string code;
   std::string detail;
   std::string hint;
+  std::string pointer;    // to the field of the body that is at fault; empty where none is
   http::Headers headers;  // of the answer, beside the content type
 
   Problem(int with_status, std::string with_code, std::string with_detail)
@@ -39,8 +40,6 @@ inline std::unexpected<Problem> refuse(int status, std::string code, std::string
 std::unexpected<Problem> invalid(std::string detail);
 // 403
 std::unexpected<Problem> denied(std::string detail);
-// 501: what Cove does not do, or not yet.
-std::unexpected<Problem> not_implemented(std::string detail);
 
 // What an error of a sandbox's file system means: some errno values are the caller's mistakes there.
 Problem file_problem(Error error);
@@ -56,8 +55,9 @@ Checked<T> checked_file(Result<T> result) {
 // A body that did not come: too long, malformed, or too slow.
 Problem body_problem(const Error& error);
 
-// The document itself. `type` is "about:blank", but where the message has a type of its own.
-std::string to_json(const Problem& problem, std::string_view type = "about:blank");
+// The document itself. `type` is "about:blank", but where the message has a type of its own. `request_id` is that of
+// the request it answers; what fails later, like an operation, has none.
+std::string to_json(const Problem& problem, std::string_view request_id = "", std::string_view type = "about:blank");
 
 // The code that goes with a status that http/ gives by itself.
 std::string_view code_of_status(int status);

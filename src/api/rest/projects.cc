@@ -1,6 +1,7 @@
 // Projects and their quotas.
 #include "api/rest/auth.h"
 #include "api/rest/call.h"
+#include "api/rest/paging.h"
 #include "api/rest/response_json.h"
 #include "api/rest/values.h"
 #include "base/text.h"
@@ -15,17 +16,21 @@ Json own_quotas(const ProjectRecord& project) {
 }
 
 Json quotas_json(const ProjectRecord& project, const Config::Quotas& usual) {
-  Json quotas = {{"sandboxes", usual.sandboxes}, {"memory", usual.memory}, {"disk", usual.disk}};
-  quotas.update(own_quotas(project));
-  return quotas;
+  const Json own = own_quotas(project);
+  return {{"sandboxes", own.value("sandboxes", usual.sandboxes)},
+          {"memory_bytes", own.value("memory", usual.memory)},
+          {"disk_bytes", own.value("disk", usual.disk)}};
 }
 
 Checked<Json> project_json(Call& call, const ProjectRecord& project) {
   engine::Numbers used = COVE_TRY(call.engine().usage(project.id));
-  return Json{
-      {"id", project.id},
-      {"quotas", quotas_json(project, call.engine().config().quotas)},
-      {"usage", {{"sandboxes", used.sandboxes}, {"memory", used.memory}, {"disk", used.disk}, {"logs", used.logs}}}};
+  return Json{{"id", project.id},
+              {"quotas", quotas_json(project, call.engine().config().quotas)},
+              {"usage",
+               {{"sandboxes", used.sandboxes},
+                {"memory_bytes", used.memory},
+                {"disk_bytes", used.disk},
+                {"logs_bytes", used.logs}}}};
 }
 
 Result<void> take_quotas(Fields& fields, Json& quotas) {
@@ -46,10 +51,11 @@ EventDraft event_of(const Call& call, const std::string& kind, const ProjectReco
 }
 
 Outcome list_projects(Call& call) {
-  Json list = Json::array();
+  std::vector<PageItem> projects;
   for (const ProjectRecord& project : COVE_TRY(call.engine().store().list_projects()))
-    if (call.caller.local || project.id == call.caller.project) list.push_back(COVE_TRY(project_json(call, project)));
-  return call.respond(200, dump(Json{{"projects", std::move(list)}}));
+    if (call.caller.local || project.id == call.caller.project)
+      projects.push_back({project.id, dump(COVE_TRY(project_json(call, project)))});
+  return respond_page(call, projects);
 }
 
 Outcome create_project(Call& call) {
@@ -57,7 +63,7 @@ Outcome create_project(Call& call) {
   Json body = COVE_TRY(call.body());
   Fields fields(body);
   ProjectRecord project;
-  project.id = COVE_TRY_NOTE("'id'", check_project(COVE_TRY(required(fields, "id", fields.text("id")))));
+  project.id = COVE_TRY(fields.checked("id", check_project(COVE_TRY(required(fields, "id", fields.text("id"))))));
   Json quotas = Json::object();
   COVE_TRY(take_quotas(fields, quotas));
   COVE_TRY(fields.finish());
@@ -111,8 +117,8 @@ Outcome delete_project(Call& call) {
 }  // namespace
 
 void add_projects(Routes& routes) {
-  routes.add("GET", "/v1/projects", kAdmin, list_projects);
-  routes.add("POST", "/v1/projects", kAdmin, create_project);
+  routes.add("GET", "/v1/projects", kAdmin, list_projects, {"after", "limit"});
+  routes.add("POST", "/v1/projects", kAdmin, create_project, {}, Conditions::Refused, Repeat::Once);
   routes.add("GET", "/v1/projects/{project}", kAdmin, get_project);
   routes.add("PATCH", "/v1/projects/{project}", kAdmin, update_project);
   routes.add("DELETE", "/v1/projects/{project}", kAdmin, delete_project);

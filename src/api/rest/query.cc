@@ -11,8 +11,6 @@
 namespace cove::api {
 namespace {
 
-constexpr int64_t kMostListed = 1000;
-constexpr size_t kListed = 100;
 constexpr size_t kLongestPath = 4095;
 
 // "text/html;q=0.5" → "text/html".
@@ -89,22 +87,21 @@ std::string text_parameter(const http::Request& request, const std::string& name
   return std::string(request.parameter(name).value_or(""));
 }
 
-Result<size_t> limit_parameter(const http::Request& request) {
-  auto limit = COVE_TRY(integer_parameter(request, "limit", 1, kMostListed));
-  return limit ? static_cast<size_t>(*limit) : kListed;
+Result<size_t> limit_parameter(const http::Request& request, size_t usual, size_t most) {
+  auto limit = COVE_TRY(integer_parameter(request, "limit", 1, static_cast<int64_t>(most)));
+  return limit ? static_cast<size_t>(*limit) : usual;
 }
 
-Result<std::string> check_path(std::string path, const std::string& name) {
-  if (path.empty()) return fail(Code::Invalid, concat("'", name, "' must not be empty"));
-  if (path.size() > kLongestPath)
-    return fail(Code::Invalid, concat("'", name, "' is longer than ", kLongestPath, " bytes"));
+Result<std::string> check_path(std::string path) {
+  if (path.empty()) return fail(Code::Invalid, "must not be empty");
+  if (path.size() > kLongestPath) return fail(Code::Invalid, concat("is longer than ", kLongestPath, " bytes"));
   return path;
 }
 
 Result<std::string> path_parameter(const http::Request& request) {
   auto path = request.parameter("path");
   if (!path) return fail(Error(Code::Invalid, "'path' is missing").hint("add ?path= to the request"));
-  return check_path(std::string(*path), "path");
+  return COVE_TRY_NOTE("'path'", check_path(std::string(*path)));
 }
 
 Result<unsigned> parse_mode(const std::string& text) {

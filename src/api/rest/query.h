@@ -27,12 +27,12 @@ Result<std::optional<int64_t>> time_parameter(const http::Request& request, cons
 // type=, sandbox=, session=, agent=, since= and until= of events and of what is added up from them.
 Result<EventFilter> event_filter(const http::Request& request);
 
-// limit=1..1000, 100 unless named.
-Result<size_t> limit_parameter(const http::Request& request);
+// limit=1..`most`.
+Result<size_t> limit_parameter(const http::Request& request, size_t usual = 100, size_t most = 1000);
 // path=, which must be there.
 Result<std::string> path_parameter(const http::Request& request);
 // A path inside a sandbox: neither empty nor longer than the kernel takes.
-Result<std::string> check_path(std::string path, const std::string& name);
+Result<std::string> check_path(std::string path);
 // mode=0644.
 Result<std::optional<unsigned>> mode_parameter(const http::Request& request);
 // "644" or "0644": three or four octal digits.

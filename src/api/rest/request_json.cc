@@ -10,11 +10,11 @@ namespace {
 
 constexpr int kMostDeep = 32;
 constexpr double kMostBytes = 0x1p62;
-constexpr double kMostSeconds = 366.0 * 86400;
+constexpr double kMostMilliseconds = 366.0 * 86400 * 1000;
 
 Result<uint64_t> parse_size(const Json& value) {
   if (value.is_string()) return parse_bytes(value.as_string());
-  if (!value.is_number()) return fail(Code::Invalid, "must be a number of bytes or a text like \"512m\"");
+  if (!value.is_number()) return fail(Code::Invalid, "must be a number of bytes or a string like \"512m\"");
   double number = value.get<double>();
   if (number < 0 || number > kMostBytes || number != std::floor(number))
     return fail(Code::Invalid, "must be a whole number of bytes");
@@ -23,13 +23,20 @@ Result<uint64_t> parse_size(const Json& value) {
 
 Result<std::chrono::milliseconds> parse_time(const Json& value) {
   if (value.is_string()) return parse_duration(value.as_string());
-  if (!value.is_number()) return fail(Code::Invalid, "must be a number of seconds or a text like \"30s\"");
-  double seconds = value.get<double>();
-  if (!(seconds >= 0)) return fail(Code::Invalid, "must not be negative");
-  if (seconds > kMostSeconds) return fail(Code::Invalid, "is longer than a year");
-  auto milliseconds = static_cast<int64_t>(std::llround(seconds * 1000));
-  if (seconds > 0 && milliseconds == 0) return fail(Code::Invalid, "must be at least one millisecond");
-  return std::chrono::milliseconds(milliseconds);
+  if (!value.is_number()) return fail(Code::Invalid, "must be a number of milliseconds or a string like \"30s\"");
+  double number = value.get<double>();
+  if (!(number >= 0)) return fail(Code::Invalid, "must not be negative");
+  if (number > kMostMilliseconds) return fail(Code::Invalid, "is longer than a year");
+  if (number != std::floor(number))
+    return fail(Error(Code::Invalid, "must be a whole number of milliseconds").hint("write seconds as \"1.5s\""));
+  return std::chrono::milliseconds(static_cast<int64_t>(number));
+}
+
+// RFC 6901.
+std::string escape(const std::string& name) {
+  std::string escaped;
+  for (char c : name) escaped += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+  return escaped;
 }
 
 }  // namespace
@@ -41,14 +48,34 @@ Result<Json> parse_object(std::string_view body) {
   return json;
 }
 
-std::string Fields::full(const std::string& name) const { return place_.empty() ? name : concat(place_, ".", name); }
-
-Error Fields::missing(const std::string& name) const {
-  return Error(Code::Invalid, concat("'", full(name), "' is missing"));
+Fields::Spot Fields::spot(const std::string& name) const {
+  return {spot_.name.empty() ? name : concat(spot_.name, ".", name), concat(spot_.pointer, "/", escape(name))};
 }
 
-Error Fields::wrong(const std::string& name, std::string_view what) const {
-  return Error(Code::Invalid, concat("'", full(name), "' ", what));
+Fields::Spot Fields::key_of(const std::string& name, const std::string& key) const {
+  Spot map = spot(name);
+  return {concat(map.name, ".", key), concat(map.pointer, "/", escape(key))};
+}
+
+Fields::Spot Fields::item_of(const std::string& name, size_t index) const {
+  Spot list = spot(name);
+  return {concat(list.name, "[", index, "]"), concat(list.pointer, "/", index)};
+}
+
+Error Fields::wrong_at(const Spot& spot, std::string_view what) {
+  return Error(Code::Invalid, concat("'", spot.name, "' ", what)).at(spot.pointer);
+}
+
+Error Fields::missing(const std::string& name) const { return wrong(name, "is missing"); }
+
+Error Fields::wrong(const std::string& name, std::string_view what) const { return wrong_at(spot(name), what); }
+
+Error Fields::wrong_key(const std::string& name, const std::string& key, std::string_view what) const {
+  return wrong_at(key_of(name, key), what);
+}
+
+Error Fields::blame(const Spot& spot, Error error) {
+  return std::move(error).note(concat("'", spot.name, "'")).at(spot.pointer);
 }
 
 bool Fields::has(const std::string& name) {
@@ -60,23 +87,23 @@ bool Fields::is_null(const std::string& name) { return has(name) && object_[name
 
 const Json* Fields::raw(const std::string& name) { return has(name) && !is_null(name) ? &object_[name] : nullptr; }
 
-Result<std::string> Fields::checked_text(const Json& value, const std::string& name) const {
-  if (!value.is_string()) return fail(wrong(name, "must be a text"));
+Result<std::string> Fields::checked_text(const Json& value, const Spot& spot) {
+  if (!value.is_string()) return fail(wrong_at(spot, "must be a string"));
   const std::string& text = value.as_string();
-  if (text.find('\0') != std::string::npos) return fail(wrong(name, "must not have NUL characters"));
+  if (text.find('\0') != std::string::npos) return fail(wrong_at(spot, "must not have NUL characters"));
   return text;
 }
 
 Result<std::optional<std::string>> Fields::text(const std::string& name) {
   const Json* value = raw(name);
   if (!value) return std::nullopt;
-  return COVE_TRY(checked_text(*value, name));
+  return COVE_TRY(checked_text(*value, spot(name)));
 }
 
 Result<std::optional<std::string>> Fields::data(const std::string& name) {
   const Json* value = raw(name);
   if (!value) return std::nullopt;
-  if (!value->is_string()) return fail(wrong(name, "must be a text"));
+  if (!value->is_string()) return fail(wrong(name, "must be a string"));
   return value->get<std::string>();
 }
 
@@ -116,21 +143,21 @@ Result<std::optional<double>> Fields::number(const std::string& name) {
 Result<std::optional<uint64_t>> Fields::size(const std::string& name) {
   const Json* value = raw(name);
   if (!value) return std::nullopt;
-  return COVE_TRY_NOTE(concat("'", full(name), "'"), parse_size(*value));
+  return COVE_TRY(checked(name, parse_size(*value)));
 }
 
 Result<std::optional<std::chrono::milliseconds>> Fields::duration(const std::string& name) {
   const Json* value = raw(name);
   if (!value) return std::nullopt;
-  return COVE_TRY_NOTE(concat("'", full(name), "'"), parse_time(*value));
+  return COVE_TRY(checked(name, parse_time(*value)));
 }
 
 Result<std::optional<std::vector<std::string>>> Fields::texts(const std::string& name) {
   const Json* value = raw(name);
   if (!value) return std::nullopt;
-  if (!value->is_array()) return fail(wrong(name, "must be a list of texts"));
+  if (!value->is_array()) return fail(wrong(name, "must be a list of strings"));
   std::vector<std::string> texts;
-  for (const Json& each : *value) texts.push_back(COVE_TRY(checked_text(each, concat(name, "[", texts.size(), "]"))));
+  for (const Json& each : *value) texts.push_back(COVE_TRY(checked_text(each, item_of(name, texts.size()))));
   return texts;
 }
 
@@ -139,7 +166,7 @@ Result<std::optional<std::map<std::string, std::string>>> Fields::text_map(const
   if (!patch) return std::nullopt;
   std::map<std::string, std::string> map;
   for (auto& [key, value] : *patch) {
-    if (!value) return fail(wrong(concat(name, ".", key), "must be a text"));
+    if (!value) return fail(wrong_key(name, key, "must be a string"));
     map.emplace(key, std::move(*value));
   }
   return map;
@@ -149,14 +176,14 @@ Result<std::optional<std::map<std::string, std::optional<std::string>>>> Fields:
     const std::string& name) {
   const Json* value = raw(name);
   if (!value) return std::nullopt;
-  if (!value->is_object()) return fail(wrong(name, "must be an object of texts"));
+  if (!value->is_object()) return fail(wrong(name, "must be an object of strings"));
   std::map<std::string, std::optional<std::string>> map;
   for (const auto& [key, each] : value->items()) {
     if (key.empty() || key.find('\0') != std::string::npos) return fail(wrong(name, "has a key that cannot be"));
     if (each.is_null())
       map.emplace(key, std::nullopt);
     else
-      map.emplace(key, COVE_TRY(checked_text(each, concat(name, ".", key))));
+      map.emplace(key, COVE_TRY(checked_text(each, key_of(name, key))));
   }
   return map;
 }
@@ -165,16 +192,30 @@ Result<std::optional<Fields>> Fields::object(const std::string& name) {
   const Json* value = raw(name);
   if (!value) return std::nullopt;
   if (!value->is_object()) return fail(wrong(name, "must be an object"));
-  return Fields(*value, full(name));
+  return Fields(*value, spot(name));
+}
+
+Result<std::vector<Fields>> Fields::objects(const std::string& name, size_t most) {
+  std::vector<Fields> objects;
+  const Json* value = raw(name);
+  if (!value) return objects;
+  if (!value->is_array()) return fail(wrong(name, "must be a list"));
+  if (value->size() > most) return fail(wrong(name, concat("has more than ", most, " ", name)));
+  for (const Json& each : *value) {
+    Spot spot = item_of(name, objects.size());
+    if (!each.is_object()) return fail(wrong_at(spot, "must be an object"));
+    objects.push_back(Fields(each, std::move(spot)));
+  }
+  return objects;
 }
 
 Result<void> Fields::finish() const {
   for (const auto& [name, value] : object_.items()) {
     if (asked_.contains(name)) continue;
     std::string near = closest(name, {asked_.begin(), asked_.end()});
-    Error error(Code::Invalid, concat("there is no field '", full(name), "'"));
+    Error error = Error(Code::Invalid, concat("there is no field '", spot(name).name, "'")).at(spot(name).pointer);
     if (near.empty()) return fail(std::move(error));
-    return fail(std::move(error).hint(concat("did you mean '", full(near), "'?")));
+    return fail(std::move(error).hint(concat("did you mean '", spot(near).name, "'?")));
   }
   return {};
 }

@@ -25,11 +25,11 @@ Result<Json> parse_object(std::string_view body);
 //   auto memory = COVE_TRY(fields.size("memory"));
 //   COVE_TRY(fields.finish());
 //
-// All errors are Invalid and name the field with the objects around it: "limits.memory".
+// All errors are Invalid and name the field with the objects around it: "limits.memory", and as a JSON pointer.
 class Fields {
  public:
   // The JSON must outlive it.
-  explicit Fields(const Json& object, std::string place = "") : object_(object), place_(std::move(place)) {}
+  explicit Fields(const Json& object) : object_(object) {}
 
   // Whether it is there, be it null.
   bool has(const std::string& name);
@@ -48,26 +48,46 @@ class Fields {
   Result<std::optional<double>> number(const std::string& name);
   // A number of bytes, or "512m".
   Result<std::optional<uint64_t>> size(const std::string& name);
-  // A number of seconds, or "30s".
+  // A whole number of milliseconds, or "30s".
   Result<std::optional<std::chrono::milliseconds>> duration(const std::string& name);
   Result<std::optional<std::vector<std::string>>> texts(const std::string& name);
   Result<std::optional<std::map<std::string, std::string>>> text_map(const std::string& name);
   // With nulls, which mean that a key is to go.
   Result<std::optional<std::map<std::string, std::optional<std::string>>>> text_map_patch(const std::string& name);
   Result<std::optional<Fields>> object(const std::string& name);
+  // The objects of a list of at most `most`; empty where it is absent.
+  Result<std::vector<Fields>> objects(const std::string& name, size_t most);
 
   // What is required and not there: "'path' is missing".
   Error missing(const std::string& name) const;
   Error wrong(const std::string& name, std::string_view what) const;
+  // Of one key of an object of strings.
+  Error wrong_key(const std::string& name, const std::string& key, std::string_view what) const;
+  // What was found out about a field's value elsewhere: its error names the field, too.
+  template <typename T>
+  Result<T> checked(const std::string& name, Result<T> result) const {
+    if (!result) return fail(blame(spot(name), std::move(result).error()));
+    return result;
+  }
 
   Result<void> finish() const;
 
  private:
-  std::string full(const std::string& name) const;
-  Result<std::string> checked_text(const Json& value, const std::string& name) const;
+  // Where something is in the body: "limits.memory" for people, "/limits/memory" for programs.
+  struct Spot {
+    std::string name;
+    std::string pointer;
+  };
+  Fields(const Json& object, Spot spot) : object_(object), spot_(std::move(spot)) {}
+  Spot spot(const std::string& name) const;
+  Spot key_of(const std::string& name, const std::string& key) const;
+  Spot item_of(const std::string& name, size_t index) const;
+  static Error wrong_at(const Spot& spot, std::string_view what);
+  static Error blame(const Spot& spot, Error error);
+  static Result<std::string> checked_text(const Json& value, const Spot& spot);
 
   const Json& object_;
-  std::string place_;
+  Spot spot_;  // of the object; empty for the whole body
   std::set<std::string> asked_;
 };
 

@@ -87,14 +87,15 @@ TEST(Fields, ReadsSizes) {
 }
 
 TEST(Fields, ReadsDurations) {
-  Json json = parsed(R"({"a":30,"b":0.25,"c":"500ms","d":"1d","e":-1,"f":"soon","g":1e9,"h":0,"i":"5 parsecs"})");
+  Json json =
+      parsed(R"({"a":30,"b":0.25,"c":"500ms","d":"1d","e":-1,"f":"soon","g":1e12,"h":0,"i":"5 parsecs","j":2e3})");
   Fields fields(json);
-  EXPECT_EQ(**fields.duration("a"), milliseconds(30'000));
-  EXPECT_EQ(**fields.duration("b"), milliseconds(250));
+  EXPECT_EQ(**fields.duration("a"), milliseconds(30));
   EXPECT_EQ(**fields.duration("c"), milliseconds(500));
   EXPECT_EQ(**fields.duration("d"), milliseconds(86'400'000));
   EXPECT_EQ(**fields.duration("h"), milliseconds(0));
-  for (const char* name : {"e", "f", "g", "i"}) EXPECT_FALSE(fields.duration(name)) << name;
+  EXPECT_EQ(**fields.duration("j"), milliseconds(2000));
+  for (const char* name : {"b", "e", "f", "g", "i"}) EXPECT_FALSE(fields.duration(name)) << name;
 }
 
 TEST(Fields, RefusesOtherTypes) {
@@ -121,11 +122,38 @@ TEST(Fields, OffersTheChoices) {
 }
 
 TEST(Fields, TellsWhatIsMissing) {
-  Json json = Json::object();
-  Fields fields(json, "file");
-  auto path = required(fields, "path", fields.text("path"));
+  Json json = parsed(R"({"file":{}})");
+  Fields fields(json);
+  Fields file = **fields.object("file");
+  auto path = required(file, "path", file.text("path"));
   ASSERT_FALSE(path);
   EXPECT_THAT(path.error().message(), HasSubstr("'file.path' is missing"));
+  EXPECT_EQ(path.error().pointer(), "/file/path");
+}
+
+TEST(Fields, PointsToWhatIsWrong) {
+  Json json =
+      parsed(R"({"limits":{"memory":"lots","x":1},"argv":["a",1],"env":{"a/b~c":1},"files":[{},{"path":7},1]})");
+  Fields fields(json);
+  Fields limits = **fields.object("limits");
+  EXPECT_EQ(limits.size("memory").error().pointer(), "/limits/memory");
+  EXPECT_EQ(limits.finish().error().pointer(), "/limits/x");
+  EXPECT_EQ(fields.texts("argv").error().pointer(), "/argv/1");
+  EXPECT_EQ(fields.text_map("env").error().pointer(), "/env/a~1b~0c");
+  EXPECT_EQ(fields.objects("files", 9).error().pointer(), "/files/2");
+  EXPECT_EQ(fields.objects("files", 2).error().pointer(), "/files");
+  EXPECT_EQ(fields.checked("env", Result<int>(fail(Code::Invalid, "is odd"))).error().pointer(), "/env");
+  EXPECT_EQ(fields.wrong_key("env", "=", "is odd").pointer(), "/env/=");
+}
+
+TEST(Fields, PointsIntoTheObjectsOfAList) {
+  Json json = parsed(R"({"files":[{},{"path":7}]})");
+  Fields fields(json);
+  auto files = fields.objects("files", 9);
+  ASSERT_TRUE(files);
+  auto path = files->at(1).text("path");
+  EXPECT_THAT(path.error().message(), HasSubstr("'files[1].path'"));
+  EXPECT_EQ(path.error().pointer(), "/files/1/path");
 }
 
 TEST(Body, RefusesAFieldThatIsThereTwice) {

@@ -36,17 +36,12 @@ Json time_json(int64_t milliseconds) { return milliseconds == 0 ? Json() : Json(
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-Json seconds_json(std::chrono::milliseconds time) {
-  if (time.count() % 1000 == 0) return time.count() / 1000;
-  return static_cast<double>(time.count()) / 1000;
-}
-
 namespace {
 
 // --- a member of each type, as it is answered --------------------------------------------------------------------
 Json answered(double value) { return value; }
 Json answered(uint64_t value) { return value; }
-Json answered(milliseconds value) { return seconds_json(value); }
+Json answered(milliseconds value) { return value.count(); }
 Json answered(Access access) { return access_name(access); }
 Json answered(NetworkTier tier) { return tier_name(tier); }
 Json answered(OnExpire action) { return on_expire_name(action); }
@@ -61,7 +56,7 @@ Json answered(const Environment& env) {
 
 Json answered(const Limits& limits) {
   Json json = Json::object();
-  visit_limits([&](const LimitField& field, const auto& limit) { json[api_name(field)] = answered(limit.value); },
+  visit_limits([&](const LimitField& field, const auto& limit) { json[answer_name(field)] = answered(limit.value); },
                limits);
   return json;
 }
@@ -73,6 +68,25 @@ Json answered(const T& value) {
 }
 Json answered(std::same_as<bool> auto value) { return value; }
 Json answered(std::same_as<uint16_t> auto value) { return value; }
+
+// With its unit.
+std::string answer_name(const LimitField& field) {
+  switch (field.kind) {
+    case LimitKind::Bytes:
+    case LimitKind::BytesPerSecond:
+      return api_name(field) + "_bytes";
+    case LimitKind::Duration:
+      return api_name(field) + "_ms";
+    case LimitKind::Number:
+    case LimitKind::Count:
+      break;
+  }
+  return api_name(field);
+}
+template <typename T>
+std::string answer_name(const Field& field) {
+  return concat(field.name, std::same_as<T, milliseconds> ? "_ms" : "");
+}
 
 template <Listed T>
 Json answered(const T& value);
@@ -94,7 +108,7 @@ void answer_fields(Json& json, const T& value, unsigned way = kAnswer) {
   auto add = [&](const Field& field, const auto& member) {
     if constexpr (requires { answered(member); }) {
       if (!field.in(way) || (field.omitted && is_nothing(member))) return;
-      json[field.name] = field.nullable && is_nothing(member) ? Json() : answered(member);
+      json[answer_name<std::remove_cvref_t<decltype(member)>>(field)] = field.nullable && is_nothing(member) ? Json() : answered(member);
     }
   };
   FieldsOf<T>::visit(add, value);
@@ -140,7 +154,7 @@ Json session_json(const engine::SessionInfo& session) {
   answer_fields(json, order.sandbox, kSession);
   if (order.sandbox.image.empty()) json["image"] = SandboxSpec().image;
   json.update(
-      json_object({{"lifecycle", json_object({{"idle", order.idle.count() == 0 ? Json() : seconds_json(order.idle)}})},
+      json_object({{"lifecycle", json_object({{"idle_ms", order.idle.count() == 0 ? Json() : answered(order.idle)}})},
                    {"created_at", time_json(session.created_ms)},
                    {"last_used_at", time_json(session.last_used_ms)},
                    {"expires_at", time_json(ends ? session.last_used_ms + order.idle.count() : 0)},
@@ -157,8 +171,8 @@ Json stats_json(const Stats& stats, const Limits& limits, int64_t now_ms) {
           {"processes", stats.processes},
           {"processes_peak", stats.total.processes_peak},
           {"disk_bytes", stats.layer_bytes},
-          {"disk_limit", limits.disk.value},
-          {"memory_limit", limits.memory.value},
+          {"disk_limit_bytes", limits.disk.value},
+          {"memory_limit_bytes", limits.memory.value},
           {"cpus", limits.cpus.value},
           {"io_read_bytes", stats.total.io_read_bytes},
           {"io_write_bytes", stats.total.io_write_bytes}};
@@ -208,8 +222,8 @@ void add_data(Json& document, const std::string& data) {
 
 const char* stream_name(engine::Stream stream) { return stream == engine::Stream::Err ? "stderr" : "stdout"; }
 
-std::string page_json(std::string_view name, const std::vector<std::string>& items, const std::string& next) {
-  return concat("{\"", name, "\":[", join(items, ","), "],\"next\":", dump(text_or_null(next)), "}");
+std::string page_json(const std::vector<std::string>& items, const std::string& next) {
+  return concat("{\"items\":[", join(items, ","), "],\"next\":", dump(text_or_null(next)), "}");
 }
 
 }  // namespace cove::api

@@ -17,9 +17,8 @@ std::string dump(const Json& document);
 // The same with one more field at the end, which is JSON already.
 std::string dump_with(const Json& document, std::string_view name, std::string_view json);
 
-Json time_json(int64_t milliseconds);               // a text; null for 0
-Json text_or_null(const std::string& text);         // null where it is empty
-Json seconds_json(std::chrono::milliseconds time);  // a number, whole where it is
+Json time_json(int64_t milliseconds);        // a text; null for 0
+Json text_or_null(const std::string& text);  // null where it is empty
 
 Json sandbox_json(const engine::SandboxInfo& sandbox);
 Json session_json(const engine::SessionInfo& session);
@@ -34,6 +33,6 @@ void add_data(Json& document, const std::string& data);
 const char* stream_name(engine::Stream stream);  // "stdout"
 
 // {"items": […], "next": …} of texts that are JSON already.
-std::string page_json(std::string_view name, const std::vector<std::string>& items, const std::string& next);
+std::string page_json(const std::vector<std::string>& items, const std::string& next);
 
 }  // namespace cove::api

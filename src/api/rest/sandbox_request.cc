@@ -97,12 +97,6 @@ engine::Lifecycle lifecycle_of(const LifecycleWishes& wishes, const Config& conf
           .auto_resume = wishes.auto_resume.value_or(config.lifecycle.auto_resume)};
 }
 
-Outcome refuse_later_fields(Fields& fields) {
-  for (const char* name : {"snapshot", "setup", "volumes"})
-    if (fields.has(name)) return not_implemented(concat("'", std::string_view(name), "' is not supported yet"));
-  return {};
-}
-
 template <typename Map>
 void merge(Map& map, const std::map<std::string, std::optional<std::string>>& patch) {
   for (const auto& [name, value] : patch) {
@@ -149,7 +143,7 @@ Result<std::string> checked(Form form, std::string text) {
 Result<void> take(Fields& fields, const Field& field, std::string& text) {
   const std::string name(field.name);
   if (auto given = COVE_TRY(fields.text(name)))
-    text = COVE_TRY_NOTE(concat("'", name, "'"), checked(field.form, std::move(*given)));
+    text = COVE_TRY(fields.checked(name, checked(field.form, std::move(*given))));
   return {};
 }
 
@@ -245,7 +239,7 @@ Result<Workspace> take_workspace(Fields& fields) {
 Result<std::string> take_runtime(Fields& fields, const Config& config) {
   auto name = COVE_TRY(fields.text("runtime"));
   if (!name) return config.runtime;
-  return COVE_TRY_NOTE("'runtime'", check_runtime(*name));
+  return fields.checked("runtime", check_runtime(*name));
 }
 
 Result<void> take_limits(Fields& fields, Limits& limits) {
@@ -264,7 +258,7 @@ Result<void> take_limits(Fields& fields, Limits& limits) {
 Result<Environment> take_environment(Fields& fields, const std::string& name) {
   Environment environment;
   for (auto& [key, value] : COVE_TRY(fields.text_map(name)).value_or(std::map<std::string, std::string>())) {
-    COVE_TRY_NOTE(concat("'", name, "'"), check_variable(key));
+    if (!is_variable(key)) return fail(fields.wrong_key(name, key, "is not the name of a variable"));
     environment.emplace_back(key, value);
   }
   return environment;
@@ -272,7 +266,6 @@ Result<Environment> take_environment(Fields& fields, const std::string& name) {
 
 Checked<engine::CreateOrder> parse_create(const Json& body, const Config& config) {
   Fields fields(body);
-  COVE_TRY(refuse_later_fields(fields));
   engine::CreateOrder order;
   order.spec.lifetime = Lifetime::Long;
   order.spec.limits = config.limits;
@@ -280,7 +273,7 @@ Checked<engine::CreateOrder> parse_create(const Json& body, const Config& config
   order.spec.user.clear();  // the image's own
   COVE_TRY(take_fields(fields, kRequest, order.spec));
   if (auto language = COVE_TRY(fields.text("language"))) {
-    order.language = COVE_TRY(parse_language(config.languages, *language));
+    order.language = COVE_TRY(fields.checked("language", parse_language(config.languages, *language)));
     if (!fields.raw("image")) order.spec.image.clear();
   }
   order.lifecycle = lifecycle_of(COVE_TRY(take_lifecycle(fields)), config);
@@ -295,7 +288,7 @@ Result<engine::UpdateOrder> parse_update(const Json& body, const engine::Sandbox
   if (fields.is_null("name"))
     order.name = "";
   else if (auto name = COVE_TRY(fields.text("name")))
-    order.name = COVE_TRY_NOTE("'name'", check_name(*name));
+    order.name = COVE_TRY(fields.checked("name", check_name(*name)));
   if (auto patch = COVE_TRY(fields.text_map_patch("labels"))) {
     order.labels = now.spec.labels;
     merge(*order.labels, *patch);
@@ -303,7 +296,8 @@ Result<engine::UpdateOrder> parse_update(const Json& body, const engine::Sandbox
   if (auto patch = COVE_TRY(fields.text_map_patch("env"))) {
     std::map<std::string, std::string> merged(now.spec.env.begin(), now.spec.env.end());
     merge(merged, *patch);
-    for (const auto& [name, value] : merged) COVE_TRY_NOTE("'env'", check_variable(name));
+    for (const auto& [name, value] : merged)
+      if (!is_variable(name)) return fail(fields.wrong_key("env", name, "is not the name of a variable"));
     order.env = Environment(merged.begin(), merged.end());
   }
   if (fields.raw("limits")) {

@@ -1,9 +1,8 @@
 // Sandboxes: make, list, look at, change, delete.
-#include <openssl/sha.h>
-
 #include "api/rest/auth.h"
 #include "api/rest/call.h"
 #include "api/rest/conditions.h"
+#include "api/rest/digest.h"
 #include "api/rest/query.h"
 #include "api/rest/response_json.h"
 #include "api/rest/sandbox_request.h"
@@ -12,23 +11,6 @@
 
 namespace cove::api {
 namespace {
-
-constexpr size_t kLongestKey = 255;
-
-std::string hash_of(const std::string& text) {
-  std::string digest(SHA256_DIGEST_LENGTH, '\0');
-  ::SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(),
-           reinterpret_cast<unsigned char*>(digest.data()));
-  return to_hex(digest);
-}
-
-Checked<std::string> idempotency_key(const http::Request& request) {
-  auto key = request.header("idempotency-key");
-  if (!key) return std::string();
-  if (key->empty() || key->size() > kLongestKey)
-    return invalid(concat("the Idempotency-Key must have 1 to ", kLongestKey, " characters"));
-  return std::string(*key);
-}
 
 // The sandbox lives as long as the stream. Where the server stops, its lifecycle decides.
 Outcome hold(Call& call, const engine::SandboxInfo& sandbox) {
@@ -45,8 +27,10 @@ Outcome hold(Call& call, const engine::SandboxInfo& sandbox) {
 Outcome create_sandbox(Call& call) {
   Json body = COVE_TRY(call.body());
   engine::CreateOrder order = COVE_TRY(parse_create(body, call.engine().config()));
-  order.idempotency_key = COVE_TRY(idempotency_key(call.request()));
-  if (!order.idempotency_key.empty()) order.request_hash = hash_of(body.dump_sorted());  // however it is written
+  if (call.once) {
+    order.idempotency_key = call.once->entry().key;
+    order.request_hash = call.once->entry().request_hash;
+  }
   const bool held = accepts(call.request(), kEventStream);
   if (held && !order.start) return invalid("a sandbox that lives as long as its stream is started at once");
   if (held) order.spec.one_use = true, order.lifecycle.on_expire = OnExpire::Delete;
@@ -77,14 +61,14 @@ Outcome list_sandboxes(Call& call) {
   auto page = COVE_TRY(call.engine().list(call.caller, filter, text_parameter(call.request(), "after"), limit));
   std::vector<std::string> items;
   for (const engine::SandboxInfo& sandbox : page.items) items.push_back(dump(sandbox_json(sandbox)));
-  return call.respond(200, page_json("sandboxes", items, page.next));
+  return call.respond(200, page_json(items, page.next));
 }
 
 // Changes with all that is told of a sandbox, but for what every use of it changes.
 std::string tag_of(const engine::SandboxInfo& sandbox) {
   Json document = sandbox_json(sandbox);
   for (const char* name : {"last_used_at", "expires_at"}) document.erase(name);
-  return concat("\"", hash_of(dump(document)).substr(0, 32), "\"");
+  return concat("\"", Digest().update(dump(document)).hex().substr(0, 32), "\"");
 }
 
 Outcome respond_with(Call& call, const engine::SandboxInfo& sandbox) {
@@ -123,7 +107,7 @@ Outcome get_stats(Call& call) {
 }  // namespace
 
 void add_sandboxes(Routes& routes) {
-  routes.add("POST", "/v1/sandboxes", kRun, create_sandbox);
+  routes.add("POST", "/v1/sandboxes", kRun, create_sandbox, {}, Conditions::Refused, Repeat::OnceRecorded);
   routes.add("GET", "/v1/sandboxes", kRead, list_sandboxes, {"after", "limit", "name", "state", "label*"});
   routes.add("GET", "/v1/sandboxes/{id}", kTokenRead, get_sandbox, {}, Conditions::Honoured);
   routes.add("PATCH", "/v1/sandboxes/{id}", kRun, update_sandbox, {}, Conditions::Honoured);

@@ -22,7 +22,7 @@ Result<void> take_idle(Fields& fields, engine::SessionOrder& order) {
 
 Result<std::optional<std::string>> take_agent(Fields& fields) {
   auto agent = COVE_TRY(fields.text("agent"));
-  if (agent) COVE_TRY_NOTE("'agent'", check_agent(*agent));
+  if (agent) COVE_TRY(fields.checked("agent", check_agent(*agent)));
   return agent;
 }
 
@@ -40,13 +40,15 @@ Result<std::optional<engine::Mode>> take_mode(Fields& fields) {
 
 Result<void> check_scope(const engine::SessionOrder& order) {
   if (order.scope != engine::SessionScope::Agent || !order.agent.empty()) return {};
-  return fail(Error(Code::Invalid, "the scope 'agent' needs an 'agent'").hint("name the agent whose sandbox it is"));
+  return fail(Error(Code::Invalid, "the scope 'agent' needs an 'agent'")
+                  .hint("name the agent whose sandbox it is")
+                  .at("/agent"));
 }
 
 Result<void> take_sandbox(Fields& fields, engine::SessionOrder& order, const Config& config) {
   SandboxSpec& spec = order.sandbox;
   auto image = COVE_TRY(fields.text("image"));
-  spec.image = image ? COVE_TRY(check_image(*image)) : "";
+  spec.image = image ? COVE_TRY(fields.checked("image", check_image(*image))) : "";
   spec.runtime = COVE_TRY(take_runtime(fields, config));
   order.runtime_named = fields.raw("runtime") != nullptr;
   spec.workspace = COVE_TRY(take_workspace(fields));

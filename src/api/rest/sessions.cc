@@ -43,7 +43,7 @@ Outcome list_sessions(Call& call) {
   auto page = COVE_TRY(call.service().sessions().list(call.caller, filter, after, limit));
   std::vector<std::string> items;
   for (const engine::SessionInfo& session : page.items) items.push_back(dump(session_json(session)));
-  return call.respond(200, page_json("sessions", items, page.next));
+  return call.respond(200, page_json(items, page.next));
 }
 
 Outcome get_session(Call& call) {
@@ -79,6 +79,7 @@ Outcome create_exec(Call& call) {
   Json body = COVE_TRY(call.body());
   if (names_context(body)) return run_code(call, body);
   ExecWish wish = COVE_TRY(read_exec_wish(call, body));
+  if (auto earlier = COVE_TRY(exec_made_before(call))) return answer_exec(call, earlier, wish);
   Begun exec;
   const RunForm form = wish.form == ExecForm::Stream ? RunForm::Stream : RunForm::Result;
   COVE_TRY(answer_run(call, form, RunStream::Opening::Plain,
@@ -98,11 +99,11 @@ Outcome list_execs(Call& call) {
 }  // namespace
 
 void add_sessions(Routes& routes) {
-  routes.add("POST", "/v1/sessions", kRun, start_session);
+  routes.add("POST", "/v1/sessions", kRun, start_session, {}, Conditions::Refused, Repeat::Once);
   routes.add("GET", "/v1/sessions", kRead, list_sessions, {"after", "limit", "agent", "scope", "state"});
   routes.add("GET", "/v1/sessions/{session}", kRead, get_session);
   routes.add("DELETE", "/v1/sessions/{session}", kRun, end_session);
-  routes.add("POST", "/v1/sessions/{session}/execs", kRun, create_exec, {"wait"});
+  routes.add("POST", "/v1/sessions/{session}/execs", kRun, create_exec, {"wait"}, Conditions::Refused, Repeat::Once);
   routes.add("GET", "/v1/sessions/{session}/execs", kRead, list_execs, {"after", "limit", "state", "tag"});
 }
 

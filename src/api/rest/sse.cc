@@ -32,7 +32,7 @@ Result<void> EventStream::begin(int status) {
 }
 
 Result<void> EventStream::send_problem(const Problem& problem) {
-  return send(sse_event(std::nullopt, "error", to_json(problem)));
+  return send(sse_event(std::nullopt, "error", to_json(problem, exchange_.request().id)));
 }
 
 Result<void> EventStream::send(std::string_view events) {

@@ -21,7 +21,7 @@ struct TokenRequest {
 Result<void> take_file(Fields& fields, TokenRequest& request) {
   auto file = COVE_TRY(fields.object("file"));
   if (!file) return {};
-  request.path = COVE_TRY(check_path(COVE_TRY(required(*file, "path", file->text("path"))), "file.path"));
+  request.path = COVE_TRY(file->checked("path", check_path(COVE_TRY(required(*file, "path", file->text("path"))))));
   request.method = COVE_TRY(file->choice("method", {"GET", "PUT"})).value_or("GET");
   return file->finish();
 }
@@ -29,7 +29,7 @@ Result<void> take_file(Fields& fields, TokenRequest& request) {
 Result<void> take_scopes(Fields& fields, TokenRequest& request) {
   auto names = COVE_TRY(fields.texts("scopes"));
   if (!names) return {};
-  Scopes scopes = COVE_TRY_NOTE("'scopes'", parse_scopes(*names));
+  Scopes scopes = COVE_TRY(fields.checked("scopes", parse_scopes(*names)));
   if (!scopes.within(Scopes({Scope::Run}))) return fail(fields.wrong("scopes", "of a token can only be read and run"));
   request.scopes = scopes;
   return {};
@@ -62,8 +62,8 @@ Outcome create_url(Call& call, const std::string& sandbox_id, const TokenRequest
   FileGrant grant{request.method, sandbox_id, *request.path, "", round_up_to_second(now_ms() + request.ttl.count())};
   Json data = {{"path", grant.path}, {"method", grant.method}, {"expires_at", time_json(grant.expires_ms)}};
   call.engine().note(call.caller, "token.created", sandbox_id, "", dump(data));
-  return call.respond(201,
-                      dump(Json{{"url", signed_url(call.api, grant)}, {"expires_at", time_json(grant.expires_ms)}}));
+  return call.respond_secret(
+      201, Json{{"url", signed_url(call.api, grant)}, {"expires_at", time_json(grant.expires_ms)}}, {"url"});
 }
 
 Outcome create_token(Call& call, const std::string& sandbox_id, const TokenRequest& request) {
@@ -71,8 +71,8 @@ Outcome create_token(Call& call, const std::string& sandbox_id, const TokenReque
   SandboxToken token{sandbox_id, *request.scopes, now_ms() + request.ttl.count()};
   Json data = {{"scopes", token.scopes.names()}, {"expires_at", time_json(token.expires_ms)}};
   call.engine().note(call.caller, "token.created", sandbox_id, "", dump(data));
-  return call.respond(
-      201, dump(Json{{"token", make_token(call.api.secret, token)}, {"expires_at", time_json(token.expires_ms)}}));
+  return call.respond_secret(
+      201, Json{{"token", make_token(call.api.secret, token)}, {"expires_at", time_json(token.expires_ms)}}, {"token"});
 }
 
 Outcome create(Call& call) {
@@ -84,6 +84,8 @@ Outcome create(Call& call) {
 
 }  // namespace
 
-void add_tokens(Routes& routes) { routes.add("POST", "/v1/sandboxes/{id}/tokens", kRun, create); }
+void add_tokens(Routes& routes) {
+  routes.add("POST", "/v1/sandboxes/{id}/tokens", kRun, create, {}, Conditions::Refused, Repeat::Once);
+}
 
 }  // namespace cove::api

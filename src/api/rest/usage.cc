@@ -47,9 +47,9 @@ Outcome get_usage(Call& call) {
   const UsageFilter filter = COVE_TRY(usage_filter(call));
   Json document = {{"project", call.caller.project},
                    {"sandboxes", used.sandboxes},
-                   {"memory", used.memory},
-                   {"disk", used.disk},
-                   {"logs", used.logs},
+                   {"memory_bytes", used.memory},
+                   {"disk_bytes", used.disk},
+                   {"logs_bytes", used.logs},
                    {"totals", figures_json(COVE_TRY(call.engine().store().total_usage(filter)))}};
   COVE_TRY(add_parts(call, filter, document));
   return call.respond(200, dump(document));

@@ -78,9 +78,6 @@ Result<std::string> check_image(std::string text) {
       Error(Code::Invalid, concat("'", text, "' is not an image")).hint("a fingerprint has 16 hexadecimal digits"));
 }
 
-Result<void> check_variable(const std::string& name) {
-  if (!name.empty() && name.find('=') == std::string::npos) return {};
-  return fail(Code::Invalid, concat("'", name, "' is not the name of a variable"));
-}
+bool is_variable(const std::string& name) { return !name.empty() && name.find('=') == std::string::npos; }
 
 }  // namespace cove::api

@@ -19,6 +19,6 @@ Result<std::string> check_user(std::string text);
 // "host" or "host@" and a fingerprint; NotFound.
 Result<std::string> check_image(std::string text);
 // The name of an environment variable.
-Result<void> check_variable(const std::string& name);
+bool is_variable(const std::string& name);
 
 }  // namespace cove::api

@@ -242,13 +242,15 @@ Result<void> check_limits(const Caller& caller, const Maxima& maxima, const Limi
   if (std::string_view lifted = lifted_limit(limits); !lifted.empty())
     return fail(
         Error(Code::Denied, concat("the limit '", lifted, "' can be taken away (0) only at the server's Unix socket"))
-            .hint("name what is needed, or leave it out"));
+            .hint("name what is needed, or leave it out")
+            .at(concat("/limits/", lifted)));
   Result<void> allowed;
   auto check = [&](const LimitField& field, const auto& limit, const auto& most) {
     if (!allowed || to_number(most.value) == 0 || !limit.named || limit.value <= most.value) return;
     allowed = fail(Error(Code::Denied, concat("the limit '", field.name, "' may be at most ",
                                               limit_text(field, most.value), " on this server"))
-                       .hint(concat("ask for less, or have the administrator raise maxima.", field.name)));
+                       .hint(concat("ask for less, or have the administrator raise maxima.", field.name))
+                       .at(concat("/limits/", field.name)));
   };
   visit_limits(check, limits, maxima.most);
   return allowed;
@@ -257,7 +259,8 @@ Result<void> check_limits(const Caller& caller, const Maxima& maxima, const Limi
 Result<void> check_nesting(const Caller& caller, const SandboxSpec& spec) {
   if (!spec.nesting || caller.local || caller.scopes.allow(Scope::Admin)) return {};
   return fail(Error(Code::Denied, "'nesting' needs the scope 'admin'")
-                  .hint("leave it out, or use a key with that scope or the server's Unix socket"));
+                  .hint("leave it out, or use a key with that scope or the server's Unix socket")
+                  .at("/nesting"));
 }
 
 }  // namespace cove::engine

@@ -50,9 +50,9 @@ Result<std::optional<SandboxInfo>> LiveEngine::earlier_answer(const CreateOrder&
     return fail(Error(Code::Conflict, "this idempotency key was used for another request")
                     .hint("use a new key for each new request"));
   std::shared_lock lock(mutex_);
-  auto found = by_id_.find(earlier->sandbox_id);
+  auto found = by_id_.find(earlier->made);
   if (found == by_id_.end())
-    return fail(Code::NotFound, concat("sandbox ", earlier->sandbox_id, ", which this request made, is gone"));
+    return fail(Code::NotFound, concat("sandbox ", earlier->made, ", which this request made, is gone"));
   return std::optional(found->second->info());
 }
 
@@ -92,7 +92,9 @@ Result<std::shared_ptr<void>> LiveEngine::settle_image(SandboxSpec& spec) {
     take_image(COVE_TRY(runtime_->image(spec.runtime, spec.image)), spec);
     return std::shared_ptr<void>();
   }
-  Images::Use use = COVE_TRY(images_->use(spec.image));
+  Result<Images::Use> found = images_->use(spec.image);
+  if (!found) return fail(std::move(found).error().at("/image"));
+  Images::Use use = std::move(*found);
   spec.image = use.reference;
   take_image(use.config, spec);
   return use.hold;
@@ -145,7 +147,8 @@ Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
     if (!is_new) {
       admission_.leave(caller.project, info.spec.limits, Admission::Memory::Used);
       return fail(Error(Code::Exists, concat("project ", info.project, " has a sandbox '", info.spec.name, "' already"))
-                      .hint(concat("it is ", named->second)));
+                      .hint(concat("it is ", named->second))
+                      .at("/name"));
     }
   }
   Result<Shared> created = raise(caller, info, order, std::move(blank));

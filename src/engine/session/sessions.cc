@@ -90,7 +90,9 @@ Result<void> Sessions::check_order(const Caller& caller, const SessionOrder& ord
     COVE_TRY(check_off_access(order.sandbox.workspace.access == Access::ReadOnly));
   }
   const std::string& image = order.sandbox.image;
-  if (!image.empty() && !is_host_image(image)) COVE_TRY(engine_.images().find_reference(image));
+  if (!image.empty() && !is_host_image(image))
+    if (auto found = engine_.images().find_reference(image); !found)
+      return fail(std::move(found).error().at("/image"));
   return {};
 }
 

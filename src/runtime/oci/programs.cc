@@ -18,14 +18,6 @@ std::unexpected<Error> not_installed(const RuntimeKind& kind) {
                             : concat("sudo apt install ", name, "   (Fedora: sudo dnf install ", name, ")")));
 }
 
-// Kata gave up the command line of OCI runtimes with its version 2.
-std::unexpected<Error> no_command_line(const RuntimeKind& kind) {
-  return fail(
-      Error(Code::Unavailable, concat("the runtime ", std::string_view(kind.name),
-                                      " cannot be started by a command: since version 2 it is a part of containerd"))
-          .hint("use runsc, the stronger wall that Cove can start itself"));
-}
-
 // What `PROGRAM --version` prints; empty where it does not.
 std::string version_text(const std::string& program) {
   sys::Question question{.argv = {program, "--version"}};
@@ -45,7 +37,6 @@ std::string version_in(const std::string& text) {
 }  // namespace
 
 Result<std::string> find_program(const RuntimeKind& kind) {
-  if (std::string_view(kind.name) == "kata") return no_command_line(kind);
   std::string path = sys::find_program(kind.program);
   if (path.empty()) return not_installed(kind);
   return path;

@@ -14,7 +14,7 @@ test('a key is made, listed without its secret, and revoked', async (t) => {
   const { json: key } = await api.call('createKey', { json: { name, scopes: ['read'], expires: '1h' }, expect: 201 });
   assert.deepEqual([key.name, key.project, key.scopes], [name, 'default', ['read']]);
   assert.ok(Math.abs(Date.parse(key.expires_at) - Date.parse(key.created_at) - 3_600_000) < 5_000);
-  const listed = async () => (await api.call('listKeys', { expect: 200 })).json.keys.find(({ id }) => id === key.id);
+  const listed = async () => (await api.call('listKeys', { expect: 200 })).json.items.find(({ id }) => id === key.id);
   const { key: secret, ...shown } = key;
   assert.deepEqual(await listed(), shown);
   await api.call('revokeKey', { path: { key: key.id }, expect: 204 });
@@ -45,7 +45,7 @@ test('a project has quotas, and what is in it is its own', on_both, async (t) =>
   const made = await socket.call('createProject', { json: { id, quotas: { sandboxes: 1, memory: '4g', disk: 0 } }, expect: 201 });
   t.after(() => socket.call('deleteProject', { path: { project: id }, expect: [204, 404, 409] }));
   assert.equal(made.headers.location, `/v1/projects/${id}`);
-  assert.deepEqual(made.json.quotas, { sandboxes: 1, memory: 4 * 2 ** 30, disk: 0 });
+  assert.deepEqual(made.json.quotas, { sandboxes: 1, memory_bytes: 4 * 2 ** 30, disk_bytes: 0 });
   assert.equal(made.json.usage.sandboxes, 0);
   await socket.refused('createProject', 409, 'exists', { json: { id } });
 
@@ -58,7 +58,7 @@ test('a project has quotas, and what is in it is its own', on_both, async (t) =>
   await own.call('getSandbox', { ...of(sandbox), expect: 200 });
   const other = keyed((await make_key(t, ['admin'])).key);
   await other.refused('getSandbox', 404, 'not_found', of(sandbox));
-  assert.deepEqual((await own.call('listProjects', { expect: 200 })).json.projects.map((project) => project.id), [id]);
+  assert.deepEqual((await own.call('listProjects', { expect: 200 })).json.items.map((project) => project.id), [id]);
   await own.refused('getProject', 404, 'not_found', { path: { project: 'default' } });
 
   const { json: used } = await socket.call('getProject', { path: { project: id }, expect: 200 });
@@ -67,7 +67,7 @@ test('a project has quotas, and what is in it is its own', on_both, async (t) =>
   assert.deepEqual([usage.project, usage.sandboxes], [id, 1]);
   await socket.refused('deleteProject', 409, 'conflict', { path: { project: id } });
   const { json: more } = await socket.call('updateProject', { path: { project: id }, json: { quotas: { sandboxes: 2 } }, expect: 200 });
-  assert.deepEqual(more.quotas, { sandboxes: 2, memory: 4 * 2 ** 30, disk: 0 });
+  assert.deepEqual(more.quotas, { sandboxes: 2, memory_bytes: 4 * 2 ** 30, disk_bytes: 0 });
   await own.refused('updateProject', 403, 'denied', { path: { project: id }, json: { quotas: { sandboxes: 99 } } });
 
   await inside.call('deleteSandbox', { ...of(sandbox), expect: 204 });
@@ -78,7 +78,7 @@ test('a project has quotas, and what is in it is its own', on_both, async (t) =>
 
 test('projects that cannot be', on_socket, async () => {
   const { json } = await socket.call('listProjects', { expect: 200 });
-  assert.ok(json.projects.some((project) => project.id === 'default'));
+  assert.ok(json.items.some((project) => project.id === 'default'));
   for (const json of [{}, { id: 'No Spaces' }, { id: unique('p'), quotas: { sandboxes: -1 } }, { id: unique('p'), quotas: { cats: 1 } }])
     await socket.refused('createProject', 400, 'invalid', { json });
   await socket.refused('updateProject', 404, 'not_found', { path: { project: unique('none') }, json: {} });
@@ -111,7 +111,7 @@ test('a token works for one sandbox, to its scope', over_tcp, async (t) => {
 test('a signed URL works for one file and one method', over_tcp, async (t) => {
   const sandbox = await make_sandbox(t);
   await api.call('writeFile', { ...of(sandbox), query: { path: 'f' }, body: 'signed', expect: 201 });
-  const sign = async (file) => (await api.call('createToken', { ...of(sandbox), json: { file, ttl: 60 }, expect: 201 })).json.url;
+  const sign = async (file) => (await api.call('createToken', { ...of(sandbox), json: { file, ttl: '60s' }, expect: 201 })).json.url;
   const fetch = async (method, path, body) => {
     const answer = await open(stranger.target, { method, path, body });
     return [answer.statusCode, (await read(answer)).toString()];

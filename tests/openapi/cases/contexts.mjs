@@ -54,7 +54,7 @@ test('a context is interrupted by request', async (t) => {
 test('a context is listed, restarted and ended', async (t) => {
   const context = await make_context(t, { name: 'book', cwd: '/tmp', language: 'javascript', env: { A: 'b' } });
   const { json: list } = await api.call('listContexts', { path: { id: context.sandbox_id }, expect: 200 });
-  assert.deepEqual(list.contexts.map((each) => each.id), [context.id]);
+  assert.deepEqual(list.items.map((each) => each.id), [context.id]);
   await run(context, 'const c = process.env.A + process.cwd()');
   assert.equal((await run(context, 'c')).results[0].formats.text, "'b/tmp'");
   const { json: again } = await api.call('restartContext', { ...of(context), expect: 200 });

@@ -52,7 +52,7 @@ test('results tell how it ended', async (t) => {
   assert.deepEqual([missing.status, missing.exit_code], ['error', 127]);
   const late = await run(sandbox, { argv: ['sleep', '60'], timeout: '200ms' });
   assert.equal(late.status, 'timeout');
-  const slow = await run(sandbox, { argv: ['sleep', '60'], limits: { timeout: 0.2, grace: 0.1 } });
+  const slow = await run(sandbox, { argv: ['sleep', '60'], limits: { timeout: 200, grace: 100 } });
   assert.equal(slow.status, 'timeout');
   const killed = await run(sandbox, { shell: 'kill -9 $$' });
   assert.deepEqual([killed.status, killed.exit_code, killed.signal], ['killed', null, 9]);
@@ -118,7 +118,7 @@ test('execs are listed by state and tag, in pages', async (t) => {
   const ended = await run(sandbox, { argv: ['true'], tag: 'one' });
   const running = await start(sandbox, { argv: ['cat'], tag: 'two' });
   const list = async (query) => (await api.call('listExecs', { path: { id: sandbox.id }, query, expect: 200 })).json;
-  const ids = (answer) => answer.execs.map((exec) => exec.id);
+  const ids = (answer) => answer.items.map((exec) => exec.id);
   assert.deepEqual(ids(await list({})).sort(), [ended.exec_id, running.id].sort());
   assert.deepEqual(ids(await list({ state: 'running' })), [running.id]);
   assert.deepEqual(ids(await list({ state: 'ended' })), [ended.exec_id]);

@@ -86,17 +86,20 @@ test('a folder is listed to the depth that was asked for', async (t) => {
   const files = files_of(sandbox);
   await run(sandbox, { shell: 'mkdir -p t/d/e; echo 12345 > t/f; ln -s f t/l; mkfifo t/p; chmod 700 t/d' });
   const list = async (path, query) => (await files.call('listEntries', path, { query, expect: 200 })).json;
-  const names = (answer) => answer.entries.map((entry) => entry.name).sort();
+  const names = (answer) => answer.items.map((entry) => entry.name).sort();
 
   const one = await list('t', {});
   assert.deepEqual(names(one), ['d', 'f', 'l', 'p']);
-  assert.equal(one.truncated, false);
-  const entry = (name) => one.entries.find((entry) => entry.name === name);
-  assert.deepEqual([entry('f').type, entry('f').size, entry('f').path], ['file', 6, '/home/user/t/f']);
+  assert.equal(one.next, null);
+  const first = await list('t', { limit: 3 });
+  assert.deepEqual(names(first), ['d', 'f', 'l']);
+  assert.deepEqual(names(await list('t', { limit: 3, after: first.next })), ['p']);
+  const entry = (name) => one.items.find((entry) => entry.name === name);
+  assert.deepEqual([entry('f').type, entry('f').size_bytes, entry('f').path], ['file', 6, '/home/user/t/f']);
   assert.deepEqual([entry('d').type, entry('d').mode], ['directory', '0700']);
   assert.deepEqual([entry('l').type, entry('l').target], ['symlink', 'f']);
   assert.deepEqual([entry('p').type, entry('f').uid, entry('f').gid], ['other', 1000, 1000]);
-  for (const { type, target } of one.entries) assert.equal(target !== undefined, type === 'symlink');
+  for (const { type, target } of one.items) assert.equal(target !== undefined, type === 'symlink');
   assert.deepEqual(names(await list('t', { depth: 0 })), ['t']);
   assert.deepEqual(names(await list('t', { depth: 2 })), ['d', 'e', 'f', 'l', 'p']);
   assert.deepEqual(names(await list('t/f', {})), ['f']);

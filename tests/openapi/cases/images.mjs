@@ -77,7 +77,7 @@ test('archives are loaded and imported', async () => {
   await api.refused('importImage', 400, 'invalid', { query: { name: 'x' }, body: Buffer.from('no archive at all') });
   await api.refused('loadImages', 400, 'invalid', { body: Buffer.from('no archive at all') });
   const { json: loaded } = await api.call('loadImages', { body: layout(), expect: 200 });
-  assert.deepEqual(loaded.images.map((each) => each.digest), [digest(manifest)]);
+  assert.deepEqual(loaded.items.map((each) => each.digest), [digest(manifest)]);
   for (const kind of ['load', 'import']) {
     const { json } = await api.call('listOperations', { query: { kind, limit: 1000 }, expect: 200 });
     assert.deepEqual([...new Set(json.items.map((each) => each.state))].sort(), ['failed', 'succeeded'], kind);

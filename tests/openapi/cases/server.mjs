@@ -15,16 +15,16 @@ test('it tells of its machine, settings, images and languages', async () => {
   const native = machine.runtimes.find((runtime) => runtime.name === 'native');
   assert.ok(native.available && native.default && native.capabilities.pause);
   for (const runtime of machine.runtimes) assert.ok(runtime.available || (runtime.problem && runtime.remedy), runtime.name);
-  assert.ok(machine.capacity.memory > 0 && machine.capacity.cpus > 0);
+  assert.ok(machine.capacity.memory_bytes > 0 && machine.capacity.cpus > 0);
   const { json: config } = await api.call('getConfig', { expect: 200 });
-  const names = config.settings.map((setting) => setting.name);
+  const names = config.items.map((setting) => setting.name);
   for (const name of ['listen', 'state', 'workspace_roots', 'max_connections']) assert.ok(names.includes(name), name);
   const { json: images } = await api.call('listImages', { expect: 200 });
-  assert.ok(images.images.some((image) => image.name === 'host'));
+  assert.ok(images.items.some((image) => image.name === 'host'));
   const { json: languages } = await api.call('listLanguages', { expect: 200 });
-  const spoken = languages.languages.map((language) => language.name);
+  const spoken = languages.items.map((language) => language.name);
   for (const name of ['bash', 'c', 'go', 'javascript', 'python', 'typescript']) assert.ok(spoken.includes(name), name);
-  const bash = languages.languages.find((language) => language.name === 'bash').versions[0];
+  const bash = languages.items.find((language) => language.name === 'bash').versions[0];
   assert.deepEqual([bash.state, bash.image, bash.command], ['ready', 'host', ['bash', '{file}']]);
 });
 
@@ -102,10 +102,10 @@ async function all_events(after = 0) {
   const events = [];
   for (;;) {
     const { json } = await api.call('listEvents', { query: { after, limit: 1000 }, expect: 200 });
-    json.events.forEach((event) => assert.ok(event.seq > after, 'in order'));
-    if (json.events.length === 0) return events;
-    events.push(...json.events);
-    assert.equal(json.next, json.events.at(-1).seq);
+    json.items.forEach((event) => assert.ok(event.seq > after, 'in order'));
+    events.push(...json.items);
+    if (json.next === null) return events;
+    assert.equal(json.last_seq, json.items.at(-1).seq);
     after = json.next;
   }
 }

@@ -10,7 +10,7 @@ test('a session has a sandbox of its own, and ends with it', async () => {
   const { json: result } = await api.call('createSessionExec', { ...of(session), query: { wait: true }, json: { shell: 'echo $A' }, expect: 200 });
   assert.equal(result.stdout.text, 'b\n');
   const { json: execs } = await api.call('listSessionExecs', { ...of(session), expect: 200 });
-  assert.equal(execs.execs.length, 1);
+  assert.equal(execs.items.length, 1);
   const { json: exec } = await api.call('createSessionExec', { ...of(session), json: { argv: ['true'] }, expect: 201 });
   assert.equal(exec.sandbox_id, (await api.call('getSession', { ...of(session), expect: 200 })).json.sandbox_id);
   const stream = await api.stream('createSessionExec', { ...of(session), json: { argv: ['echo', 'x'] } });
@@ -18,7 +18,7 @@ test('a session has a sandbox of its own, and ends with it', async () => {
   for await (const event of stream) events.push(event);
   assert.equal(events.at(-1).event, 'exit');
   const { json: list } = await api.call('listSessions', { query: { agent: 'a', state: 'active' }, expect: 200 });
-  assert.ok(list.sessions.some((each) => each.id === session.id));
+  assert.ok(list.items.some((each) => each.id === session.id));
   await api.call('endSession', { ...of(session), expect: 204 });
   await api.call('createSessionExec', { ...of(session), query: { wait: true }, json: { argv: ['true'] }, expect: 409 });
   await api.call('execute', { json: { session: session.id, argv: ['true'] }, expect: 409 });

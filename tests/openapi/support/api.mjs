@@ -17,12 +17,14 @@ const statuses = {
   invalid: [400], unauthorized: [401], denied: [403], not_found: [404], method_not_allowed: [405], not_acceptable: [406],
   timeout: [408], exists: [409], conflict: [409], precondition: [412, 416], too_large: [413, 414, 431], exhausted: [429],
   internal: [500], unsupported: [422, 501], unavailable: [503],
+  idempotency_mismatch: [409], idempotency_unfinished: [409],
 };
 
 export function assert_problem(answer, what) {
   assert.equal(answer.json.status, answer.status, `${what}: the problem's status is not the answer's`);
   assert.ok(statuses[answer.json.code]?.includes(answer.status), `${what}: ${answer.json.code} with status ${answer.status}`);
   assert.ok(answer.json.detail.length > 0, `${what}: a problem without a detail`);
+  assert.equal(answer.json.request_id, answer.headers['x-request-id'], `${what}: the problem's request id is not the answer's`);
 }
 
 function documented(operation, status, what) {
@@ -105,6 +107,7 @@ export class Api {
     const what = `${id} → ${answer.status}`;
     if (media_type(answer.headers)?.endsWith('json') && bytes.length) answer.json = JSON.parse(answer.text);
     seen.get(id).add(answer.status);
+    assert.match(answer.headers['x-request-id'] ?? '', /^[\w.:/+=@-]{1,128}$/, `${what}: no request id`);
     const spec = documented(operation, answer.status, `${what} ${answer.text.slice(0, 500)}`);
     check_headers(spec, answer.headers, what);
     check_body(operation, spec, answer, what);

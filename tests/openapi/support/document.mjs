@@ -1,7 +1,7 @@
 // api/openapi.yaml, resolved, as a list of operations; and its schemas as validators.
 import { fileURLToPath } from 'node:url';
 import SwaggerParser from '@apidevtools/swagger-parser';
-import { Ajv } from 'ajv';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 
 export const path = fileURLToPath(new URL('../../../api/openapi.yaml', import.meta.url));
@@ -30,31 +30,29 @@ for (const [path, item] of Object.entries(document.paths))
   for (const method of methods)
     if (item[method]) operations.set(item[method].operationId, operation(path, item, method));
 
-const ajv = new Ajv({ strictTypes: false, strictRequired: false, allErrors: true, coerceTypes: false });
+const ajv = new Ajv2020({ strictTypes: false, strictRequired: false, allErrors: true, coerceTypes: false });
 formats.default(ajv);
 ajv.addKeyword({
   keyword: 'x-one-of',
   validate: (names, value) => names.filter((name) => name in value).length === 1,
 });
 
-// OpenAPI 3.0 has `nullable` where JSON Schema has a type.
-function json_schema(schema) {
-  if (Array.isArray(schema)) return schema.map(json_schema);
+// Answers are open to callers, but what the server says is all documented: objects with named fields have no others.
+function closed(schema) {
+  if (Array.isArray(schema)) return schema.map(closed);
   if (schema === null || typeof schema !== 'object') return schema;
-  const { nullable, example, ...rest } = schema;
-  const converted = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, json_schema(value)]));
-  if (schema.properties)
-    converted.properties = Object.fromEntries(
-      Object.entries(schema.properties).map(([name, value]) => [name, json_schema(value)]),
-    );
-  return nullable === true ? { anyOf: [{ type: 'null' }, converted] } : converted;
+  const { examples, ...rest } = schema;
+  const own = Object.fromEntries(Object.entries(rest).map(([key, value]) => [key, closed(value)]));
+  if (!schema.properties) return own;
+  own.properties = Object.fromEntries(Object.entries(schema.properties).map(([name, value]) => [name, closed(value)]));
+  return { additionalProperties: false, ...own };
 }
 
 const compiled = new Map();
 
 // What is wrong with a value, in words; null where nothing is.
 export function violation(schema, value) {
-  if (!compiled.has(schema)) compiled.set(schema, ajv.compile(json_schema(schema)));
+  if (!compiled.has(schema)) compiled.set(schema, ajv.compile(closed(schema)));
   const validate = compiled.get(schema);
   if (validate(value)) return null;
   return validate.errors.map((error) => `${error.instancePath || '/'} ${error.message} ${JSON.stringify(error.params)}`).join('; ');
