@@ -11,13 +11,13 @@ namespace {
 constexpr const char* kLimiting[] = {"cpu", "memory", "pids"};
 
 Finding good(std::string name, std::string title, std::string value) {
-  return {std::move(name), std::move(title), BuiltContainer::Good, std::move(value), "", ""};
+  return {std::move(name), std::move(title), FindingStatus::Good, std::move(value), "", ""};
 }
 
 Finding kernel(const MachineFacts& facts) {
   Finding finding = good("kernel", "kernel", facts.kernel.release);
   if (facts.kernel.at_least(5, 12)) return finding;  // mount_setattr
-  finding.standing = BuiltContainer::Missing;
+  finding.standing = FindingStatus::Missing;
   finding.effect = "the native runtime needs Linux 5.12 or later";
   finding.remedy = "install a newer kernel";
   return finding;
@@ -36,7 +36,7 @@ Finding user_namespaces(const MachineFacts& facts) {
   return {
       finding.name,
       finding.title,
-      BuiltContainer::Missing,
+      FindingStatus::Missing,
       facts.user_namespaces.problem,
       facts.apparmor_restricts ? "AppArmor restricts user namespaces; every sandbox is one" : "every sandbox is one",
       user_namespace_remedy(facts)};
@@ -47,7 +47,7 @@ Finding apparmor(const MachineFacts& facts) {
   if (!facts.apparmor_restricts) return finding;
   finding.value = "unprivileged user namespaces are restricted";
   if (facts.user_namespaces.works) return finding;  // a profile of its own, or root, gets through
-  finding.standing = BuiltContainer::Missing;
+  finding.standing = FindingStatus::Missing;
   finding.effect = "an ordinary user cannot start sandboxes";
   finding.remedy = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0";
   return finding;
@@ -61,7 +61,7 @@ Finding overlay(const MachineFacts& facts) {
   bool too_old = !facts.root && !facts.kernel.at_least(5, 11);
   return {finding.name,
           finding.title,
-          BuiltContainer::Missing,
+          FindingStatus::Missing,
           needed.problem,
           "the writable layer is an overlay",
           too_old ? "install Linux 5.11 or later" : "sudo modprobe overlay"};
@@ -70,12 +70,12 @@ Finding overlay(const MachineFacts& facts) {
 Finding idmapped_mounts(const MachineFacts& facts) {
   Finding finding = good("idmapped_mounts", "idmapped mounts", "work, under overlays too");
   if (!facts.root) {
-    finding.standing = BuiltContainer::Absent;
+    finding.standing = FindingStatus::Absent;
     finding.value = "not used without root";
     return finding;
   }
   if (facts.idmapped_mounts.works && facts.kernel.at_least(5, 19)) return finding;
-  finding.standing = BuiltContainer::Weak;
+  finding.standing = FindingStatus::Weak;
   finding.value = facts.idmapped_mounts.works ? "work, but not under overlays" : facts.idmapped_mounts.problem;
   finding.effect = "all sandboxes share one range of user ids";
   finding.remedy = "install Linux 5.19 or later, with /usr on ext4, xfs or btrfs";
@@ -87,7 +87,7 @@ Finding landlock(const MachineFacts& facts) {
   if (facts.landlock_abi > 0) return finding;
   return {finding.name,
           finding.title,
-          BuiltContainer::Weak,
+          FindingStatus::Weak,
           "not available",
           "the second fence around files is missing",
           "boot with landlock in the lsm= parameter, on Linux 5.13 or later"};
@@ -98,7 +98,7 @@ Finding seccomp(const MachineFacts& facts) {
   if (std::ranges::count(facts.seccomp_actions, "errno") > 0) return finding;
   return {finding.name,
           finding.title,
-          BuiltContainer::Missing,
+          FindingStatus::Missing,
           "no filters",
           "system calls cannot be filtered",
           "use a kernel built with CONFIG_SECCOMP_FILTER"};
@@ -131,7 +131,7 @@ Finding cgroups(const MachineFacts& facts) {
   Finding finding = good("cgroups", "control groups", cgroup_value(facts.cgroups));
   std::vector<std::string> missing = missing_controllers(facts.cgroups);
   if (missing.empty()) return finding;
-  finding.standing = BuiltContainer::Weak;
+  finding.standing = FindingStatus::Weak;
   finding.effect = concat("limits held by weaker means: ", join(missing, ", "));
   if (!facts.cgroups.problem.empty()) finding.effect += concat(" (", facts.cgroups.problem, ")");
   finding.remedy = cgroup_remedy(facts);
@@ -153,7 +153,7 @@ Finding user_ids(const MachineFacts& facts) {
     finding.value = "a subordinate range, through newuidmap";
     return finding;
   }
-  finding.standing = BuiltContainer::Weak;
+  finding.standing = FindingStatus::Weak;
   finding.value = helpers ? "no subordinate range" : "newuidmap is not installed";
   finding.effect = "there is only one user inside, who has your rights to the files below /usr and /opt";
   std::string range = add_ids(facts);
@@ -165,7 +165,7 @@ Finding user_ids(const MachineFacts& facts) {
 
 Finding extra(Finding finding, bool there, std::string absent_value, std::string effect, std::string remedy) {
   if (there) return finding;
-  return {std::move(finding.name), std::move(finding.title), BuiltContainer::Absent,
+  return {std::move(finding.name), std::move(finding.title), FindingStatus::Absent,
           std::move(absent_value), std::move(effect),        std::move(remedy)};
 }
 
@@ -202,11 +202,11 @@ RuntimeFact native_runtime(const Diagnosis& diagnosis) {
 }
 
 IsolationLevel level_of(const std::vector<Finding>& findings) {
-  auto stands = [](BuiltContainer standing) {
+  auto stands = [](FindingStatus standing) {
     return [=](const Finding& finding) { return finding.standing == standing; };
   };
-  if (std::ranges::any_of(findings, stands(BuiltContainer::Missing))) return IsolationLevel::None;
-  return std::ranges::any_of(findings, stands(BuiltContainer::Weak)) ? IsolationLevel::Reduced : IsolationLevel::Full;
+  if (std::ranges::any_of(findings, stands(FindingStatus::Missing))) return IsolationLevel::None;
+  return std::ranges::any_of(findings, stands(FindingStatus::Weak)) ? IsolationLevel::Reduced : IsolationLevel::Full;
 }
 
 }  // namespace

@@ -282,7 +282,7 @@ def test_what_fails_says_what_and_on_what(place):
                         (("image", "load", "/nonexistent"), "load /nonexistent"),
                         (("pull", "host"), "the image host is this machine itself"),
                         (("image", "load", "/etc/passwd"), "load /etc/passwd: the archive cannot be read"),
-                        (("image", "load", "/etc"), "load /etc: the folder is no OCI layout"),
+                        (("image", "load", "/etc"), "load /etc: the folder is not an OCI layout"),
                         (("image", "import", "/etc/passwd", "x"), "import /etc/passwd: unpack the archive: it is no tar archive"),
                         (("image", "tag", "host", "x"), "the image host is this machine itself"),
                         (("image", "verify", "host"), "the image host is this machine itself")]:

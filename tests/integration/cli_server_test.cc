@@ -636,7 +636,7 @@ TEST_P(CliServer, ARunThatIsInterruptedLeavesNothing) {
 TEST_P(CliServer, HelpsWithTypos) {
   EXPECT_TRUE(has(cove({"craete"}).err, "did you mean cove create?"));
   EXPECT_TRUE(has(cove({"create", "--memroy", "1g"}).err, "did you mean --memory?"));
-  EXPECT_TRUE(has(cove({"exec"}).err, "needs more words"));
+  EXPECT_TRUE(has(cove({"exec"}).err, "requires more arguments"));
   EXPECT_TRUE(has(cove({"inspect", "nosuch"}).err, "nosuch"));
   for (const char* verb : {"create", "exec", "cp", "fs", "serve", "completion"})
     EXPECT_TRUE(has(cove({"help", verb}).out, "Usage: cove")) << verb;

@@ -101,7 +101,7 @@ TEST_P(Doctor, DoesNotWaitForeverForAnEngineThatDoesNotAnswer) {
 TEST_P(Doctor, ShowsWhatEachRuntimeIs) {
   std::string text = doctor({}, {"DOCKER_HOST=unix:///nonexistent/engine.sock"}).out;
   EXPECT_THAT(text, HasSubstr("containers of a Docker or Podman engine\n"));
-  EXPECT_THAT(text, HasSubstr("mend it: start that engine"));
+  EXPECT_THAT(text, HasSubstr("fix: start that engine"));
   EXPECT_THAT(text, HasSubstr("Kata Containers: a virtual machine\n"));
 }
 
