@@ -128,7 +128,7 @@ TEST(Doctor, NamesTheControllersThatAreMissing) {
   facts.cgroups.controllers = {"memory", "pids"};
   Finding found = finding(diagnose(facts), "cgroups");
   EXPECT_EQ(found.standing, FindingStatus::Weak);
-  EXPECT_THAT(found.effect, HasSubstr("means: cpu"));
+  EXPECT_THAT(found.effect, HasSubstr("enforcement: cpu"));
   EXPECT_THAT(found.remedy, HasSubstr("Delegate=cpu"));
   EXPECT_EQ(finding(diagnose(facts), "io_limits").standing, FindingStatus::Absent);
 }

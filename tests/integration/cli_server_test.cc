@@ -153,7 +153,7 @@ TEST_P(CliServer, ExecBehavesAsTheCommandWould) {
   EXPECT_EQ(cove({"exec", "-w", "/no/such", "box", "true"}).exit_code, 125);
   Outcome late = cove({"exec", "--timeout", "200ms", "box", "sleep", "60"});
   EXPECT_EQ(late.exit_code, 124);
-  EXPECT_TRUE(has(late.err, "it ran longer")) << late.err;
+  EXPECT_TRUE(has(late.err, "timed out after 200ms")) << late.err;
   Json result = Json::parse(cove({"exec", "--json", "box", "echo", "hi"}).out);
   EXPECT_EQ(result["stdout"]["text"], "hi\n");
 }
