@@ -38,8 +38,8 @@ class Comparison {
       : record_(record), top_(top), limits_(limits), read_left_(limits.read_bytes) {}
 
   Result<std::vector<PathChange>> run() {
-    Looked looked = COVE_TRY(look_at(top_, ""));
-    if (looked.device != record_.device || looked.stamp.inode != record_.inode)
+    EntryStat found = COVE_TRY(stat_entry(top_, ""));
+    if (found.device != record_.device || found.stamp.inode != record_.inode)
       return fail(Code::Conflict, "it is another folder than the recorded one");
     Tree tree = COVE_TRY(scan_tree(top_, limits_.entries));
     Shadow now(tree.uncovered);

@@ -39,10 +39,10 @@ class Recorder {
   Recorder(int top, const BaseLimits& limits) : top_(top), limits_(limits), read_left_(limits.read_bytes) {}
 
   Result<BaseRecord> run() {
-    Looked looked = COVE_TRY(look_at(top_, ""));
-    if (looked.kind != Kind::Folder) return fail(Code::Invalid, "it is not a folder");
-    record_.device = looked.device;
-    record_.inode = looked.stamp.inode;
+    EntryStat found = COVE_TRY(stat_entry(top_, ""));
+    if (found.kind != Kind::Folder) return fail(Code::Invalid, "it is not a folder");
+    record_.device = found.device;
+    record_.inode = found.stamp.inode;
     record_.taken_ns = now_ns();
     Tree tree = COVE_TRY(scan_tree(top_, limits_.entries));
     record_.uncovered = std::move(tree.uncovered);

@@ -83,7 +83,7 @@ struct BaseLimits {
   size_t copies = 10'000;
   uint64_t read_bytes = uint64_t{4} << 30;  // in all; what comes after is known by its stamp only
   size_t entries = 500'000;                 // more is Exhausted
-  // For tests: called when a file has been read and is about to be looked at again.
+  // For tests: called when a file has been read and is about to be found at again.
   std::function<void(const std::string& path)> after_reading;
 };
 

@@ -44,8 +44,8 @@ Result<std::string> find_git_folder(int top, const std::string& folder) {
   std::string path = join_path(folder, ".git");
   Result<UniqueFd> opened = open_below(top, path, O_PATH | O_NOFOLLOW);
   if (!opened) return fail(std::move(opened).error().as(Code::Denied));
-  Looked looked = COVE_TRY(look_at(opened->get(), ""));
-  if (looked.kind == Kind::Folder) return path;
+  EntryStat found = COVE_TRY(stat_entry(opened->get(), ""));
+  if (found.kind == Kind::Folder) return path;
   std::string pointer = read_small(top, path, kMostPointer);
   if (!pointer.starts_with(kPointer)) return fail(Code::Invalid, concat(path, " is not git's"));
   std::string target(trim(std::string_view(pointer).substr(kPointer.size())));
@@ -84,12 +84,12 @@ Result<void> read_index(int top, GitFolder& git) {
   Result<UniqueFd> file = open_below(top, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!file && file.error().code() == Code::NotFound) return {};  // nothing was ever added
   if (!file) return fail(std::move(file).error());
-  Looked looked = COVE_TRY(look_at(file->get(), ""));
-  if (looked.kind != Kind::File || looked.stamp.size > kMostIndex)
+  EntryStat found = COVE_TRY(stat_entry(file->get(), ""));
+  if (found.kind != Kind::File || found.stamp.size > kMostIndex)
     return fail(Code::Unsupported, "git's index is no file of a sensible size");
   std::string data = COVE_TRY(sys::read_all(file->get(), kMostIndex));
   git.entries = COVE_TRY(parse_git_index(data, git.repository.hash));
-  git.index_modified_ns = looked.stamp.modified_ns;
+  git.index_modified_ns = found.stamp.modified_ns;
   return {};
 }
 

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "change/digest.h"
 
-// The index file of git, versions 2 to 4: which files are tracked, as which blobs, and what they looked like then.
+// The index file of git, versions 2 to 4: which files are tracked, as which blobs, and what they found like then.
 namespace cove::change {
 
 struct IndexEntry {

@@ -29,7 +29,7 @@ Result<Tree> scan_tree(int folder, size_t most_entries);
 // A path below the folder that leads through no link and into no other mount.
 Result<UniqueFd> open_below(int folder, const std::string& path, int flags);
 
-struct Looked {
+struct EntryStat {
   Kind kind = Kind::Other;
   uint32_t mode = 0;
   Stamp stamp;
@@ -37,7 +37,7 @@ struct Looked {
   uint64_t mount = 0;
 };
 // Of the file itself where `name` is empty.
-Result<Looked> look_at(int folder, const std::string& name);
+Result<EntryStat> stat_entry(int folder, const std::string& name);
 
 std::string join_path(const std::string& folder, const std::string& name);
 

@@ -27,13 +27,16 @@ std::vector<std::string> notes_of(const std::vector<unpack::Report>& reports) {
 
 }  // namespace
 
-Images::Images(BlobFolder blobs, std::string folder, std::unique_ptr<LayerStore> shelf, ImageRules rules)
-    : blobs_(std::move(blobs)), folder_(std::move(folder)), shelf_(std::move(shelf)), rules_(std::move(rules)) {}
+Images::Images(BlobFolder blobs, std::string folder, std::unique_ptr<LayerStore> layer_store, ImageRules rules)
+    : blobs_(std::move(blobs)),
+      folder_(std::move(folder)),
+      layer_store_(std::move(layer_store)),
+      rules_(std::move(rules)) {}
 
-Result<std::unique_ptr<Images>> Images::open(const std::string& folder, std::unique_ptr<LayerStore> shelf,
+Result<std::unique_ptr<Images>> Images::open(const std::string& folder, std::unique_ptr<LayerStore> layer_store,
                                              ImageRules rules) {
   BlobFolder blobs = COVE_TRY(BlobFolder::open(folder));
-  std::unique_ptr<Images> images(new Images(std::move(blobs), folder, std::move(shelf), std::move(rules)));
+  std::unique_ptr<Images> images(new Images(std::move(blobs), folder, std::move(layer_store), std::move(rules)));
   images->catalogue_ = COVE_TRY(read_catalogue(folder));
   COVE_TRY_NOTE("remove what is left of images", images->sweep_at_start());
   return images;
@@ -51,7 +54,7 @@ Result<ImageInfo> Images::store(const NewImage& image, const LayerSource& source
   COVE_TRY(need_layers(image, source, progress, pins, layers));
   std::vector<std::string> keys;
   for (const StoredLayer& layer : layers) keys.insert(keys.begin(), layer.key);
-  COVE_TRY_NOTE("put the image together", shelf_->assemble(digest_hex(image.digest), keys));
+  COVE_TRY_NOTE("put the image together", layer_store_->assemble(digest_hex(image.digest), keys));
   COVE_TRY(blobs_.keep(image.digest, image.manifest_text));
   COVE_TRY(blobs_.keep(image.manifest.config.digest, image.config_text));
   return record(image, std::move(layers));
@@ -68,7 +71,7 @@ Result<ImageInfo> Images::record(const NewImage& image, std::vector<StoredLayer>
   std::vector<std::string> keys;
   for (const StoredLayer& layer : layers) keys.push_back(layer.key);
   std::vector<unpack::Report> reports;
-  for (auto& report : COVE_TRY(shelf_->find(keys)))
+  for (auto& report : COVE_TRY(layer_store_->find(keys)))
     if (report) reports.push_back(*report);
   std::lock_guard lock(mutex_);
   Catalogue changed = catalogue_;
@@ -126,19 +129,19 @@ Result<std::vector<std::string>> Images::verify(const std::string& word) {
   std::vector<std::string> keys;
   for (const StoredLayer& layer : image.layers) keys.insert(keys.begin(), layer.key);
   for (const StoredLayer& layer : image.layers) {
-    std::optional<unpack::Report> known = COVE_TRY(shelf_->find({layer.key}))[0];
+    std::optional<unpack::Report> known = COVE_TRY(layer_store_->find({layer.key}))[0];
     if (!known) {
       problems.push_back(concat("layer ", layer.digest, " is missing"));
       continue;
     }
-    Result<unpack::Report> now = shelf_->examine(layer.key);
+    Result<unpack::Report> now = layer_store_->examine(layer.key);
     if (!now)
       problems.push_back(concat("layer ", layer.digest, " cannot be read: ", now.error().message()));
     else if (now->tree != known->tree || known->diff_id != layer.diff_id)
       problems.push_back(concat("layer ", layer.digest, " is not as it was unpacked"));
   }
   if (problems.empty())
-    if (Result<void> whole = shelf_->assemble(digest_hex(image.digest), keys); !whole)
+    if (Result<void> whole = layer_store_->assemble(digest_hex(image.digest), keys); !whole)
       problems.push_back(whole.error().message());
   return problems;
 }

@@ -157,12 +157,15 @@ Result<ImageInfo> Images::import(int fd, const ImportOrder& order, ImageProgress
   unpack::Report report;
   {
     Turn turn(*this, digest);
-    std::shared_lock lock(shelf_mutex_);
+    std::shared_lock lock(layer_store_mutex_);
     pins.add(request.key), pins.add(request.dependent_key);
-    std::vector<std::optional<unpack::Report>> there = COVE_TRY(shelf_->find({request.key, request.dependent_key}));
+    std::vector<std::optional<unpack::Report>> there =
+        COVE_TRY(layer_store_->find({request.key, request.dependent_key}));
     lock.unlock();
     if (::lseek(fd, 0, SEEK_SET) < 0) return fail_errno("lseek");
-    report = there[0] ? *there[0] : there[1] ? *there[1] : COVE_TRY_NOTE("unpack the archive", shelf_->unpack(request));
+    report = there[0]   ? *there[0]
+             : there[1] ? *there[1]
+                        : COVE_TRY_NOTE("unpack the archive", layer_store_->unpack(request));
   }
   NewImage image;
   image.config_text = config_text(order.config, report.diff_id);

@@ -10,7 +10,7 @@ namespace cove {
 
 // With all that is on record, or being made, left alone.
 Result<void> Images::sweep() {
-  std::unique_lock alone(shelf_mutex_);
+  std::unique_lock alone(layer_store_mutex_);
   std::vector<std::string> digests, keys, blobs;
   {
     std::lock_guard lock(mutex_);
@@ -29,7 +29,7 @@ Result<void> Images::sweep() {
     if (quiet && std::ranges::find(blobs, digest) == blobs.end()) blobs_.forget(digest);
   std::ranges::sort(keys);
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  return shelf_->sweep(digests, keys);
+  return layer_store_->sweep(digests, keys);
 }
 
 // What could not be removed when the time is up goes with the next sweep.

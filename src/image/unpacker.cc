@@ -225,7 +225,7 @@ Result<unpack::Report> run_unpacker(const UnpackOrder& order, const sys::IdPlan&
   if (text->front() == '-') return fail(decode_error(std::string_view(*text).substr(1)));
   unpack::Report answer;
   wire::Reader in(std::string_view(*text).substr(1));
-  if (!answer.decode(in)) return fail(Code::Internal, "cove-unpack sent nonsense");
+  if (!answer.decode(in)) return fail(Code::Internal, "cove-unpack sent a malformed reply");
   return answer;
 }
 

@@ -15,10 +15,10 @@ using spawn::Type;
 using wire::Reader;
 using wire::Writer;
 
-// What cove-spawn's answer is put into; the process may be gone by then.
+// Receives cove-spawn's reply; the HostProcess may be destroyed by then.
 struct HostOutcome {
   std::mutex mutex;
-  Result<HostRunEnd> end = fail(Code::Internal, "it has not ended");
+  Result<HostRunEnd> end = fail(Code::Internal, "the run has not ended");
   UniqueFd told;
 
   void take(Result<SpawnClient::Answer> answer) {

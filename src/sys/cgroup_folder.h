@@ -77,9 +77,9 @@ class HighestSeen {
   std::atomic<uint64_t> highest_ = 0;
 };
 
-inline constexpr std::chrono::milliseconds kFreezePatience{2000};
+inline constexpr std::chrono::milliseconds kFreezeTimeout{2000};
 // How long `kill` waits for a freeze before it goes on without.
-inline constexpr std::chrono::milliseconds kKillFreezePatience{300};
+inline constexpr std::chrono::milliseconds kKillFreezeTimeout{300};
 
 // "quota" of a period of 100 ms, in microseconds.
 inline constexpr uint64_t kCpuPeriodUs = 100'000;

@@ -67,7 +67,7 @@ std::vector<CgroupMembership> parse_cgroup_memberships(std::string_view proc_sel
   return memberships;
 }
 
-bool has_word(std::string_view list, std::string_view word, char separator) {
+bool has_builder_message(std::string_view list, std::string_view word, char separator) {
   while (!list.empty()) {
     std::string_view next = take(list, separator);
     if (next.ends_with('\n')) next.remove_suffix(1);

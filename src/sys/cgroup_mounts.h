@@ -26,7 +26,7 @@ std::vector<CgroupMount> parse_cgroup_mounts(std::string_view mountinfo);
 std::vector<CgroupMembership> parse_cgroup_memberships(std::string_view proc_self_cgroup);
 
 // Whether `word` is one of a list like "rw,cpu,cpuacct" or "cpu io memory".
-bool has_word(std::string_view list, std::string_view word, char separator);
+bool has_builder_message(std::string_view list, std::string_view word, char separator);
 
 // The folder of the group `path` under the mount; nothing where the mount does not show it.
 std::optional<std::string> folder_of(const CgroupMount& mount, std::string_view path);

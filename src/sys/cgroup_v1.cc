@@ -75,10 +75,10 @@ Result<UniqueFd> open_own_group(const std::string& subsystem, const std::vector<
                                 const std::vector<CgroupMembership>& memberships) {
   Result<UniqueFd> last;
   for (const CgroupMembership& membership : memberships) {
-    if (!has_word(membership.controllers, subsystem, ',')) continue;
+    if (!has_builder_message(membership.controllers, subsystem, ',')) continue;
     last = fail(Code::NotFound, "its hierarchy is not mounted here");
     for (const CgroupMount& mount : mounts) {
-      if (mount.version != 1 || !has_word(mount.controllers, subsystem, ',')) continue;
+      if (mount.version != 1 || !has_builder_message(mount.controllers, subsystem, ',')) continue;
       std::optional<std::string> path = folder_of(mount, membership.path);
       if (!path) continue;
       last = open_writable(*path);
@@ -92,10 +92,10 @@ Result<UniqueFd> open_own_group(const std::string& subsystem, const std::vector<
 V1Part* part_sharing(std::vector<V1Part>& parts, const char* subsystem,
                      const std::vector<CgroupMembership>& memberships) {
   for (const CgroupMembership& membership : memberships) {
-    if (!has_word(membership.controllers, subsystem, ',')) continue;
+    if (!has_builder_message(membership.controllers, subsystem, ',')) continue;
     for (V1Part& part : parts) {
       for (const SubsystemRow& row : kSubsystems) {
-        if (part.serves(row.subsystem) && has_word(membership.controllers, row.name, ',')) return &part;
+        if (part.serves(row.subsystem) && has_builder_message(membership.controllers, row.name, ',')) return &part;
       }
     }
   }

@@ -62,7 +62,7 @@ class V1Group final : public Cgroup {
   Result<void> set_pids(uint64_t count) override;
   Result<void> set_io(const std::string& device, uint64_t read, uint64_t write) override;
 
-  Result<void> freeze() override { return freeze_within(kFreezePatience); }
+  Result<void> freeze() override { return freeze_within(kFreezeTimeout); }
   Result<void> thaw() override;
   Result<void> kill() override;
   Result<bool> populated() const override;

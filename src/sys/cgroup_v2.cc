@@ -90,8 +90,8 @@ Result<void> V2Tree::enable(const ControllerSet& wanted) {
   auto lacks = [&](Controller c) { return wanted.has(c) && available_.has(c) && !enabled_.has(c); };
   if (std::ranges::none_of(kV2Controllers, lacks)) return {};
   if (COVE_TRY(is_occupied(base_.folder.get()))) COVE_TRY(vacate(base_.folder.get()));
-  enabled_ =
-      COVE_TRY_NOTE(concat("hand on the controllers of ", base_.path), hand_on_controllers(base_.folder.get(), wanted));
+  enabled_ = COVE_TRY_NOTE(concat("hand on the controllers of ", base_.path),
+                           delegate_controllers(base_.folder.get(), wanted));
   return {};
 }
 

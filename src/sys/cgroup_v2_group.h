@@ -25,7 +25,7 @@ bool is_real_root(int folder);
 // it may turn the group into a threaded one instead, where most of the controllers are lost.
 Result<bool> is_occupied(int folder);
 // Lets the children of `folder` have those of `wanted` that it has; returns what they have then.
-Result<ControllerSet> hand_on_controllers(int folder, const ControllerSet& wanted);
+Result<ControllerSet> delegate_controllers(int folder, const ControllerSet& wanted);
 
 class V2Group final : public Cgroup {
  public:
@@ -42,7 +42,7 @@ class V2Group final : public Cgroup {
   Result<void> set_pids(uint64_t count) override;
   Result<void> set_io(const std::string& device, uint64_t read, uint64_t write) override;
 
-  Result<void> freeze() override { return freeze_within(kFreezePatience); }
+  Result<void> freeze() override { return freeze_within(kFreezeTimeout); }
   Result<void> thaw() override;
   Result<void> kill() override;
   Result<bool> populated() const override;
