@@ -1,4 +1,4 @@
-// The layers that an image needs: found, or fetched and unpacked.
+// Finds the layers that an image needs, or fetches and unpacks them.
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@ constexpr size_t kAtOnce = 3;  // layers of one image
 
 }  // namespace
 
-// What is there already. As soon as one is missing, those above it that depend on it are not looked for.
+// Finds existing layers. If one is missing, those above that depend on it are not looked up.
 Result<void> Images::find_layers(const NewImage& image, Pins& pins, std::vector<LayerWork>& works) {
   std::shared_lock lock(layer_store_mutex_);
   std::vector<std::string> parents;
@@ -124,8 +124,8 @@ Result<void> Images::need_layers(const NewImage& image, const LayerSource& sourc
     const Descriptor& layer = image.manifest.layers[i];
     if (works[i].report.diff_id != image.config.diff_ids[i])
       return fail(Code::Invalid,
-                  concat("the layer ", layer.digest, " is not what the image's config says: unpacked it is ",
-                         works[i].report.diff_id, ", and should be ", image.config.diff_ids[i]));
+                  concat("the layer ", layer.digest, " does not match the image's config: its diff id is ",
+                         works[i].report.diff_id, " instead of ", image.config.diff_ids[i]));
     layers.push_back({layer.digest, works[i].key, works[i].report.diff_id, layer.size, works[i].report.bytes,
                       works[i].report.entries});
   }
