@@ -14,7 +14,7 @@ namespace {
 constexpr int kAttempts = 3;
 constexpr size_t kPiece = 128 * 1024;
 
-// O_NONBLOCK: should a pipe have taken the file's place, opening it does not wait.
+// O_NONBLOCK: opening must not block if the file was replaced by a FIFO.
 Result<UniqueFd> open_file(int folder, const std::string& path) {
   Result<UniqueFd> file = open_below(folder, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (file) return file;
@@ -24,7 +24,7 @@ Result<UniqueFd> open_file(int folder, const std::string& path) {
   return file;
 }
 
-// Nothing where it has another size than before.
+// Empty if its size has changed.
 Result<std::optional<ReadFile>> read_once(int file, const EntryStat& found, const ReadOrder& order) {
   Digest sha256(HashKind::Sha256);
   std::optional<Digest> blob;
@@ -56,7 +56,7 @@ Result<ReadFile> read_steadily(int folder, const std::string& path, const ReadOr
                                const std::function<void(const std::string&)>& after_reading) {
   UniqueFd file = COVE_TRY(open_file(folder, path));
   EntryStat found = COVE_TRY(stat_entry(file.get(), ""));
-  if (found.kind != Kind::File) return fail(Code::NotFound, concat(path, " is no regular file any more"));
+  if (found.kind != Kind::File) return fail(Code::NotFound, concat(path, " is not a regular file any more"));
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     std::optional<ReadFile> read = COVE_TRY_NOTE(path, read_once(file.get(), found, order));
     if (after_reading) after_reading(path);

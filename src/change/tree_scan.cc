@@ -65,7 +65,7 @@ class Scan {
     return {};
   }
 
-  // What cannot be entered is told; what is gone is not there.
+  // An inaccessible entry is reported as uncovered; a removed one is skipped.
   Result<void> pass_over(const std::string& path, const Error& error) {
     if (path.empty()) return fail(error);
     switch (error.errnum()) {
