@@ -105,7 +105,7 @@ Result<void> V2Group::kill() {
   if (!folder_) return {};
   Result<void> killed = poke_at(folder_.get(), "cgroup.kill", "1");
   if (killed || killed.error().errnum() != ENOENT) return killed;
-  // Before Linux 5.14. A frozen process dies of the signal all the same.
+  // Before Linux 5.14. The signal also kills a frozen process.
   static_cast<void>(freeze_within(kKillFreezeTimeout));
   killed = kill_everything(folder_.get(), "cgroup.procs");
   COVE_TRY(thaw());
@@ -155,7 +155,7 @@ Result<void> V2Group::count_pids(CgroupUsage& usage) const {
 
 Result<void> V2Group::remove() {
   if (!folder_) return {};
-  // Through "..": it needs no descriptor of the parent, which may be gone before this is.
+  // Removes through "..", which needs no descriptor of the parent, whose handle may be gone already.
   COVE_TRY_NOTE(concat("remove cgroup ", name_), remove_group(folder_.get(), concat("../", name_)));
   folder_.reset();
   return {};
@@ -166,7 +166,7 @@ Result<std::unique_ptr<Cgroup>> V2Group::create_child(const std::string& name) {
   if (!hands_on_controllers_) {
     if (COVE_TRY(is_occupied(folder_.get())))
       return fail(Code::Unavailable, concat("cgroup ", name_, " has processes of its own, so it can have no children"));
-    COVE_TRY_NOTE(concat("hand on the controllers of cgroup ", name_),
+    COVE_TRY_NOTE(concat("delegate the controllers of cgroup ", name_),
                   delegate_controllers(folder_.get(), controllers_));
     hands_on_controllers_ = true;
   }
