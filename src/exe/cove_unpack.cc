@@ -104,6 +104,6 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) return std::puts(COVE_VERSION), 0;
   Result<Report> report = run(argc, argv);
   std::string text = report ? concat("+", report->encode()) : concat("-", encode_error(report.error()));
-  bool told = cove::sys::write_all(kReportFd, text).has_value();
-  return report && told ? 0 : 1;
+  bool written = cove::sys::write_all(kReportFd, text).has_value();
+  return report && written ? 0 : 1;
 }

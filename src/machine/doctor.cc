@@ -203,11 +203,12 @@ RuntimeFact native_runtime(const Diagnosis& diagnosis) {
 }
 
 IsolationLevel level_of(const std::vector<Finding>& findings) {
-  auto stands = [](FindingStatus standing) {
+  auto has_status = [](FindingStatus standing) {
     return [=](const Finding& finding) { return finding.standing == standing; };
   };
-  if (std::ranges::any_of(findings, stands(FindingStatus::Missing))) return IsolationLevel::None;
-  return std::ranges::any_of(findings, stands(FindingStatus::Weak)) ? IsolationLevel::Reduced : IsolationLevel::Full;
+  if (std::ranges::any_of(findings, has_status(FindingStatus::Missing))) return IsolationLevel::None;
+  return std::ranges::any_of(findings, has_status(FindingStatus::Weak)) ? IsolationLevel::Reduced
+                                                                        : IsolationLevel::Full;
 }
 
 }  // namespace

@@ -42,10 +42,10 @@ Result<std::vector<gid_t>> groups_at(int connection) {
   std::vector<gid_t> groups(64);
   while (true) {
     auto size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
-    const bool told = ::getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) == 0;
-    if (!told && (errno != ERANGE || groups.size() >= kMostGroups)) return fail_errno("get the caller's groups");
-    groups.resize(told ? size / sizeof(gid_t) : groups.size() * 2);
-    if (told) return groups;
+    const bool known = ::getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) == 0;
+    if (!known && (errno != ERANGE || groups.size() >= kMostGroups)) return fail_errno("get the caller's groups");
+    groups.resize(known ? size / sizeof(gid_t) : groups.size() * 2);
+    if (known) return groups;
   }
 }
 

@@ -27,7 +27,7 @@ inline constexpr size_t kMaxLayers = 127;  // of an image
 
 enum class Type : uint32_t {
   // coved → cove-spawn; each begins with a token that the reply repeats
-  Create = 1,        // spec; fd: the caller's own connection, where a folder of his is to be shown → holding, bytes of
+  Create = 1,        // spec; fd: the caller's own connection, if a folder of the caller is mounted → holding, bytes of
                      // disk, whether it has groups, folder of its layer, 1 and the first ExecGroup or 0; fds: the
                      // channel to process 1, those of the group
   Adopt = 2,         // spec → as Create
@@ -78,7 +78,7 @@ inline Writer message(Type type, uint64_t token) {
 
 // The fields of a spec that cove-spawn needs. Others, such as the environment, are never sent.
 void encode(Writer& out, const SandboxSpec& spec);
-// Invalid where a field makes no sense.
+// Invalid if a field is invalid.
 Result<SandboxSpec> decode_spec(Reader& in);
 
 void encode(Writer& out, const Limits& limits);
@@ -88,13 +88,13 @@ void encode(Writer& out, const sys::CgroupUsage& usage);
 sys::CgroupUsage decode_usage(Reader& in);
 
 void encode(Writer& out, const HostRunOrder& order);
-// Invalid where a field makes no sense.
+// Invalid if a field is invalid.
 Result<HostRunOrder> decode_host_order(Reader& in);
 void encode(Writer& out, const HostRunEnd& end);
 HostRunEnd decode_host_end(Reader& in);
 
 void encode(Writer& out, const UnpackRequest& request);
-// Invalid where a field makes no sense.
+// Invalid if a field is invalid.
 Result<UnpackRequest> decode_unpack(Reader& in);
 // Without the list of opaque folders, which coved does not need.
 void encode(Writer& out, const unpack::Report& report);

@@ -44,7 +44,7 @@ Result<ExecGroup> decode_group(Result<SpawnClient::Answer> answer) {
 
 void RemoteResources::Shared::built() {
   std::lock_guard lock(mutex);
-  stands = true;
+  is_built = true;
   changed.notify_all();
 }
 
@@ -70,7 +70,7 @@ void RemoteResources::Shared::take_spare(Result<SpawnClient::Answer> answer) {
 
 RemoteResources::RemoteResources(std::shared_ptr<SpawnClient> spawn, std::string id, Construction construction)
     : spawn_(std::move(spawn)), id_(std::move(id)) {
-  shared_->stands = construction == Construction::Complete;
+  shared_->is_built = construction == Construction::Complete;
   spawn_->listen(id_, shared_);
 }
 
@@ -95,7 +95,7 @@ Result<void> RemoteResources::take_first_spare(Reader& in, std::vector<UniqueFd>
 
 Result<void> RemoteResources::ready() {
   std::unique_lock lock(shared_->mutex);
-  bool known = shared_->changed.wait_for(lock, kBuildTimeout, [&] { return shared_->stands || shared_->error; });
+  bool known = shared_->changed.wait_for(lock, kBuildTimeout, [&] { return shared_->is_built || shared_->error; });
   if (!known) return fail(Code::Unavailable, concat("sandbox ", id_, " was not built in time"));
   if (shared_->error) return fail(*shared_->error);
   return {};
@@ -105,7 +105,7 @@ SandboxEnded RemoteResources::how_it_ended() {
   SandboxEnded end;
   std::unique_lock lock(shared_->mutex);
   // After the build, only a memory watcher sends a message.
-  bool expected = !shared_->stands || !has_groups_;
+  bool expected = !shared_->is_built || !has_groups_;
   if (expected)
     shared_->changed.wait_for(lock, kWordTimeout, [&] { return shared_->error || shared_->out_of_memory_; });
   end.error = shared_->error;

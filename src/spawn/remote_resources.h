@@ -55,7 +55,7 @@ class RemoteResources : public SandboxResources {
 
     std::mutex mutex;
     std::condition_variable changed;
-    bool stands = false;
+    bool is_built = false;
     std::optional<Error> error;
     bool out_of_memory_ = false;
     bool asked = false;  // a spare was requested

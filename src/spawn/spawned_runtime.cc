@@ -27,10 +27,10 @@ class SpawnedRuntime : public Runtime {
     std::vector<int> fds;
     if (spec.workspace.caller >= 0) fds.push_back(spec.workspace.caller);
     // A container engine replies when the sandbox is built.
-    const bool stands = is_engine_runtime(spec.runtime);
+    const bool is_built = is_engine_runtime(spec.runtime);
     return COVE_TRY(
         create_or_adopt(Type::Create, spec, fds,
-                        stands ? RemoteResources::Construction::Complete : RemoteResources::Construction::Pending));
+                        is_built ? RemoteResources::Construction::Complete : RemoteResources::Construction::Pending));
   }
 
   Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) override {

@@ -110,7 +110,7 @@ namespace cove::native {
 SandboxFactory::SandboxFactory(Places places, IdRanges)
     : places_(std::move(places)), shares_ids_(true), groups_(fail(Code::Unsupported, "there are none here")) {}
 
-Result<CreatedSandbox> SandboxFactory::raise(const SandboxSpec& spec) {
+Result<CreatedSandbox> SandboxFactory::create(const SandboxSpec& spec) {
   check(spec);
   require(spec.workspace.access == Access::None);  // there is none that may be shown
   if (spec.strictness == Strictness::Strict) return fail(Code::Unsupported, "walls");

@@ -380,7 +380,7 @@ inline constexpr const char* kNesting[] = {
 
 // Of the allowed calls, those that a program which only reads does without: what changes files or other processes, what
 // makes processes, and all ways to talk to others. For commands on the host (host/host_run.h); what Landlock forbids
-// too stands here for kernels whose Landlock is old.
+// too is listed for kernels with an old Landlock version.
 inline constexpr const char* kNotOnHost[] = {
     // processes
     "fork",
