@@ -23,9 +23,8 @@ std::string cove_help() {
          "  cove shell box\n"
          "  cove help exec\n"
          "\nVerbs that need a server start one for you if none is running, on a socket that only you can use.\n"
-         "COVE_HOST=unix:PATH or https://HOST:PORT names another one, COVE_API_KEY a key for it, COVE_CACERT a file "
-         "with\n"
-         "the certificate of a private authority.\n";
+         "COVE_HOST=unix:PATH or https://HOST:PORT names another one, COVE_API_KEY a key for it, COVE_CACERT a\n"
+         "file with the certificate of a private authority.\n";
 }
 
 std::string help_help() { return "Usage: cove help [VERB]\n\nExplains Cove or one of its verbs.\n"; }

@@ -56,13 +56,10 @@ constexpr Form kForm = {
     .verb = "notebook",
     .usage = "[OPTIONS] SANDBOX [FILE]",
     .text =
-        "Runs cells of code in a context of a sandbox: an interpreter that keeps its variables from cell to cell. At "
-        "a\n"
-        "terminal, each input is a cell; one that opens a block goes on until an empty line. Ctrl-C interrupts a "
-        "cell,\n"
-        "Ctrl-D ends. Of a file or a pipe, lines `# %%` (or `// %%`) begin the next cell, and the first cell that "
-        "fails\n"
-        "ends it, with exit code 1.",
+        "Runs cells of code in a context of a sandbox: an interpreter that keeps its variables from cell to cell.\n"
+        "At a terminal, each input is a cell; a cell that opens a block continues until an empty line. Ctrl-C\n"
+        "interrupts a cell, Ctrl-D ends. In a file or a pipe, lines `# %%` (or `// %%`) start the next cell; if a\n"
+        "cell fails, the notebook ends with exit code 1.",
     .least = 1,
     .most = 2,
     .more =

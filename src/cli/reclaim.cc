@@ -9,11 +9,9 @@ namespace {
 
 std::string reclaim_help() {
   return "Usage: cove reclaim FOLDER…\n\n"
-         "Makes you the owner of files that root in your sandboxes has created in a folder. When Cove runs without "
-         "root,\n"
-         "`cove run -u root` and sudo inside leave files in a writable workspace that belong to one of your "
-         "subordinate\n"
-         "ids (/etc/subuid), so that you could neither change nor remove them.\n\n"
+         "Makes you the owner of files that root in your sandboxes has created in a folder. When Cove runs\n"
+         "without root, `cove run -u root` and sudo inside leave files in a writable workspace that belong to one\n"
+         "of your subordinate ids (/etc/subuid), so that you could neither change nor remove them.\n\n"
          "Examples:\n"
          "  cove reclaim build\n";
 }

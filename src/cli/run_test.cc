@@ -200,7 +200,7 @@ TEST(Run, ChecksNamesUsersLabelsAndImages) {
   EXPECT_EQ(with({"--image", "host@0123456789abcdef"}).request.sandbox.image, "host@0123456789abcdef");
   EXPECT_EQ(with({"--image", "example.org/tools:1"}).request.sandbox.image, "example.org/tools:1");
   EXPECT_EQ(with({"--image", "ubuntu"}).request.sandbox.user, "");
-  EXPECT_THAT(refusal_with({"--image", "Ubuntu"}), HasSubstr("--image: 'Ubuntu' is not the name of an image"));
+  EXPECT_THAT(refusal_with({"--image", "Ubuntu"}), HasSubstr("--image: 'Ubuntu' is not a valid image name"));
   EXPECT_THAT(refusal_with({"--image", "host@12"}), HasSubstr("16 hexadecimal digits"));
 }
 

@@ -13,9 +13,8 @@ constexpr Form kForm = {
     .verb = "session end",
     .usage = "[OPTIONS] SESSION…",
     .text =
-        "Ends sessions. A sandbox that belongs to the session alone is removed with everything in it; the sandbox of "
-        "an\n"
-        "agent and the shared one are kept.",
+        "Ends sessions. A sandbox that belongs to the session alone is removed with everything in it; the sandbox\n"
+        "of an agent and the shared one are kept.",
     .least = 1,
     .most = kMany,
 };

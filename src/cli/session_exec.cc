@@ -13,11 +13,9 @@ constexpr Form kForm = {
     .verb = "session exec",
     .usage = "[OPTIONS] SESSION [--] COMMAND [ARGUMENTS]\n[OPTIONS] --lang LANGUAGE SESSION FILE|- [ARGUMENTS]",
     .text =
-        "Runs a command in the sandbox of a session. Exit code, streams and signals are passed on as if you had run "
-        "it\n"
-        "directly. In a session whose mode is not all, standard input is forwarded only with -i, because a command "
-        "with\n"
-        "input is not plainly harmless.",
+        "Runs a command in the sandbox of a session. Exit code, streams and signals are passed on as if you had\n"
+        "run it directly. In a session whose mode is not all, standard input is forwarded only with -i, because a\n"
+        "command with input is not plainly harmless.",
     .least = 2,
     .most = kMany,
     .operands = Operands::EndOptions,

@@ -28,9 +28,9 @@ constexpr Form kForm = {
     .verb = "shell",
     .usage = "[OPTIONS] SANDBOX",
     .text =
-        "Opens a shell in a sandbox: $SHELL inside, otherwise bash, otherwise sh. It has a terminal of its own and "
-        "ends\n"
-        "when your terminal closes. If standard input is not a terminal, the shell reads commands from it.",
+        "Opens a shell in a sandbox: $SHELL inside, otherwise bash, otherwise sh. It has a terminal of its own\n"
+        "and ends when your terminal closes. If standard input is not a terminal, the shell reads commands from\n"
+        "it.",
     .least = 1,
     .most = 1,
     .more =

@@ -9,7 +9,7 @@
 namespace cove::cli {
 namespace {
 
-constexpr size_t kMostTold = 64 * 1024;
+constexpr size_t kMaxShown = 64 * 1024;
 
 // Beside the server's socket, in a folder that is empty after a reboot.
 Result<UniqueFd> open_told() {
@@ -23,9 +23,9 @@ Result<UniqueFd> open_told() {
 bool remember(const std::string& line) {
   Result<UniqueFd> file = open_told();
   if (!file) return true;
-  std::string told = sys::read_all(file->get(), kMostTold).value_or("");
-  if (concat("\n", told).find(concat("\n", line, "\n")) != std::string::npos) return false;
-  if (told.size() < kMostTold) static_cast<void>(sys::write_all(file->get(), line + "\n"));
+  std::string shown = sys::read_all(file->get(), kMaxShown).value_or("");
+  if (concat("\n", shown).find(concat("\n", line, "\n")) != std::string::npos) return false;
+  if (shown.size() < kMaxShown) static_cast<void>(sys::write_all(file->get(), line + "\n"));
   return true;
 }
 
