@@ -157,7 +157,7 @@ void SandboxFactory::maintain() {}
 namespace cove::docker {
 
 // Nobody is asked for a container here.
-Result<native::CreatedSandbox> EngineFactory::raise(const SandboxSpec& spec) { return pretend(spec); }
+Result<native::CreatedSandbox> EngineFactory::create(const SandboxSpec& spec) { return pretend(spec); }
 Result<PendingContainer> EngineFactory::prepare(const SandboxSpec& spec) const {
   check(spec);
   return fail(Code::Unsupported, "engine");

@@ -93,7 +93,7 @@ Result<EngineFacts> Engine::facts() const {
 }
 
 Result<ImageConfig> Engine::image(const std::string& name, const EngineFacts& facts) const {
-  if (!is_image_name(name)) return fail(Code::Invalid, concat("'", name, "' is not the name of an image"));
+  if (!is_image_name(name)) return fail(Code::Invalid, concat("'", name, "' is not a valid image name"));
   Result<Json> found = ask("GET", concat("/images/", name, "/json"));
   if (found) return read_image_config(*found);
   if (found.error().code() != Code::NotFound) return std::unexpected(found.error());
