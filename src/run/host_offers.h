@@ -45,10 +45,10 @@ class HostOffers {
 
   const Ask ask_;
   const std::string cache_;
-  std::mutex asking_;                            // locked before mutex_
-  std::mutex mutex_;                             // protects all below
-  std::map<std::string, std::string> versions_;  // by the identity of the program's file
-  std::map<std::string, CachedPrograms> programs_by_language_;         // by language
+  std::mutex asking_;                                           // locked before mutex_
+  std::mutex mutex_;                                            // protects all below
+  std::map<std::string, std::string> versions_;                 // by the identity of the program's file
+  std::map<std::string, CachedPrograms> programs_by_language_;  // by language
   std::string stamp_;
   std::chrono::steady_clock::time_point stamped_;
 };
