@@ -9,11 +9,11 @@
 namespace cove::change {
 namespace {
 
-// Clocks of file systems tick as coarsely as this. What was touched so shortly before the record was taken may have
-// been touched after it without a trace in its stamp.
+// The granularity of file system clocks. A file modified this shortly before the record may have been modified again
+// afterwards without a change of its stamp.
 constexpr int64_t kTick = 2'000'000'000;
 
-// Paths that nothing is said about, and all below them.
+// Paths that are not covered, with everything below them.
 class Shadow {
  public:
   explicit Shadow(const std::vector<Uncovered>& uncovered) {
@@ -38,9 +38,9 @@ class Comparison {
       : record_(record), top_(top), limits_(limits), read_left_(limits.read_bytes) {}
 
   Result<std::vector<PathChange>> run() {
-    Looked looked = COVE_TRY(look_at(top_, ""));
-    if (looked.device != record_.device || looked.stamp.inode != record_.inode)
-      return fail(Code::Conflict, "it is another folder than the recorded one");
+    EntryStat found = COVE_TRY(stat_entry(top_, ""));
+    if (found.device != record_.device || found.stamp.inode != record_.inode)
+      return fail(Code::Conflict, "it is not the recorded folder");
     Tree tree = COVE_TRY(scan_tree(top_, limits_.entries));
     Shadow now(tree.uncovered);
     for (const std::string& path : now.paths()) tell(path, What::Unknown);
@@ -57,7 +57,7 @@ class Comparison {
       for (; old != record_.entries.end() && old->path < found.path; ++old) tell_gone(*old, now);
       bool known = old != record_.entries.end() && old->path == found.path;
       const BaseEntry* before = known ? &*old++ : nullptr;
-      if (now.covers(found.path)) continue;  // told already
+      if (now.covers(found.path)) continue;  // reported already
       if (before != nullptr)
         COVE_TRY(compare(*before, found));
       else

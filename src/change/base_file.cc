@@ -131,7 +131,7 @@ Result<BaseEntry> read_entry(const Json& line, size_t repositories) {
   if (entry.kind != Kind::File) return entry;
   entry.kept = COVE_TRY(value_of<Kept>(line, "kept", kKept));
   if (entry.kept != Kept::Stat) entry.id = COVE_TRY(bytes_of(line, "id"));
-  if (entry.kept != Kept::Stat && !is_id(entry.id)) return damaged("an id is none");
+  if (entry.kept != Kept::Stat && !is_id(entry.id)) return damaged("an id is invalid");
   if (entry.kept == Kept::Blob) entry.repository = COVE_TRY(number_of<size_t>(line, "repository"));
   if (entry.kept == Kept::Blob && entry.repository >= repositories) return damaged("a repository is missing");
   return entry;
@@ -143,10 +143,10 @@ class Lines {
   explicit Lines(std::string_view text) : rest_(text) {}
   Result<Json> next() {
     size_t end = rest_.find('\n');
-    if (end == rest_.npos) return damaged("it is cut off");
+    if (end == rest_.npos) return damaged("it is truncated");
     Json line = Json::parse(rest_.substr(0, end)).value_or(Json());
     rest_.remove_prefix(end + 1);
-    if (!line.is_object()) return damaged("a line is no object");
+    if (!line.is_object()) return damaged("a line is not an object");
     return line;
   }
   bool at_end() const { return rest_.empty(); }
@@ -213,7 +213,7 @@ Result<BaseHead> read_base_head(int from) {
   if (start.find('\n') == std::string_view::npos) return damaged("its first line has no end");
   Lines lines(start);
   Json head = COVE_TRY(lines.next());
-  if (head.value("cove_base", Json()) != kVersion) return damaged("it is of another version");
+  if (head.value("cove_base", Json()) != kVersion) return damaged("unknown version");
   return numbers_of(head);
 }
 
@@ -222,7 +222,7 @@ Result<BaseRecord> load_base(int from) {
   Lines lines(text);
   Json head = COVE_TRY(lines.next());
   if (head.value("cove_base", Json()) != kVersion)
-    return fail(Code::Unsupported, "the record of the base is of another version");
+    return fail(Code::Unsupported, "the record of the base has another version");
   BaseHead numbers = COVE_TRY(numbers_of(head));
   BaseRecord record;
   record.device = numbers.device;
@@ -237,16 +237,16 @@ Result<BaseRecord> load_base(int from) {
     Json line = COVE_TRY(lines.next());
     record.uncovered.push_back({COVE_TRY(bytes_of(line, "path")), COVE_TRY(value_of<Gap>(line, "gap", kGaps))});
   }
-  if (!lines.at_end()) return damaged("there is more than it says");
+  if (!lines.at_end()) return damaged("unexpected data at the end");
   return record;
 }
 
 Result<std::string> read_copy(int from, const std::string& id) {
-  if (!is_id(id)) return fail(Code::Invalid, concat("'", id, "' is no id"));
+  if (!is_id(id)) return fail(Code::Invalid, concat("invalid id '", id, "'"));
   std::string content = COVE_TRY(sys::read_file_at(from, concat(kCopies, "/", id)));
   Digest digest(HashKind::Sha256);
   digest.update(content);
-  if (digest.hex() != id) return damaged(concat("the copy ", id, " is not what it was"));
+  if (digest.hex() != id) return damaged(concat("the copy ", id, " was changed"));
   return content;
 }
 

@@ -28,7 +28,7 @@ std::string folder_of(const std::string& path) {
 
 std::string_view name_of(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// A repository, with what it ignores.
+// A repository and its ignore rules.
 struct Git {
   GitFolder folder;
   IgnoreRules ignore;
@@ -39,10 +39,10 @@ class Recorder {
   Recorder(int top, const BaseLimits& limits) : top_(top), limits_(limits), read_left_(limits.read_bytes) {}
 
   Result<BaseRecord> run() {
-    Looked looked = COVE_TRY(look_at(top_, ""));
-    if (looked.kind != Kind::Folder) return fail(Code::Invalid, "it is not a folder");
-    record_.device = looked.device;
-    record_.inode = looked.stamp.inode;
+    EntryStat found = COVE_TRY(stat_entry(top_, ""));
+    if (found.kind != Kind::Folder) return fail(Code::Invalid, "it is not a folder");
+    record_.device = found.device;
+    record_.inode = found.stamp.inode;
     record_.taken_ns = now_ns();
     Tree tree = COVE_TRY(scan_tree(top_, limits_.entries));
     record_.uncovered = std::move(tree.uncovered);
@@ -60,7 +60,7 @@ class Recorder {
     const IndexEntry* entry;
   };
 
-  // Where one cannot be used, what it ignores is heeded all the same.
+  // The ignore rules of an unusable repository still apply.
   void open_repositories(const Tree& tree) {
     for (const std::string& folder : tree.repositories) {
       Result<GitFolder> git = open_git_folder(top_, folder);
@@ -83,7 +83,7 @@ class Recorder {
         tracked_[join_path(git.repository.folder, entry.path)] = {repository, &entry};
   }
 
-  // The innermost repository around the path; null where there is none.
+  // The innermost repository that contains the path; null if there is none.
   Git* repository_of(const std::string& path) {
     for (std::string folder = folder_of(path);; folder = folder_of(folder)) {
       auto found = by_folder_.find(folder);
@@ -114,7 +114,7 @@ class Recorder {
     return git != nullptr && git->ignore.ignores_file(path_in(*git, found.path));
   }
 
-  // What matters most comes first, while there is room: tracked files, then untracked ones, then ignored ones.
+  // The most important files first, while there is room: tracked, then untracked, then ignored.
   void record_entries(const Tree& tree) {
     std::vector<const Found*> untracked, ignored;
     for (const Found& found : tree.entries) {

@@ -9,17 +9,17 @@
 #include "base/result.h"
 #include "change/digest.h"
 
-// What a folder was like when a session began to work on it: enough to say later what has changed, and from what. Kept
-// on disk as docs/formats/review-base.md has it.
+// The state of a folder when a session started to work on it, from which later changes can be determined. Its format on
+// disk is described in docs/formats/review-base.md.
 //
-// Folders are those of users, and may have been prepared: they are walked by descriptor, never through a link and never
-// into another mount, and git is not executed, for its configuration can name programs. All functions must have the
-// rights of the folder's user.
+// The folders belong to users and are untrusted: they are walked by descriptor, never through a link and never into
+// another mount, and git is not executed, because its configuration can name programs. All functions must be called
+// with the rights of the folder's user.
 namespace cove::change {
 
 enum class Kind { File, Folder, Link, Other };
 
-// What is known of a file's content.
+// How a file's content is recorded.
 enum class Kept {
   Blob,  // it is a blob of the repository's, with this id
   Copy,  // a copy is kept; the id is the SHA-256 of the content
@@ -27,7 +27,7 @@ enum class Kept {
   Stat,  // nothing: only the stamp
 };
 
-// What tells, without reading it, that a file was touched.
+// Shows, without reading a file, whether it was modified.
 struct Stamp {
   uint64_t size = 0;
   int64_t modified_ns = 0;
@@ -44,22 +44,22 @@ struct BaseEntry {
   Kept kept = Kept::Stat;  // of files
   std::string id;          // hex
   std::string target;      // of links
-  size_t repository = 0;   // of blobs: which of the record's
+  size_t repository = 0;   // of blobs: index into the record's repositories
 };
 
 struct Repository {
   std::string folder;      // "" for the recorded folder itself
-  std::string git_folder;  // where its objects are, below the recorded folder; "" where they cannot be used
+  std::string git_folder;  // contains its objects, below the recorded folder; "" if they cannot be used
   HashKind hash = HashKind::Sha1;
 };
 
-// What the record says nothing about, or not all.
+// Why a path is not, or not completely, covered by the record.
 enum class Gap {
   Mount,       // another file system is mounted there; nothing of it is recorded
-  Unreadable,  // not open to this user
+  Unreadable,  // not readable for this user
   Changing,    // it changed each time that it was read
-  TooDeep,     // its path is longer than the kernel takes
-  Repository,  // git's own files there cannot be used: they lie outside, or are of an unknown kind
+  TooDeep,     // its path is longer than the kernel allows
+  Repository,  // git's own files cannot be used: they are outside the folder or have an unknown format
 };
 
 struct Uncovered {
@@ -68,7 +68,7 @@ struct Uncovered {
 };
 
 struct BaseRecord {
-  uint64_t device = 0;  // of the folder itself: another folder in its place is noticed
+  uint64_t device = 0;  // of the folder itself, to detect a replacement
   uint64_t inode = 0;
   int64_t taken_ns = 0;  // since 1970
   std::vector<Repository> repositories;
@@ -81,9 +81,9 @@ struct BaseLimits {
   uint64_t copy_bytes = 1 << 20;  // of one copy
   uint64_t all_copies_bytes = 64 << 20;
   size_t copies = 10'000;
-  uint64_t read_bytes = uint64_t{4} << 30;  // in all; what comes after is known by its stamp only
+  uint64_t read_bytes = uint64_t{4} << 30;  // in total; further files are recorded only by their stamp
   size_t entries = 500'000;                 // more is Exhausted
-  // For tests: called when a file has been read and is about to be looked at again.
+  // For tests: called when a file has been read and is about to be checked again.
   std::function<void(const std::string& path)> after_reading;
 };
 
@@ -99,15 +99,15 @@ struct PathChange {
   bool operator==(const PathChange&) const = default;
 };
 
-// What differs now, by path. Conflict where it is another folder than the recorded one. A move is a deletion and an
-// addition. Unknown: it was or is not covered, or cannot be compared within the limits.
+// The current differences, by path. Conflict if it is not the recorded folder. A move is a deletion and an addition.
+// Unknown: the path was or is not covered, or cannot be compared within the limits.
 Result<std::vector<PathChange>> changed_since(const BaseRecord& record, int folder, const BaseLimits& limits = {});
 
-// Into an empty folder, and back, without the copies. Whatever is half written, or damaged, is noticed.
+// Saves to an empty folder, and loads without the copies. Incomplete or damaged data is detected.
 Result<void> save_base(const BaseRecord& record, int into);
 Result<BaseRecord> load_base(int from);
-// The same to somebody with other rights: through a pipe, and out of it into an empty folder. What comes is not
-// trusted: Invalid where it is not of the form, Exhausted where it is more than a record within these limits can be.
+// The same between processes with different rights: sends through a pipe, and receives into an empty folder. The input
+// is untrusted: Invalid if it is malformed, Exhausted if it is larger than a record within these limits can be.
 Result<void> send_base(const BaseRecord& record, int to);
 struct BaseHead {
   uint64_t device = 0;
@@ -115,7 +115,7 @@ struct BaseHead {
   uint64_t entries = 0;
   uint64_t uncovered = 0;
 };
-// `wait` is called before each read: its error is that of the whole.
+// `wait` is called before each read; its error is returned.
 using Wait = std::function<Result<void>()>;
 Result<BaseHead> receive_base(int from, int into, const BaseLimits& limits = {}, const Wait& wait = {});
 // The content of a copy, checked against its id.

@@ -361,7 +361,7 @@ TEST_F(Base, ChangesAreFound) {
   write("added", "added");
   write("sub/new/file", "added");
   ASSERT_EQ(::chmod((path_ + "/hollow").c_str(), 0700), 0);
-  write(".git/hooks/evil", "not looked at");
+  write(".git/hooks/evil", "not found at");
   EXPECT_EQ(changes(base), (Changes{{"tracked", What::Modified},
                                     {"rewritten", What::Modified},
                                     {"deleted", What::Deleted},

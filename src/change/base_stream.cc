@@ -1,5 +1,5 @@
-// A record on its way from a process that may read the folder to one that keeps records. Pieces, each with a line
-// before it: "copy ID SIZE" for each copy, then one "base SIZE", then the end.
+// Transfers a record from a process that may read the folder to one that stores records. Blocks, each after a header
+// line: "copy ID SIZE" for each copy, then one "base SIZE", then the end.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -18,7 +18,7 @@ constexpr uint64_t kMostPerEntry = 16 * 1024;  // two paths as long as they can 
 constexpr uint64_t kMostBase = uint64_t{1} << 30;
 
 std::unexpected<Error> malformed(std::string_view what) {
-  return fail(Code::Invalid, concat("the record of the base comes in a wrong form: ", what));
+  return fail(Code::Invalid, concat("the record of the base is malformed: ", what));
 }
 
 class Source {
@@ -40,7 +40,7 @@ class Source {
 
   Result<void> copy_to(int file, uint64_t size) {
     while (size > 0) {
-      if (at_ == buffer_.size() && !COVE_TRY(fill())) return malformed("it breaks off");
+      if (at_ == buffer_.size() && !COVE_TRY(fill())) return malformed("it is truncated");
       std::string_view some =
           std::string_view(buffer_).substr(at_, static_cast<size_t>(std::min<uint64_t>(size, kBuffer)));
       COVE_TRY(sys::write_all(file, some));
@@ -74,7 +74,7 @@ Result<void> receive_file(Source& source, int folder, const std::string& name, u
   return source.copy_to(file.get(), size);
 }
 
-// What may still come.
+// The remaining limits.
 struct Room {
   uint64_t copies;
   uint64_t bytes;
@@ -113,13 +113,13 @@ Result<BaseHead> receive_base(int from, int into, const BaseLimits& limits, cons
       COVE_TRY(receive_copy(source, copies.get(), words, room));
       continue;
     }
-    if (words.size() != 2 || words[0] != "base") return malformed("there is no base in it");
+    if (words.size() != 2 || words[0] != "base") return malformed("the base is missing");
     auto size = static_cast<uint64_t>(COVE_TRY(parse_integer(words[1], 0, INT64_MAX)));
     if (size > most) return fail(Code::Exhausted, "the record of the base is too large");
     COVE_TRY(receive_file(source, into, kUnfinished, size));
     break;
   }
-  if (!COVE_TRY(source.line()).empty()) return malformed("there is more than it says");
+  if (!COVE_TRY(source.line()).empty()) return malformed("unexpected data at the end");
   COVE_TRY(finish_base(into));
   return read_base_head(into);
 }

@@ -9,7 +9,7 @@
 
 namespace cove::change {
 
-// What is wanted of a file.
+// What to read of a file.
 struct ReadOrder {
   std::optional<HashKind> blob;  // its id as git has it
   bool keep = false;             // its content
@@ -23,12 +23,12 @@ struct ReadFile {
   std::string content;
 };
 
-// Reads a regular file that stayed the same meanwhile. Denied where this user may not read it, NotFound where it is
-// gone or no regular file any more, Unavailable where it changed each time.
+// Reads a regular file that does not change meanwhile. Denied if this user may not read it, NotFound if it is gone or
+// not a regular file any more, Unavailable if it changed every time.
 Result<ReadFile> read_steadily(int folder, const std::string& path, const ReadOrder& order,
                                const std::function<void(const std::string&)>& after_reading);
 
-// A small file of git's, or empty where there is none that can be read.
+// A small file of git; empty if it cannot be read.
 std::string read_small(int folder, const std::string& path, size_t most);
 
 }  // namespace cove::change

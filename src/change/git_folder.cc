@@ -31,7 +31,7 @@ Result<std::string> resolve(const std::string& folder, const std::string& relati
     if (part != "..") {
       parts.push_back(part);
     } else if (parts.empty()) {
-      return fail(Code::Denied, "git's files lie outside of the folder");
+      return fail(Code::Denied, "git's files are outside the folder");
     } else {
       parts.pop_back();
     }
@@ -44,12 +44,12 @@ Result<std::string> find_git_folder(int top, const std::string& folder) {
   std::string path = join_path(folder, ".git");
   Result<UniqueFd> opened = open_below(top, path, O_PATH | O_NOFOLLOW);
   if (!opened) return fail(std::move(opened).error().as(Code::Denied));
-  Looked looked = COVE_TRY(look_at(opened->get(), ""));
-  if (looked.kind == Kind::Folder) return path;
+  EntryStat found = COVE_TRY(stat_entry(opened->get(), ""));
+  if (found.kind == Kind::Folder) return path;
   std::string pointer = read_small(top, path, kMostPointer);
-  if (!pointer.starts_with(kPointer)) return fail(Code::Invalid, concat(path, " is not git's"));
+  if (!pointer.starts_with(kPointer)) return fail(Code::Invalid, concat(path, " is not a git pointer file"));
   std::string target(trim(std::string_view(pointer).substr(kPointer.size())));
-  if (target.starts_with('/')) return fail(Code::Denied, "git's files lie outside of the folder");
+  if (target.starts_with('/')) return fail(Code::Denied, "git's files are outside the folder");
   return resolve(folder, target);
 }
 
@@ -58,7 +58,7 @@ struct Config {
   bool converts = false;
 };
 
-// Only what matters here; where it is written unusually, the index's checksum tells.
+// Parses only what is needed; an unusual form leads to a checksum error of the index.
 Config parse_config(std::string_view text) {
   Config config;
   std::string section;
@@ -82,14 +82,14 @@ Config parse_config(std::string_view text) {
 Result<void> read_index(int top, GitFolder& git) {
   std::string path = join_path(git.repository.git_folder, "index");
   Result<UniqueFd> file = open_below(top, path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-  if (!file && file.error().code() == Code::NotFound) return {};  // nothing was ever added
+  if (!file && file.error().code() == Code::NotFound) return {};  // no file was ever added
   if (!file) return fail(std::move(file).error());
-  Looked looked = COVE_TRY(look_at(file->get(), ""));
-  if (looked.kind != Kind::File || looked.stamp.size > kMostIndex)
-    return fail(Code::Unsupported, "git's index is no file of a sensible size");
+  EntryStat found = COVE_TRY(stat_entry(file->get(), ""));
+  if (found.kind != Kind::File || found.stamp.size > kMostIndex)
+    return fail(Code::Unsupported, "git's index is not a file or too large");
   std::string data = COVE_TRY(sys::read_all(file->get(), kMostIndex));
   git.entries = COVE_TRY(parse_git_index(data, git.repository.hash));
-  git.index_modified_ns = looked.stamp.modified_ns;
+  git.index_modified_ns = found.stamp.modified_ns;
   return {};
 }
 
@@ -117,8 +117,8 @@ Result<GitFolder> open_git_folder(int top, const std::string& folder) {
   return git;
 }
 
-// A file that was written when the index was, or later, may have changed within a tick of the clock; of an empty one
-// git itself does not know whether it is (it marks files to be read again that way).
+// A file that was written at the same time as the index, or later, may have changed within one clock tick. Size 0 is
+// not trusted either, because git uses it to mark files that must be read again.
 bool is_clean(const Found& file, const IndexEntry& entry, int64_t index_modified_ns) {
   int64_t modified = together(entry.modified_seconds, entry.modified_nanoseconds);
   return modified == cut_to_32_bits(file.stamp.modified_ns) &&

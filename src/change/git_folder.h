@@ -10,20 +10,20 @@
 
 namespace cove::change {
 
-// What is needed of a repository's own files.
+// Data from a repository's own files.
 struct GitFolder {
   Repository repository;
   std::vector<IndexEntry> entries;
   int64_t index_modified_ns = 0;
-  bool converts = false;  // files may differ from their blobs though git calls them clean (line ends, filters)
+  bool converts = false;  // clean files may differ from their blobs (line ends, filters)
   std::string exclude;    // the content of info/exclude
 };
 
-// The repository of `folder` (below `top`), which has something named .git: a folder, or a file that names another
-// place. Denied where that lies outside of `top`; else as parse_git_index.
+// The repository of `folder` (below `top`), whose .git is a folder, or a file that names another folder. Denied if that
+// is outside `top`; otherwise like parse_git_index.
 Result<GitFolder> open_git_folder(int top, const std::string& folder);
 
-// Whether the index vouches for the file as it is: git would not read it again either.
+// Whether the file is unchanged according to the index, so that git would not read it again either.
 bool is_clean(const Found& file, const IndexEntry& entry, int64_t index_modified_ns);
 
 // Whether a file .gitattributes may ask for conversions.

@@ -8,7 +8,7 @@
 namespace cove::change {
 namespace {
 
-// Of one comparison; "a*a*a*a*b" could take for ever.
+// The limit for one match; "a*a*a*a*b" could take forever.
 constexpr int kMostSteps = 20'000;
 
 bool in_class(std::string_view name, unsigned char c) {
@@ -64,7 +64,7 @@ class Matcher {
     }
   }
 
-  // "**/" is nothing or any folders; "**" at the end is all that is left.
+  // "**/" matches zero or more folders; "**" at the end matches the rest.
   bool match_folders(size_t end, size_t t) {
     if (end == pattern_.size()) return true;
     for (size_t next = t;;) {
@@ -76,7 +76,7 @@ class Matcher {
     }
   }
 
-  // Where the bracket ends, if the character is in it.
+  // The end of the bracket expression, if it contains the character.
   std::optional<size_t> match_bracket(size_t p, unsigned char c) const {
     size_t at = p + 1;
     bool negated = at < pattern_.size() && (pattern_[at] == '!' || pattern_[at] == '^');
@@ -103,7 +103,7 @@ class Matcher {
     return at + 1;
   }
 
-  // One character of a bracket, which may be escaped; goes past it.
+  // Reads one character of a bracket expression, which may be escaped.
   std::optional<unsigned char> literal(size_t& at) const {
     if (pattern_[at] == '\\') ++at;
     if (at >= pattern_.size()) return std::nullopt;
@@ -115,7 +115,7 @@ class Matcher {
   int steps_ = 0;
 };
 
-// Blanks at the end do not count, unless escaped.
+// Trailing spaces are ignored unless escaped.
 std::string_view without_blanks(std::string_view line) {
   while (line.ends_with(' ') && !line.ends_with("\\ ")) line.remove_suffix(1);
   return line;
@@ -158,7 +158,7 @@ void IgnoreRules::add(const std::string& folder, std::string_view content) { by_
 
 void IgnoreRules::add_exclude(std::string_view content) { exclude_ = parse(content); }
 
-// The last one that matches decides.
+// The last matching pattern decides.
 IgnoreRules::Answer IgnoreRules::ask(const Patterns& patterns, std::string_view path, bool folder) {
   std::string_view name = path.substr(path.rfind('/') + 1);
   for (auto pattern = patterns.rbegin(); pattern != patterns.rend(); ++pattern) {
@@ -169,7 +169,7 @@ IgnoreRules::Answer IgnoreRules::ask(const Patterns& patterns, std::string_view 
   return Answer::Unsaid;
 }
 
-// The nearest .gitignore that says something decides.
+// The nearest .gitignore with a matching pattern decides.
 bool IgnoreRules::ignores(const std::string& path, bool folder) const {
   std::string around = parent_of(path);
   if (!around.empty() && ignores_folder(around)) return true;

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-// What a repository ignores, by its files .gitignore and info/exclude.
+// The ignore rules of a repository, from .gitignore files and info/exclude.
 namespace cove::change {
 
-// As git's wildmatch with WM_PATHNAME: '*' and '?' do not match '/', "**" between slashes matches any folders.
+// Like git's wildmatch with WM_PATHNAME: '*' and '?' do not match '/', "**" between slashes matches any folders.
 // A pattern that would take too long matches nothing.
 bool matches_path(std::string_view pattern, std::string_view path);
 
@@ -16,10 +16,10 @@ class IgnoreRules {
  public:
   // The content of a .gitignore in `folder` (of the repository, "" at its top).
   void add(const std::string& folder, std::string_view content);
-  // The content of info/exclude, which yields to the others.
+  // The content of info/exclude, which .gitignore files override.
   void add_exclude(std::string_view content);
 
-  // Of paths in the repository. A folder that is ignored takes all below it along.
+  // For paths in the repository. Everything below an ignored folder is ignored, too.
   bool ignores_file(const std::string& path) const;
   bool ignores_folder(const std::string& path) const;
 
@@ -39,7 +39,7 @@ class IgnoreRules {
 
   std::map<std::string, Patterns> by_folder_;
   Patterns exclude_;
-  mutable std::map<std::string, bool> folders_;  // answers given before
+  mutable std::map<std::string, bool> folders_;  // cached results
 };
 
 }  // namespace cove::change

@@ -18,7 +18,7 @@ std::unexpected<Error> damaged(std::string_view what) {
   return fail(Code::Invalid, concat("git's index is damaged: ", what));
 }
 
-// Numbers in network order, off the front.
+// Reads numbers in network byte order.
 class Bytes {
  public:
   explicit Bytes(std::string_view data) : rest_(data) {}
@@ -60,7 +60,7 @@ class Parser {
   Result<uint32_t> read_header() {
     size_t trailer = hash_bytes(hash_);
     if (data_.size() < kHeader + trailer) return damaged("it is too short");
-    if (bytes_.take(4) != "DIRC") return damaged("it does not begin as one");
+    if (bytes_.take(4) != "DIRC") return damaged("wrong signature");
     COVE_TRY(check_trailer());
     bytes_ = Bytes(data_.substr(4, data_.size() - 4 - trailer));
     version_ = bytes_.number(4);
@@ -68,7 +68,7 @@ class Parser {
     return bytes_.number(4);
   }
 
-  // Zeros: git was told to leave it out (index.skipHash).
+  // Zeros: the checksum was disabled (index.skipHash).
   Result<void> check_trailer() const {
     size_t size = hash_bytes(hash_);
     std::string_view trailer = data_.substr(data_.size() - size);
@@ -81,13 +81,13 @@ class Parser {
 
   Result<IndexEntry> read_entry() {
     size_t before = bytes_.left();
-    if (!bytes_.has(kStat + hash_bytes(hash_) + 2)) return damaged("an entry is cut off");
+    if (!bytes_.has(kStat + hash_bytes(hash_) + 2)) return damaged("an entry is truncated");
     IndexEntry entry;
     entry.changed_seconds = bytes_.number(4);
     entry.changed_nanoseconds = bytes_.number(4);
     entry.modified_seconds = bytes_.number(4);
     entry.modified_nanoseconds = bytes_.number(4);
-    bytes_.take(4);  // the device, which changes with a restart: git does not look at it either
+    bytes_.take(4);  // the device, which changes at a reboot; git ignores it, too
     entry.inode = bytes_.number(4);
     entry.mode = bytes_.number(4);
     bytes_.take(8);  // owner and group
@@ -96,7 +96,7 @@ class Parser {
     auto flags = static_cast<uint16_t>(bytes_.number(2));
     uint16_t extended = 0;
     if (flags & kExtended) {
-      if (version_ < 3 || !bytes_.has(2)) return damaged("an entry has flags that it cannot have");
+      if (version_ < 3 || !bytes_.has(2)) return damaged("an entry has invalid flags");
       extended = static_cast<uint16_t>(bytes_.number(2));
     }
     entry.has_blob = (flags & kStage) == 0 && (extended & kIntentToAdd) == 0;
@@ -109,47 +109,47 @@ class Parser {
   Result<void> read_path(size_t length, size_t before) {
     size_t end = bytes_.rest().find('\0');
     if (end == std::string_view::npos || end > kMostPath || (length < kNameLength && end != length))
-      return damaged("a name does not end where it should");
+      return damaged("a name has no valid end");
     path_ = bytes_.take(end);
     size_t used = before - bytes_.left();
     size_t padding = 8 - used % 8;
-    if (!bytes_.has(padding)) return damaged("an entry is cut off");
+    if (!bytes_.has(padding)) return damaged("an entry is truncated");
     bytes_.take(padding);
     return {};
   }
 
-  // How much to cut off the path before, then what to put there instead.
+  // How many bytes to remove from the previous path, then what to append.
   Result<void> read_shortened_path() {
     size_t cut = COVE_TRY(read_offset());
     size_t end = bytes_.rest().find('\0');
     if (cut > path_.size() || end == std::string_view::npos || path_.size() - cut + end > kMostPath)
-      return damaged("a name does not follow from the one before");
+      return damaged("a compressed name is invalid");
     path_.erase(path_.size() - cut);
     path_ += bytes_.take(end);
     bytes_.take(1);
     return {};
   }
 
-  // As offsets in packs: 7 bits to a byte, one added for each that follows.
+  // Encoded like offsets in packs: 7 bits per byte, plus one for each following byte.
   Result<size_t> read_offset() {
-    if (!bytes_.has(1)) return damaged("an entry is cut off");
+    if (!bytes_.has(1)) return damaged("an entry is truncated");
     uint32_t byte = bytes_.number(1);
     size_t value = byte & 127;
     while (byte & 128) {
-      if (!bytes_.has(1) || value > kMostPath) return damaged("a name does not follow from the one before");
+      if (!bytes_.has(1) || value > kMostPath) return damaged("a compressed name is invalid");
       byte = bytes_.number(1);
       value = ((value + 1) << 7) | (byte & 127);
     }
     return value;
   }
 
-  // Optional ones begin with a capital letter. Of the others only that of sparse folders can be lived with.
+  // Optional extensions begin with a capital letter. Of the others, only that of sparse folders is supported.
   Result<void> read_extensions() {
     while (bytes_.left() > 0) {
-      if (!bytes_.has(8)) return damaged("an extension is cut off");
+      if (!bytes_.has(8)) return damaged("an extension is truncated");
       std::string_view name = bytes_.take(4);
       uint32_t size = bytes_.number(4);
-      if (!bytes_.has(size)) return damaged("an extension is cut off");
+      if (!bytes_.has(size)) return damaged("an extension is truncated");
       bytes_.take(size);
       bool optional = name[0] >= 'A' && name[0] <= 'Z';
       if (!optional && name != "sdir") return fail(Code::Unsupported, concat("git's index has an extension ", name));

@@ -37,7 +37,7 @@ class Scan {
   Scan(int top, size_t most_entries) : top_(top), most_entries_(most_entries) {}
 
   Result<Tree> run() {
-    mount_ = COVE_TRY(look_at(top_, "")).mount;
+    mount_ = COVE_TRY(stat_entry(top_, "")).mount;
     folders_.emplace_back();
     while (!folders_.empty()) {
       std::string folder = std::move(folders_.back());
@@ -65,7 +65,7 @@ class Scan {
     return {};
   }
 
-  // What cannot be entered is told; what is gone is not there.
+  // An inaccessible entry is reported as uncovered; a removed one is skipped.
   Result<void> pass_over(const std::string& path, const Error& error) {
     if (path.empty()) return fail(error);
     switch (error.errnum()) {
@@ -93,13 +93,13 @@ class Scan {
   }
 
   Result<void> take(int folder, const std::string& name, const std::string& path) {
-    Result<Looked> looked = look_at(folder, name);
-    if (!looked) return pass_over(path, looked.error());
-    if (looked->mount != mount_) return miss(path, Gap::Mount);
+    Result<EntryStat> entry = stat_entry(folder, name);
+    if (!entry) return pass_over(path, entry.error());
+    if (entry->mount != mount_) return miss(path, Gap::Mount);
     if (tree_.entries.size() >= most_entries_)
       return fail(Error(Code::Exhausted, concat("the folder has more than ", most_entries_, " files"))
                       .hint("choose a smaller folder as the workspace"));
-    Found found = {path, looked->kind, looked->mode, looked->stamp, ""};
+    Found found = {path, entry->kind, entry->mode, entry->stamp, ""};
     if (found.kind == Kind::Link) {
       Result<std::string> target = read_link(folder, name);
       if (!target) return pass_over(path, target.error());
@@ -125,19 +125,19 @@ Result<UniqueFd> open_below(int folder, const std::string& path, int flags) {
   return sys::openat2(folder, path, flags, kStayInside);
 }
 
-Result<Looked> look_at(int folder, const std::string& name) {
+Result<EntryStat> stat_entry(int folder, const std::string& name) {
   struct statx info;
   int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | (name.empty() ? AT_EMPTY_PATH : 0);
   if (::statx(folder, name.c_str(), flags, STATX_BASIC_STATS | STATX_MNT_ID, &info) < 0)
     return fail_errno(concat("stat ", name));
-  Looked looked;
-  looked.kind = kind_of(info.stx_mode);
-  looked.mode = info.stx_mode & 07777;
-  looked.stamp = {info.stx_size, nanoseconds(info.stx_mtime), nanoseconds(info.stx_ctime), info.stx_ino};
-  looked.device = makedev(info.stx_dev_major, info.stx_dev_minor);
+  EntryStat entry;
+  entry.kind = kind_of(info.stx_mode);
+  entry.mode = info.stx_mode & 07777;
+  entry.stamp = {info.stx_size, nanoseconds(info.stx_mtime), nanoseconds(info.stx_ctime), info.stx_ino};
+  entry.device = makedev(info.stx_dev_major, info.stx_dev_minor);
   // Before Linux 5.8 there is no id of the mount; the device is the next best.
-  looked.mount = info.stx_mask & STATX_MNT_ID ? info.stx_mnt_id : looked.device;
-  return looked;
+  entry.mount = info.stx_mask & STATX_MNT_ID ? info.stx_mnt_id : entry.device;
+  return entry;
 }
 
 std::string join_path(const std::string& folder, const std::string& name) {

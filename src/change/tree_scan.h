@@ -23,21 +23,21 @@ struct Tree {
   std::vector<std::string> repositories;  // folders that have something named .git, by path
 };
 
-// All below the folder, but for what is named .git. What vanishes meanwhile is left out.
+// Lists everything below the folder except entries named .git. Entries that vanish meanwhile are skipped.
 Result<Tree> scan_tree(int folder, size_t most_entries);
 
-// A path below the folder that leads through no link and into no other mount.
+// Opens a path below the folder without following links or entering other mounts.
 Result<UniqueFd> open_below(int folder, const std::string& path, int flags);
 
-struct Looked {
+struct EntryStat {
   Kind kind = Kind::Other;
   uint32_t mode = 0;
   Stamp stamp;
   uint64_t device = 0;
   uint64_t mount = 0;
 };
-// Of the file itself where `name` is empty.
-Result<Looked> look_at(int folder, const std::string& name);
+// Of the file itself if `name` is empty.
+Result<EntryStat> stat_entry(int folder, const std::string& name);
 
 std::string join_path(const std::string& folder, const std::string& name);
 

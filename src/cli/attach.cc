@@ -17,7 +17,7 @@ constexpr Option<AttachWords> kOptions[] = {
        order.no_input = true;
        return {};
      }},
-    {{"all", 'a', "", "print first what it has printed so far, even if it has ended", "Options"},
+    {{"all", 'a', "", "first print its output so far, even if it has ended", "Options"},
      [](AttachWords& order, const std::string&) -> Result<void> {
        order.all = true;
        return {};
@@ -30,25 +30,25 @@ constexpr Form kForm = {
     .verb = "attach",
     .usage = "[OPTIONS] SANDBOX [EXEC]",
     .text =
-        "Connects this terminal with a command that runs in a sandbox: an exec's id or tag, or the newest one. Exits\n"
-        "as the command does. Closing this terminal leaves the command running; so does Ctrl-P Ctrl-Q, where the\n"
-        "command has a terminal of its own.",
+        "Attaches this terminal to a command that is running in a sandbox: an exec's id or tag, or by default the\n"
+        "newest one. Exits with the command's exit code. Closing this terminal leaves the command running; so does\n"
+        "Ctrl-P Ctrl-Q, if the command has a terminal.",
     .least = 1,
     .most = 2,
 };
 
 Error has_ended(const std::string& sandbox, const std::string& exec) {
   return Error(Code::Conflict, concat("exec ", exec, " in sandbox ", sandbox, " has ended"))
-      .hint(concat("cove logs ", sandbox, " ", exec, " shows what it printed"));
+      .hint(concat("cove logs ", sandbox, " ", exec, " shows its output"));
 }
 
-// The one that is named; else the newest that runs.
+// The named exec, otherwise the newest running one.
 Result<Json> choose_exec(Api& api, const std::vector<std::string>& operands) {
   if (operands.size() > 1) return find_exec(api, operands[0], operands[1]);
   std::vector<Json> running = COVE_TRY(api.execs(operands[0], {.state = "running"}));
   if (running.empty())
     return fail(Error(Code::NotFound, concat("no command is running in sandbox ", operands[0]))
-                    .hint(concat("cove ps -a ", operands[0], " lists those that have ended")));
+                    .hint(concat("cove ps -a ", operands[0], " lists commands that have ended")));
   return newest_of(running);
 }
 
@@ -84,7 +84,7 @@ int attach(const Arguments& args) {
 
 Verb attach_verb() {
   return {"attach",
-          "connect with a command that runs",
+          "attach to a running command",
           attach,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

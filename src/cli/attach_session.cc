@@ -54,8 +54,8 @@ Result<std::optional<Json>> AttachSession::run() {
   return std::move(result_);
 }
 
-// A server may be replaced while its sandboxes go on. Where input was on its way, it must be known what became of it;
-// but somebody who sits at a terminal sees it.
+// The server may be replaced while its sandboxes keep running. If input was in transit, it must be clear whether it
+// arrived; a user at a terminal can see that.
 Result<void> AttachSession::reconnect(Error cause) {
   if (cause.code() != Code::Unavailable) return fail(std::move(cause));
   Result<void> settled = input_.settle(kSettle);
@@ -73,7 +73,7 @@ Result<void> AttachSession::reconnect(Error cause) {
 }
 
 Result<void> AttachSession::turn() {
-  // Output that cannot be written yet is not read either: then the program waits.
+  // While output cannot be written, no more is read, so that the program blocks.
   short wanted = static_cast<short>(line_->wanted() & (wants_messages() ? POLLIN | POLLOUT : POLLOUT));
   pollfd polled[6] = {{wanted != 0 ? line_->fd() : -1, wanted, 0},
                       {caller_.signals(), POLLIN, 0},
@@ -88,7 +88,7 @@ Result<void> AttachSession::turn() {
   out_.move(polled[4].revents);
   err_.move(polled[5].revents);
   if (polled[1].revents != 0) on_signals();
-  // What came is read before anything is sent: it may be the end.
+  // Read what has arrived before sending anything: the exec may have ended.
   COVE_TRY(line_->move(polled[0].revents));
   COVE_TRY(on_messages());
   if (result_ || left_) return {};
@@ -110,7 +110,7 @@ Result<void> AttachSession::repeat() {
   return input_.send("", client::InputChannel::Then::Close);
 }
 
-// Whoever reads our output has stopped, perhaps for long. A server gives up on a caller who takes nothing at all.
+// The reader of our output has stopped, perhaps for a long time. The server drops a caller that reads nothing at all.
 Result<void> AttachSession::take_a_little() {
   if (out_.size() + err_.size() > kMostWaiting) return {};
   COVE_TRY(line_->move(POLLIN));
@@ -130,7 +130,7 @@ void AttachSession::on_signal(const Caller::Signal& signal) {
   }
   line_->send_signal(signal.number, signal.from_terminal);
   if (!ends_us || !order_.terminal) return;
-  // A shell at a terminal ignores SIGTERM; that its terminal goes away it does not.
+  // An interactive shell ignores SIGTERM, but not the loss of its terminal.
   if (signal.number == SIGTERM) line_->send_signal(SIGHUP, true);
   hangs_up_ = true;
 }
@@ -159,7 +159,7 @@ Result<void> AttachSession::on_input_end() {
   return input_.send("", client::InputChannel::Then::Close);
 }
 
-// A program that reads no more, or has ended, is no error: what it was sent is not wanted.
+// It is not an error if the program has closed its input or has ended: the data is dropped.
 Result<void> AttachSession::on_input_sent(short revents) {
   Result<void> moved = input_.move(revents);
   if (moved || moved.error().code() == Code::Unavailable) return moved;
@@ -167,7 +167,7 @@ Result<void> AttachSession::on_input_sent(short revents) {
   return {};
 }
 
-// The first key is held back until the next one tells what it was meant for.
+// The first key is held back until the next one shows what it was meant for.
 bool AttachSession::takes_detach_keys(std::string& data) {
   if (!order_.detach_keys) return false;
   std::string passed;
@@ -199,17 +199,17 @@ void AttachSession::on_message(ExecMessage message) {
     case ExecMessage::Kind::Exit:
       result_ = std::move(message.json);
       return;
-    // A signal that came too late is none; what is serious is followed by the connection's end.
+    // A signal that arrives too late is ignored; after a serious failure the connection ends.
     case ExecMessage::Kind::Problem:
       complaint_ = client::read_problem(message.json, static_cast<int>(client::number_of(message.json, "status")));
   }
 }
 
-// Where nobody reads the output any more, the program learns it as it would have from its pipe.
-void AttachSession::deliver(Sink& sink, std::string_view data) {
+// If the reader of the output is gone, the program gets SIGPIPE, as it would from its own pipe.
+void AttachSession::deliver(OutputBuffer& output, std::string_view data) {
   if (order_.show == AttachOrder::Show::Nothing) return;
-  if (!sink.broken()) return sink.add(data);
-  if (sink.unread()) line_->send_signal(SIGPIPE, true);
+  if (!output.broken()) return output.add(data);
+  if (output.unread()) line_->send_signal(SIGPIPE, true);
 }
 
 }  // namespace cove::cli

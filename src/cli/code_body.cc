@@ -11,7 +11,7 @@ namespace cove::cli {
 
 Result<std::string> parse_language_name(const std::string& text) {
   if (!text.empty()) return text;
-  return fail(Error(Code::Invalid, "it names no language").hint("cove languages lists them"));
+  return fail(Error(Code::Invalid, "the language is empty").hint("cove languages lists them"));
 }
 
 Result<std::string> read_text(int fd, const std::string& what) {

@@ -6,17 +6,17 @@
 #include "base/result.h"
 #include "client/json.h"
 
-// Requests with code, or with input, in them.
+// Requests that contain code or input.
 namespace cove::cli {
 
-inline constexpr size_t kMostInput = 3 << 20;  // of code and input each: the whole request has a bound
+inline constexpr size_t kMostInput = 3 << 20;  // of code and input each: the size of a request is limited
 
-// What --lang names; whether there is such a language, the server knows.
+// The value of --lang. The server checks whether the language exists.
 Result<std::string> parse_language_name(const std::string& text);
 
-// All of it, at most kMostInput. `what` names it in errors.
+// Reads to the end, at most kMostInput bytes. `what` names the input in errors.
 Result<std::string> read_text(int fd, const std::string& what);
-// Invalid where a word is not UTF-8.
+// Invalid if a word is not UTF-8.
 Result<void> check_arguments(const std::vector<std::string>& words);
 
 // The fields language, code and args: the first word is a file, or - for standard input.

@@ -11,11 +11,11 @@ constexpr Option<CommonOrder> kOptions[] = {kHelpOption<CommonOrder>};
 constexpr Form kForm = {
     .verb = "completion",
     .usage = "bash|zsh|fish",
-    .text = "Prints a script that makes a shell complete verbs, options and the names of sandboxes.",
+    .text = "Prints a script that lets a shell complete verbs, options and the names of sandboxes.",
     .least = 1,
     .most = 1,
     .more =
-        "Put it where the shell looks, or into its start-up file:\n"
+        "Load it from the shell's start-up file:\n"
         "  bash: source <(cove completion bash)          in ~/.bashrc\n"
         "  zsh:  source <(cove completion zsh)           in ~/.zshrc, after compinit\n"
         "  fish: cove completion fish | source           in ~/.config/fish/config.fish",
@@ -35,8 +35,8 @@ int completion(const Arguments& args) {
   if (shell == "bash") return print(bash_completion(completed_verbs())) ? 0 : kOwnFailure;
   if (shell == "zsh") return print(zsh_completion(completed_verbs())) ? 0 : kOwnFailure;
   if (shell == "fish") return print(fish_completion(completed_verbs())) ? 0 : kOwnFailure;
-  return complain(Error(Code::Unsupported, concat("there is no script for '", shell, "'"))
-                      .hint("there is one for bash, zsh and fish"));
+  return complain(
+      Error(Code::Unsupported, concat("unsupported shell '", shell, "'")).hint("bash, zsh and fish are supported"));
 }
 
 }  // namespace
@@ -65,7 +65,7 @@ std::string shell_quoted(std::string_view text) {
 
 Verb completion_verb() {
   return {"completion",
-          "print a script that completes words in your shell",
+          "print a completion script for your shell",
           completion,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

@@ -6,7 +6,7 @@
 
 #include "cli/verbs.h"
 
-// Scripts for shells, made of the tables of verbs and options.
+// Completion scripts for shells, generated from the tables of verbs and options.
 namespace cove::cli {
 
 // A verb, or a verb and its part, as a shell sees it.
@@ -15,7 +15,7 @@ struct CompletedVerb {
   std::string_view summary;
   std::vector<OptionInfo> options;
   Completes completes = Completes::Nothing;
-  std::vector<std::string> parts;  // of a verb that has some; then it has no options
+  std::vector<std::string> parts;  // its subcommands, if any; such a verb has no options
 };
 std::vector<CompletedVerb> completed_verbs();
 
@@ -23,7 +23,7 @@ std::string bash_completion(const std::vector<CompletedVerb>& verbs);
 std::string zsh_completion(const std::vector<CompletedVerb>& verbs);
 std::string fish_completion(const std::vector<CompletedVerb>& verbs);
 
-// In single quotes; of a help of several lines, as one.
+// In single quotes; several lines of help are joined into one.
 std::string shell_quoted(std::string_view text);
 
 }  // namespace cove::cli

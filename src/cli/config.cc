@@ -21,7 +21,7 @@ struct ShowOrder : CommonOrder {
 };
 
 constexpr Option<ShowOrder> kOptions[] = {
-    {{"long", 'l', "", "with what each setting means", "Options"},
+    {{"long", 'l', "", "show what each setting means", "Options"},
      [](ShowOrder& order, const std::string&) -> Result<void> {
        order.all = true;
        return {};
@@ -33,9 +33,8 @@ constexpr Form kForm = {
     .verb = "config show",
     .usage = "[OPTIONS]",
     .text =
-        "Shows the settings of the server that is running, and where each value comes from; where none is running, "
-        "those\n"
-        "that one would start with.",
+        "Shows the settings of the running server, and where each value comes from. If no server is running, shows\n"
+        "the settings it would start with.",
 };
 
 std::string variable(const char* name) {
@@ -50,7 +49,7 @@ std::string config_file() {
   return variable("HOME") + "/.config/cove/cove.toml";
 }
 
-// Text as it is, all else as JSON.
+// Strings as they are, everything else as JSON.
 std::string value_text(const Json& value) {
   return printable(value.is_string() ? value.get<std::string>() : client::dump(value));
 }
@@ -73,7 +72,7 @@ std::string description_of(const std::vector<Json>& settings) {
   return text;
 }
 
-// What a server would start with.
+// The settings that a server would start with.
 Result<std::vector<Json>> own_settings(std::string& file) {
   Config config = COVE_TRY(load_config({}));
   std::vector<Json> list;
@@ -98,7 +97,7 @@ int show_own(const ShowOrder& order) {
   std::string file;
   auto list = own_settings(file);
   if (!list) return complain(list.error());
-  tell(concat("no server is running; one would start with these settings, ",
+  tell(concat("no server is running; it would start with these settings, ",
               file.empty() ? concat("without a file (", config_file(), " does not exist)") : concat("from ", file)));
   return print_settings(order, *list);
 }
@@ -121,7 +120,7 @@ struct FileOrder : CommonOrder {
 };
 
 constexpr Option<FileOrder> kSetOptions[] = {
-    {{"config", '\0', "FILE", "the file to change (default: the one that your server\nreads)", "Options"},
+    {{"config", '\0', "FILE", "the file to change (default: the file that your server\nreads)", "Options"},
      [](FileOrder& order, const std::string& text) -> Result<void> {
        order.file = text;
        return {};
@@ -134,17 +133,16 @@ constexpr Form kCheckForm = {
     .verb = "config check",
     .usage = "[FILE]",
     .text =
-        "Checks a configuration file, together with the variables COVE_… that are set now: whether a server would\n"
-        "start with it. Without FILE, checks the one that your server would read.",
+        "Checks whether a server would start with a configuration file and the COVE_… variables that are set now.\n"
+        "Without FILE, checks the file that your server would read.",
     .most = 1,
 };
 constexpr Form kSetForm = {
     .verb = "config set",
     .usage = "[OPTIONS] NAME VALUE",
     .text =
-        "Changes a setting in the configuration file, after checking the value. The rest of the file stays as it is. "
-        "A\n"
-        "list is written with commas. A server reads the file when it starts.",
+        "Changes a setting in the configuration file after checking the value. The rest of the file is unchanged.\n"
+        "Separate the items of a list with commas. A server reads the file when it starts.",
     .least = 2,
     .most = 2,
     .more =
@@ -169,7 +167,7 @@ int check(const Arguments& args) {
   return print(found) ? 0 : kOwnFailure;
 }
 
-// Written beside it and put in its place when a server would start with it, so that the file is always whole.
+// Written to a temporary file, checked and then renamed, so that the file is always complete.
 Result<void> replace_file(const std::string& path, const std::string& text) {
   Result<struct stat> old = sys::stat(path);
   const std::string fresh = concat(path, ".new-", ::getpid());
@@ -196,7 +194,7 @@ int set(const Arguments& args) {
   if (!words) return words.error();
   const std::string file = words->order.file.empty() ? config_file() : words->order.file;
   if (auto changed = change(file, words->operands[0], words->operands[1]); !changed) return complain(changed.error());
-  tell(concat("changed ", file, "; a server that is running reads it when it is started again (cove stop-server)"));
+  tell(concat("changed ", file, "; a running server reads it when it is restarted (cove stop-server)"));
   return 0;
 }
 
@@ -215,8 +213,8 @@ std::span<const Verb> parts() {
 std::string config_help() {
   return parts_help(
       config_verb(),
-      "The server's configuration: a TOML file, on top of it variables COVE_…, on top of those the flags of\n"
-      "cove serve.");
+      "Configures the server. Settings come from a TOML file; COVE_… variables override it, and the flags of\n"
+      "cove serve override both.");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "base/id.h"
 #include "base/text.h"
-#include "cli/landing.h"
+#include "cli/copy_target.h"
 #include "cli/progress.h"
 #include "cli/sandbox_options.h"
 #include "cli/sandbox_path.h"
@@ -30,7 +30,7 @@ constexpr Option<CpOrder> kOptions[] = {
        order.progress = ProgressBar::Show::Never;
        return {};
      }},
-    {{"user", 'u', "USER", "as whom, inside (default: the sandbox's user)", "Options"},
+    {{"user", 'u', "USER", "the user inside (default: the sandbox's user)", "Options"},
      [](CpOrder& order, Text text) { return assign(order.user, parse_user(text)); }},
     kProjectOption<CpOrder>,
     kHelpOption<CpOrder>,
@@ -40,14 +40,11 @@ constexpr Form kForm = {
     .verb = "cp",
     .usage = "[OPTIONS] SANDBOX:SRC DST|-\n[OPTIONS] SRC|- SANDBOX:DST",
     .text =
-        "Copies a file or a folder out of a sandbox, or into one. Inside, a path is absolute or begins at the user's "
-        "home.\n"
-        "What is copied to a folder that exists goes into it; SRC/. is a folder's content. Out of a sandbox, links "
-        "that lead\n"
-        "out of the copied folder are left behind.\n\n"
-        "With - it is standard output or input: a file as it is, a folder as tar. (Standard input is unpacked where "
-        "DST is a\n"
-        "folder that exists, or ends with /.)",
+        "Copies a file or a folder out of a sandbox, or into one. Inside, a path is absolute or relative to the\n"
+        "user's home. If DST is an existing folder, the copy is placed in it; SRC/. stands for a folder's contents.\n"
+        "When copying out, links that lead out of the copied folder are skipped.\n\n"
+        "- is standard output or input: a file as it is, a folder as a tar archive. Standard input is unpacked if DST\n"
+        "is an existing folder or ends with /.",
     .least = 2,
     .most = 2,
     .more =
@@ -59,7 +56,7 @@ constexpr Form kForm = {
 
 void warn(const std::string& path, const std::string& why) { tell(concat("left out ", path, ": ", why)); }
 
-// A link is what it leads to.
+// Follows symbolic links.
 Result<Kind> remote_kind(Api& api, const client::Place& place) {
   Result<Json> entry = api.entry(place);
   if (!entry && entry.error().code() == Code::NotFound) return Kind::Nothing;
@@ -113,7 +110,7 @@ Result<void> send_folder(Api& api, const CpOrder& order, const std::string& sour
   return {};
 }
 
-// As it is, or as tar where the target is a folder.
+// As it is, or as tar if the target is a folder.
 Result<void> send_input(Api& api, const CpOrder& order, const client::Place& target) {
   ProgressBar bar("standard input", std::nullopt, order.progress);
   bool folder = target.path.ends_with('/') || COVE_TRY(remote_kind(api, target)) == Kind::Folder;
@@ -133,9 +130,9 @@ Result<void> copy_in(Api& api, const CpOrder& order, const std::string& source, 
   if (source == "-") return send_input(api, order, target);
   Kind kind = COVE_TRY(local_kind(source));
   if (kind == Kind::Nothing) COVE_TRY(sys::stat(source));
-  Landing landing = COVE_TRY(find_landing(kind, source, COVE_TRY(remote_kind(api, target)), target.path));
-  if (kind == Kind::File) return send_file(api, order, source, {target.sandbox, landing.path(), target.user});
-  return send_folder(api, order, source, landing.name, {target.sandbox, landing.folder, target.user});
+  CopyTarget copy_target = COVE_TRY(find_copy_target(kind, source, COVE_TRY(remote_kind(api, target)), target.path));
+  if (kind == Kind::File) return send_file(api, order, source, {target.sandbox, copy_target.path(), target.user});
+  return send_folder(api, order, source, copy_target.name, {target.sandbox, copy_target.folder, target.user});
 }
 
 // --- out of a sandbox
@@ -147,9 +144,9 @@ mode_t mode_of(const client::ResponseHead& head) {
   return mode.empty() ? 0644 : static_cast<mode_t>(std::strtoul(mode.c_str(), nullptr, 8) & 0777);
 }
 
-// Written beside its place and moved there when it is complete; what is no plain file (a device, a fifo) is written to.
-Result<void> receive_file(Api& api, const CpOrder& order, const client::Place& source, const Landing& landing) {
-  std::string path = landing.path();
+// Written to a temporary file and renamed when complete; a device or a FIFO is written to directly.
+Result<void> receive_file(Api& api, const CpOrder& order, const client::Place& source, const CopyTarget& copy_target) {
+  std::string path = copy_target.path();
   client::ResponseHead head = COVE_TRY(api.open_file(source));
   ProgressBar bar(base_name(source.path), api.body().length(), order.progress);
   Result<struct stat> there = sys::stat(path);
@@ -158,7 +155,7 @@ Result<void> receive_file(Api& api, const CpOrder& order, const client::Place& s
     COVE_TRY(api.body().copy_to(file.get(), bar.progress()));
     return {};
   }
-  std::string beside = below(landing.folder, concat(".", landing.name.substr(0, 200), ".", make_id()));
+  std::string beside = below(copy_target.folder, concat(".", copy_target.name.substr(0, 200), ".", make_id()));
   UniqueFd file = COVE_TRY(sys::open(beside, O_WRONLY | O_CREAT | O_EXCL, mode_of(head)));
   Result<uint64_t> copied = api.body().copy_to(file.get(), bar.progress());
   Result<void> moved = copied ? sys::rename(beside, path) : fail(std::move(copied).error());
@@ -187,11 +184,11 @@ Result<void> send_to_output(Api& api, Kind kind, const client::Place& source) {
 
 Result<void> copy_out(Api& api, const CpOrder& order, const client::Place& source, const std::string& target) {
   Kind kind = COVE_TRY(remote_kind(api, source));
-  if (kind == Kind::Nothing) return fail(Code::NotFound, concat("there is no ", source.path, " in ", source.sandbox));
+  if (kind == Kind::Nothing) return fail(Code::NotFound, concat("no such file in ", source.sandbox, ": ", source.path));
   if (target == "-") return send_to_output(api, kind, source);
-  Landing landing = COVE_TRY(find_landing(kind, source.path, COVE_TRY(local_kind(target)), target));
-  if (kind == Kind::File) return receive_file(api, order, source, landing);
-  return receive_folder(api, order, source, landing.path());
+  CopyTarget copy_target = COVE_TRY(find_copy_target(kind, source.path, COVE_TRY(local_kind(target)), target));
+  if (kind == Kind::File) return receive_file(api, order, source, copy_target);
+  return receive_folder(api, order, source, copy_target.path());
 }
 
 Result<void> copy(const CpOrder& order, const std::string& from, const std::string& to) {

@@ -31,15 +31,15 @@ constexpr Option<DoctorOrder> kOptions[] = {
      }},
 };
 
-std::string_view mark(BuiltContainer standing) {
+std::string_view mark(FindingStatus standing) {
   switch (standing) {
-    case BuiltContainer::Good:
+    case FindingStatus::Good:
       return "ok      ";
-    case BuiltContainer::Weak:
+    case FindingStatus::Weak:
       return "weak    ";
-    case BuiltContainer::Missing:
+    case FindingStatus::Missing:
       return "MISSING ";
-    case BuiltContainer::Absent:
+    case FindingStatus::Absent:
       return "-       ";
   }
   return "";
@@ -50,13 +50,13 @@ std::string describe(const Finding& finding) {
   std::string title = finding.title + std::string(kTitleWidth - std::min(kTitleWidth, finding.title.size()), ' ');
   std::string text = concat("  ", mark(finding.standing), title, finding.value, "\n");
   if (!finding.effect.empty()) text += concat(indent, finding.effect, "\n");
-  if (!finding.remedy.empty()) text += concat(indent, "mend it: ", finding.remedy, "\n");
+  if (!finding.remedy.empty()) text += concat(indent, "fix: ", finding.remedy, "\n");
   return text;
 }
 
-BuiltContainer standing_of(const RuntimeFact& runtime) {
-  if (!runtime.available) return BuiltContainer::Absent;
-  return runtime.problem.empty() ? BuiltContainer::Good : BuiltContainer::Weak;
+FindingStatus status_of(const RuntimeFact& runtime) {
+  if (!runtime.available) return FindingStatus::Absent;
+  return runtime.problem.empty() ? FindingStatus::Good : FindingStatus::Weak;
 }
 
 std::string describe(const RuntimeFact& runtime) {
@@ -64,7 +64,7 @@ std::string describe(const RuntimeFact& runtime) {
   std::erase(found, "");
   return describe(Finding{.name = runtime.name,
                           .title = runtime.name,
-                          .standing = standing_of(runtime),
+                          .standing = status_of(runtime),
                           .value = concat(runtime.title, found.empty() ? "" : concat(" (", join(found, ", "), ")")),
                           .effect = runtime.problem,
                           .remedy = runtime.remedy});
@@ -81,9 +81,8 @@ std::string describe(const Diagnosis& diagnosis) {
 
 std::string doctor_help() {
   return "Usage: cove doctor [--json]\n\n"
-         "Tries out what this machine can enforce, names the isolation level it reaches (full, reduced or none), and "
-         "for\n"
-         "each thing that is missing what would mend it. Exits with 1 where no sandbox can be started.\n" +
+         "Checks what this machine can enforce, and prints the isolation level it reaches (full, reduced or none) and\n"
+         "how to fix what is missing. Exits with 1 if no sandbox can be started.\n" +
          options_help(option_infos(std::span<const Option<DoctorOrder>>(kOptions)));
 }
 
@@ -105,7 +104,7 @@ int doctor(const Arguments& args) {
 }  // namespace
 
 Verb doctor_verb() {
-  return {"doctor", "tell what this machine can enforce, and how to get the rest", doctor, doctor_help, doctor_options};
+  return {"doctor", "show what this machine can enforce, and how to fix the rest", doctor, doctor_help, doctor_options};
 }
 
 }  // namespace cove::cli

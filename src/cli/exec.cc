@@ -8,14 +8,14 @@ constexpr Form kForm = {
     .verb = "exec",
     .usage = "[OPTIONS] SANDBOX [--] COMMAND [ARGUMENTS]\n[OPTIONS] --lang LANGUAGE SANDBOX FILE|- [ARGUMENTS]",
     .text =
-        "Runs a command in a sandbox. Exit code, streams and signals are as if you had run it directly. With -t,\n"
-        "Ctrl-P Ctrl-Q leaves it running.",
+        "Runs a command in a sandbox. Exit code, streams and signals are passed on as if you had run it directly.\n"
+        "With -t, Ctrl-P Ctrl-Q detaches and leaves it running.",
     .least = 2,
     .most = kMany,
     .operands = Operands::EndOptions,
     .more =
-        "Exit codes: the command's own; 128+N after signal N; 124 after a time-out; 125 when Cove itself failed; 126\n"
-        "when the command cannot be executed, 127 when it is not found.\n\n"
+        "Exit codes: the command's own; 128+N after signal N; 124 after a timeout; 125 when Cove itself failed; 126\n"
+        "when the command cannot be executed; 127 when it is not found.\n\n"
         "Examples:\n"
         "  cove exec box -- python3 -c 'print(6*7)'\n"
         "  cove exec --lang python box script.py       echo 'print(6*7)' | cove exec --lang python box -\n"

@@ -11,7 +11,7 @@ Result<std::unique_ptr<ExecLine>> attach(Api& api, const ExecName& name, uint64_
   return over_websocket(COVE_TRY(api.attach(name.sandbox, name.exec, from)));
 }
 
-// The server may be another one by now.
+// The server may have been replaced meanwhile.
 Result<std::unique_ptr<ExecLine>> attach_again(const Api& api, const ExecName& name, uint64_t from) {
   client::ServerChoice choice = COVE_TRY(client::find_server());
   choice.identity = api.http().identity();
@@ -51,7 +51,7 @@ Result<Executed> follow_to_end(Api& api, Caller& caller, client::EventStream eve
   };
   AttachSession session(order, caller, connect, api.open_input(name.sandbox, name.exec));
   std::optional<Json> result = COVE_TRY(session.run());
-  if (!result) return fail(Code::Unavailable, "the exec was left");
+  if (!result) return fail(Code::Unavailable, "detached from the exec");
   executed.result = std::move(*result);
   return executed;
 }

@@ -8,21 +8,21 @@
 
 namespace cove::cli {
 
-// One command in a sandbox, with this process's streams: from its start to its end. The server may be another one by
-// then. Output, errors and signals are passed on; the terminal, where the exec has one, is as it was afterwards.
+// Runs one command in a sandbox with this process's streams, from its start to its end, even if the server is replaced
+// meanwhile. Output, errors and signals are passed on; the terminal, if the exec has one, is restored afterwards.
 struct ForegroundExec {
   std::string sandbox;
   Json order;  // the body of the request
   AttachOrder attach;
 };
-// The ExecResult; {detached: true, sandbox_id, exec_id} where the user has left it running with the detach keys.
+// The ExecResult, or {detached: true, sandbox_id, exec_id} if the user has detached with the detach keys.
 Result<Json> run_in_foreground(Api& api, Caller& caller, const ForegroundExec& exec);
 
-// The same for one that was just started.
+// The same for an exec that was just started.
 Result<Json> follow_to_end(Api& api, Caller& caller, const Json& started, const AttachOrder& order);
 
-// The same for one that a call to /v1/execute has started, whose stream has told so. The call removes its sandbox with
-// the stream, unless its server ended before: then the sandbox is the caller's to remove.
+// The same for an exec that /v1/execute has started, as its stream has reported. The sandbox is removed when that
+// stream ends; if the server ended before, the caller must remove the sandbox.
 struct Executed {
   Json result;
   bool left_by_server = false;
@@ -30,11 +30,11 @@ struct Executed {
 Result<Executed> follow_to_end(Api& api, Caller& caller, client::EventStream events, const ExecName& name,
                                const AttachOrder& order);
 
-// Attaches to an exec; nothing where the user has left it.
+// Attaches to an exec; empty if the user has detached.
 Result<std::optional<Json>> attach_to(Api& api, Caller& caller, const std::string& sandbox, const std::string& exec,
                                       const AttachOrder& order);
 
-// Of the caller's terminal, else the usual one.
+// The size of the caller's terminal, or the default.
 Json window_size_body();
 
 }  // namespace cove::cli

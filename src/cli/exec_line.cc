@@ -51,7 +51,7 @@ class WebSocketLine : public ExecLine {
   // 1 byte: which stream; 8 bytes: its number; the data.
   static Result<ExecMessage> read_output(std::string_view data) {
     if (data.size() < kOutputHead || data[0] < 1 || data[0] > 2)
-      return fail(Code::Internal, "the server has sent a piece of output without its head");
+      return fail(Code::Internal, "the server sent output without its header");
     return ExecMessage{data[0] == 1 ? Kind::Out : Kind::Err, read_number(data.substr(1, 8)),
                        std::string(data.substr(kOutputHead)), Json()};
   }
@@ -79,7 +79,7 @@ class EventLine : public ExecLine {
   bool closed() const override { return closed_; }
   void close() override {}
 
-  // Asked again, because it is also called to take a little of what may be there.
+  // Polls again, because it is also called when there may be nothing to read.
   Result<void> move(short revents) override {
     pollfd polled = {body_.fd(), POLLIN, 0};
     if (revents == 0 || ::poll(&polled, 1, 0) <= 0 || COVE_TRY(body_.fill())) return {};

@@ -12,7 +12,7 @@
 
 namespace cove::cli {
 
-// What comes from an exec.
+// A message from an exec.
 struct ExecMessage {
   enum class Kind { Out, Err, Exit, Problem };
   Kind kind = Kind::Out;
@@ -21,19 +21,19 @@ struct ExecMessage {
   Json json;         // the result, or the problem
 };
 
-// A connection over which an exec's output comes, and signals go. For a poll loop: nothing here waits, but for the
-// moment that a signal takes over `over_events`.
+// A connection that carries an exec's output and signals. For a poll loop: nothing here blocks, except for the moment
+// that a signal takes over `over_events`.
 class ExecLine {
  public:
   virtual ~ExecLine() = default;
   virtual int fd() const = 0;
   virtual short wanted() const = 0;
-  // After poll. Unavailable where the connection broke.
+  // Call after poll. Unavailable if the connection broke.
   virtual Result<void> move(short revents) = 0;
   virtual Result<std::optional<ExecMessage>> next() = 0;
-  // The server has closed it in good order.
+  // The server has closed the connection normally.
   virtual bool closed() const = 0;
-  // Where the exec has ended meanwhile, nothing happens.
+  // Does nothing if the exec has ended meanwhile.
   virtual void send_signal(int number, bool group) = 0;
   virtual void send_size(WindowSize size) = 0;
   virtual void close() = 0;

@@ -9,11 +9,11 @@
 #include "model/limits.h"
 #include "model/sandbox.h"
 
-// What `cove exec` and `cove session exec` have in common.
+// Shared by `cove exec` and `cove session exec`.
 namespace cove::cli {
 
 struct ExecOrder : CommonOrder {
-  bool input = false;  // asked for by name
+  bool input = false;  // requested explicitly
   bool terminal = false;
   bool detach = false;
   Environment env;
@@ -29,15 +29,15 @@ inline Limits& limits_of(ExecOrder& order) { return order.limits; }
 
 std::span<const Option<ExecOrder>> exec_options();
 
-// What follows the sandbox or the session. Invalid where a word cannot be sent.
+// The words after the sandbox or session. Invalid if a word cannot be sent.
 Result<std::vector<std::string>> command_of(const std::vector<std::string>& operands);
-// Of the request. With --lang, the command is a file of code, or - for standard input, and its arguments. Invalid, or
-// why the file cannot be read.
+// The body of the request. With --lang, the command is a file of code, or - for standard input, and its arguments.
+// Invalid, or the error of reading the file.
 Result<Json> exec_body(const ExecOrder& order, const std::vector<std::string>& command);
 // Whether standard input is left for the command to read.
 bool forwards_input(const ExecOrder& order, const std::vector<std::string>& command);
 
-// Prints the result as was asked for; the exit code.
+// Prints the result in the requested form; returns the exit code.
 int finish_exec(const ExecOrder& order, const Result<Json>& result);
 // Prints the exec that was left running.
 int finish_detached(const ExecOrder& order, const Result<Json>& started);

@@ -9,7 +9,7 @@ namespace {
 constexpr int kTimedOut = 124;
 constexpr int kSignalled = 128;
 
-// Cove's own words for a program that was not executed begin differently.
+// Cove's own messages for a program that was not executed start differently.
 bool was_started(const Json& result) {
   int code = static_cast<int>(client::number_of(result, "exit_code"));
   if (code < kOwnFailure || code > 127) return true;
@@ -35,7 +35,7 @@ void explain(const Json& result) {
   std::string status = client::text_of(result, "status");
   bool at_limit = status == "timeout" || status == "oom_killed" || status == "limit_exceeded";
   if (!at_limit && was_started(result)) return;
-  // That it ran in a sandbox is what whoever reads this expects.
+  // Readers expect that it ran in a sandbox, so this is left out.
   std::string why = client::text_of(result, "why");
   if (why.starts_with("mode all: ") && why.contains("; ")) why.erase(0, why.find("; ") + 2);
   tell(why);

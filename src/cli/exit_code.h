@@ -4,7 +4,7 @@
 
 namespace cove::cli {
 
-// What `cove run` exits with: as the program did, 128 + N after signal N, 124 after a time-out.
+// The exit code of `cove run`: the program's own, 128 + N after signal N, 124 after a timeout.
 int exit_code_of(const ExecResult& result);
 
 }  // namespace cove::cli

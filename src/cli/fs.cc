@@ -12,15 +12,15 @@ std::span<const Verb> parts() {
 std::string fs_help() {
   return parts_help(
       fs_verb(),
-      "Files in a sandbox, as its user sees them. A path is absolute, or begins at the user's home; SANDBOX: alone\n"
-      "is the home. cove cp copies files in and out.");
+      "Works with files in a sandbox, as its user sees them. A path is absolute or relative to the user's home;\n"
+      "SANDBOX: alone is the home. cove cp copies files in and out.");
 }
 
 }  // namespace
 
 Verb fs_verb() {
   return {"fs",
-          "look at files in a sandbox, and change them",
+          "list, read and change files in a sandbox",
           [](const Arguments& args) { return act_on_part(fs_verb(), args); },
           fs_help,
           [] { return std::vector<OptionInfo>(); },

@@ -27,12 +27,12 @@ struct FsOrder : CommonOrder {
 
 template <typename T>
 inline constexpr Option<T> kFileUserOption = {
-    {"user", 'u', "USER", "as whom, inside (default: the sandbox's user)", "Other"},
+    {"user", 'u', "USER", "the user inside (default: the sandbox's user)", "Other"},
     [](T& order, Text text) { return assign(order.user, parse_user(text)); }};
 
 Result<client::Place> place_of(const FsOrder& order, const std::string& text);
 
-// Does `act` for each SANDBOX:PATH, whatever becomes of the others. The exit code.
+// Calls `act` for each SANDBOX:PATH, even if others fail. Returns the exit code.
 using PlaceAct = std::function<Result<void>(Api& api, const client::Place& place)>;
 int for_each_place(const FsOrder& order, const std::vector<std::string>& words, const PlaceAct& act);
 

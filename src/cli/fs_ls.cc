@@ -19,17 +19,17 @@ struct LsOrder : FsOrder {
 };
 
 constexpr Option<LsOrder> kOptions[] = {
-    {{"long", 'l', "", "with mode, owner, size and time", "Options"},
+    {{"long", 'l', "", "show mode, owner, size and time", "Options"},
      [](LsOrder& order, Text) -> Result<void> {
        order.details = true;
        return {};
      }},
-    {{"all", 'a', "", "also names that begin with a dot", "Options"},
+    {{"all", 'a', "", "show names that begin with a dot", "Options"},
      [](LsOrder& order, Text) -> Result<void> {
        order.hidden = true;
        return {};
      }},
-    {{"recursive", 'R', "", "and what is in folders below", "Options"},
+    {{"recursive", 'R', "", "list subfolders recursively", "Options"},
      [](LsOrder& order, Text) -> Result<void> {
        order.depth = kDeepest;
        return {};
@@ -43,7 +43,7 @@ constexpr Option<LsOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "fs ls",
     .usage = "[OPTIONS] SANDBOX:PATH…",
-    .text = "Lists folders, or files.",
+    .text = "Lists folders or files.",
     .least = 1,
     .most = kMany,
 };

@@ -9,7 +9,7 @@ struct MkdirOrder : FsOrder {
 };
 
 constexpr Option<MkdirOrder> kOptions[] = {
-    {{"parents", 'p', "", "also the folders above it; no error where it is there", "Options"},
+    {{"parents", 'p', "", "create parent folders; no error if it exists", "Options"},
      [](MkdirOrder& order, Text) -> Result<void> {
        order.parents = client::Parents::Make;
        return {};
@@ -27,7 +27,7 @@ constexpr Option<MkdirOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "fs mkdir",
     .usage = "[OPTIONS] SANDBOX:PATH…",
-    .text = "Makes folders.",
+    .text = "Creates folders.",
     .least = 1,
     .most = kMany,
 };
@@ -46,7 +46,7 @@ int fs_mkdir(const Arguments& args) {
 
 Verb fs_mkdir_verb() {
   return {"mkdir",
-          "make a folder",
+          "create a folder",
           fs_mkdir,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

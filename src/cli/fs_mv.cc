@@ -14,9 +14,8 @@ constexpr Form kForm = {
     .verb = "fs mv",
     .usage = "[OPTIONS] SANDBOX:FROM [SANDBOX:]TO",
     .text =
-        "Moves or renames a file or a folder within a sandbox. A file at the new place is replaced; into a folder that "
-        "is\n"
-        "there it goes under its name.",
+        "Moves or renames a file or a folder within a sandbox. An existing file is replaced; if TO is an existing\n"
+        "folder, the file is moved into it.",
     .least = 2,
     .most = 2,
 };
@@ -24,7 +23,8 @@ constexpr Form kForm = {
 Result<void> move(Api& api, const client::Place& from, const std::string& word) {
   PathWord to = parse_path_word(word);
   if (!to.sandbox.empty() && to.sandbox != from.sandbox)
-    return fail(Error(Code::Invalid, "files are moved within one sandbox").hint("cove cp copies them out and in"));
+    return fail(
+        Error(Code::Invalid, "files can be moved only within one sandbox").hint("cove cp copies them out and in"));
   Result<Json> there = api.entry({from.sandbox, to.path, from.user});
   if (there && client::text_of(*there, "type") == "directory") to.path = below(to.path, base_name(from.path));
   COVE_TRY(api.move(from, to.path));

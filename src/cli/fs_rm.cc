@@ -9,12 +9,12 @@ struct RmOrder : FsOrder {
 };
 
 constexpr Option<RmOrder> kOptions[] = {
-    {{"recursive", 'r', "", "folders with all that is in them", "Options"},
+    {{"recursive", 'r', "", "remove folders and their contents", "Options"},
      [](RmOrder& order, Text) -> Result<void> {
        order.depth = client::Depth::Recursive;
        return {};
      }},
-    {{"force", 'f', "", "what is not there is no error", "Options"},
+    {{"force", 'f', "", "ignore missing files", "Options"},
      [](RmOrder& order, Text) -> Result<void> {
        order.force = true;
        return {};

@@ -15,7 +15,7 @@ constexpr Option<FsOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "fs stat",
     .usage = "[OPTIONS] SANDBOX:PATH…",
-    .text = "Tells what a file, a folder or a link is.",
+    .text = "Shows the type, size, owner, mode and times of files, folders or links.",
     .least = 1,
     .most = kMany,
 };
@@ -46,7 +46,7 @@ int fs_stat(const Arguments& args) {
 
 Verb fs_stat_verb() {
   return {"stat",
-          "tell what a file is",
+          "show a file's metadata",
           fs_stat,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

@@ -11,7 +11,7 @@ struct WatchOrder : FsOrder {
 };
 
 constexpr Option<WatchOrder> kOptions[] = {
-    {{"recursive", 'r', "", "and all folders below", "Options"},
+    {{"recursive", 'r', "", "watch subfolders recursively", "Options"},
      [](WatchOrder& order, Text) -> Result<void> {
        order.depth = client::Depth::Recursive;
        return {};
@@ -25,7 +25,7 @@ constexpr Option<WatchOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "fs watch",
     .usage = "[OPTIONS] SANDBOX:PATH",
-    .text = "Prints each change in a folder as it happens, until you end it.",
+    .text = "Prints each change in a folder as it happens, until interrupted.",
     .least = 1,
     .most = 1,
 };
@@ -44,7 +44,7 @@ Result<void> watch(Api& api, const client::Place& place, const WatchOrder& order
     if (event->event == "ready") tell("watching");
     if (event->event == "change" && !print(line_of(data, order))) return {};
   }
-  return fail(Code::Unavailable, "the server has ended the stream");
+  return fail(Code::Unavailable, "the server ended the stream");
 }
 
 int fs_watch(const Arguments& args) {

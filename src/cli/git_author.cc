@@ -24,7 +24,7 @@ GitAuthor git_author(const std::string& folder) {
   GitAuthor author;
   for (const char* git : kGit) {
     if (!sys::exists(git)) continue;
-    // It reads files and runs nothing.
+    // `git config` only reads files and runs no other program.
     auto found = sys::output_of(
         {.argv = {git, "-C", folder, "config", "--global", "--includes", "-z", "--get-regexp", "^user\\.(name|email)$"},
          .env = own_environment()});

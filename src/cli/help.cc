@@ -9,7 +9,7 @@ namespace {
 
 std::string cove_help() {
   std::string text =
-      "Cove runs code that you do not trust, in a sandbox of its own.\n\n"
+      "Cove runs untrusted code in sandboxes.\n\n"
       "Usage: cove VERB [OPTIONS] [ARGUMENTS]\n";
   for (const VerbGroup& group : verb_groups()) {
     text += concat("\n", group.heading, ":\n");
@@ -22,20 +22,19 @@ std::string cove_help() {
          "  cove create --name box && cove exec box -- sh -c 'echo hi > file' && cove cp box:file .\n"
          "  cove shell box\n"
          "  cove help exec\n"
-         "\nVerbs that need a server start one of your own where none runs, at a socket that nobody else can use.\n"
-         "COVE_HOST=unix:PATH or https://HOST:PORT names another one, COVE_API_KEY a key for it, COVE_CACERT a file "
-         "with\n"
-         "the certificate of a private authority.\n";
+         "\nVerbs that need a server start one for you if none is running, on a socket that only you can use.\n"
+         "COVE_HOST=unix:PATH or https://HOST:PORT names another one, COVE_API_KEY a key for it, COVE_CACERT a\n"
+         "file with the certificate of a private authority.\n";
 }
 
-std::string help_help() { return "Usage: cove help [VERB]\n\nExplains Cove, or one of its verbs.\n"; }
+std::string help_help() { return "Usage: cove help [VERB]\n\nExplains Cove or one of its verbs.\n"; }
 
 Error no_help_on(const std::string& word) {
   std::vector<std::string> names;
   for (const VerbGroup& group : verb_groups())
     for (const Verb& verb : group.verbs) names.emplace_back(verb.name);
   std::string near = closest(word, names);
-  Error error(Code::Invalid, concat("there is no help on '", word, "'"));
+  Error error(Code::Invalid, concat("no help on '", word, "'"));
   return std::move(error).hint(near.empty() ? "see cove help" : concat("did you mean cove help ", near, "?"));
 }
 

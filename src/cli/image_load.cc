@@ -33,9 +33,8 @@ constexpr Form kLoadForm = {
     .verb = "image load",
     .usage = "[OPTIONS] FILE|FOLDER|-",
     .text =
-        "Loads images of an archive: what `docker save` writes, or an OCI layout, as a tar archive or as a folder. - "
-        "is\n"
-        "standard input. Prints their names.",
+        "Loads images from an archive: what `docker save` writes, or an OCI layout, as a tar archive or a folder.\n"
+        "- is standard input. Prints their names.",
     .least = 1,
     .most = 1,
 };
@@ -44,9 +43,8 @@ constexpr Form kImportForm = {
     .verb = "image import",
     .usage = "[OPTIONS] FILE|FOLDER|- NAME[:TAG]",
     .text =
-        "Makes an image of a root file system: a folder, or a tar archive (also compressed with gzip or zstd). - is "
-        "standard\n"
-        "input. Of a folder, all files become root's.",
+        "Creates an image from a root file system: a folder, or a tar archive (also compressed with gzip or zstd).\n"
+        "- is standard input. All files of a folder become owned by root.",
     .least = 2,
     .most = 2,
     .more = "Examples:\n  mmdebstrap bookworm - | cove image import - debian:12",
@@ -54,12 +52,12 @@ constexpr Form kImportForm = {
 
 enum class Kind { Images, Root };
 
-// Before all of some other folder is sent.
+// Checked before the contents of an unrelated folder are sent.
 Result<void> check_layout(const std::string& folder) {
   for (const char* name : {"index.json", "manifest.json"})
     if (sys::stat(concat(folder, "/", name))) return {};
-  return fail(Error(Code::Invalid, "the folder is no OCI layout: it has no index.json")
-                  .hint(concat("cove image import ", folder, " NAME makes an image of a root file system")));
+  return fail(Error(Code::Invalid, "the folder is not an OCI layout: it has no index.json")
+                  .hint(concat("cove image import ", folder, " NAME creates an image from a root file system")));
 }
 
 // The archive as the body of a request: a file as it is, a folder packed.
@@ -126,7 +124,7 @@ int import(const Arguments& args) {
 
 Verb image_load_verb() {
   return {"load",
-          "load images of an archive",
+          "load images from an archive",
           load,
           [] { return form_help(kLoadForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },
@@ -135,7 +133,7 @@ Verb image_load_verb() {
 
 Verb image_import_verb() {
   return {"import",
-          "make an image of a root file system",
+          "create an image from a root file system",
           import,
           [] { return form_help(kImportForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

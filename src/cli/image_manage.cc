@@ -20,7 +20,8 @@ constexpr Option<CommonOrder> kOptions[] = {
     kHelpOption<CommonOrder>,
 };
 constexpr Option<ForceOrder> kRmOptions[] = {
-    {{"force", 'f', "", "also where sandboxes use it: it loses its names, and goes\nwhen nobody uses it", "Options"},
+    {{"force", 'f', "", "even if sandboxes use it: it loses its names, and is removed\nwhen it is no longer used",
+      "Options"},
      [](ForceOrder& order, const std::string&) -> Result<void> {
        order.force = true;
        return {};
@@ -30,7 +31,7 @@ constexpr Option<ForceOrder> kRmOptions[] = {
     kHelpOption<ForceOrder>,
 };
 constexpr Option<AllOrder> kPruneOptions[] = {
-    {{"all", 'a', "", "also those that have a name", "Options"},
+    {{"all", 'a', "", "also remove images that have a name", "Options"},
      [](AllOrder& order, const std::string&) -> Result<void> {
        order.all = true;
        return {};
@@ -40,7 +41,7 @@ constexpr Option<AllOrder> kPruneOptions[] = {
     kHelpOption<AllOrder>,
 };
 constexpr Option<AllOrder> kVerifyOptions[] = {
-    {{"all", 'a', "", "every image that there is", "Options"},
+    {{"all", 'a', "", "verify every image", "Options"},
      [](AllOrder& order, const std::string&) -> Result<void> {
        order.all = true;
        return {};
@@ -53,33 +54,33 @@ constexpr Option<AllOrder> kVerifyOptions[] = {
 constexpr Form kInspectForm = {
     .verb = "image inspect",
     .usage = "[OPTIONS] IMAGE…",
-    .text = "Prints all there is to know about an image, as JSON; about several, as a list.",
+    .text = "Prints the details of an image as JSON; of several images, as a list.",
     .least = 1,
     .most = kMany,
 };
 constexpr Form kTagForm = {
     .verb = "image tag",
     .usage = "[OPTIONS] IMAGE NAME[:TAG]",
-    .text = "Gives an image one more name; an image that had it loses it.",
+    .text = "Gives an image another name. If another image has that name, it loses it.",
     .least = 2,
     .most = 2,
 };
 constexpr Form kRmForm = {
     .verb = "image rm",
     .usage = "[OPTIONS] IMAGE…",
-    .text = "Takes names away from images. An image goes with its last name, unless sandboxes use it.",
+    .text = "Removes names from images. An image without a name is removed, unless sandboxes use it.",
     .least = 1,
     .most = kMany,
 };
 constexpr Form kPruneForm = {
     .verb = "image prune",
     .usage = "[OPTIONS]",
-    .text = "Removes images that have no name and that no sandbox uses, and what was fetched in vain.",
+    .text = "Removes images that have no name and are not used by a sandbox, and leftovers of incomplete pulls.",
 };
 constexpr Form kVerifyForm = {
     .verb = "image verify",
     .usage = "[OPTIONS] IMAGE…",
-    .text = "Reads images again and compares: whether every file of them is as it was unpacked.",
+    .text = "Checks that every file of an image is still as it was unpacked.",
     .least = 0,
     .most = kMany,
 };
@@ -134,7 +135,7 @@ int verify(const Arguments& args) {
   auto words = read_words<AllOrder>(kVerifyForm, kVerifyOptions, args);
   if (!words) return words.error();
   if (!words->order.all && words->operands.empty())
-    return complain(Error(Code::Invalid, "no image to verify").hint("name some, or write --all"));
+    return complain(Error(Code::Invalid, "no image to verify").hint("name images, or use --all"));
   auto api = open_server(words->order);
   if (!api) return complain(api.error());
   auto names = images_to_verify(*api, *words);
@@ -152,7 +153,7 @@ int verify(const Arguments& args) {
     for (const Json& problem : client::field(*answer, "problems"))
       if (!words->order.json && problem.is_string()) text += concat("\n  ", printable(problem.get<std::string>()));
     if (!ok && !words->order.json)
-      text += concat("\n  to mend it: cove image rm ", printable(name), ", and pull or load it again");
+      text += concat("\n  to fix it: cove image rm ", printable(name), ", and pull or load it again");
     if (!print(text + "\n")) return kOwnFailure;
   }
   return exit_code;
@@ -161,11 +162,11 @@ int verify(const Arguments& args) {
 }  // namespace
 
 Verb image_inspect_verb() {
-  return {"inspect", "show all about an image", inspect, [] { return form_help(kInspectForm, option_infos(kOptions)); },
-          [] { return option_infos(kOptions); }};
+  return {"inspect", "show the details of an image", inspect,
+          [] { return form_help(kInspectForm, option_infos(kOptions)); }, [] { return option_infos(kOptions); }};
 }
 Verb image_tag_verb() {
-  return {"tag", "give an image one more name", tag, [] { return form_help(kTagForm, option_infos(kOptions)); },
+  return {"tag", "give an image another name", tag, [] { return form_help(kTagForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); }};
 }
 Verb image_rm_verb() {
@@ -173,12 +174,11 @@ Verb image_rm_verb() {
           [] { return option_infos(kRmOptions); }};
 }
 Verb image_prune_verb() {
-  return {"prune", "remove images that nobody uses", prune,
-          [] { return form_help(kPruneForm, option_infos(kPruneOptions)); },
+  return {"prune", "remove unused images", prune, [] { return form_help(kPruneForm, option_infos(kPruneOptions)); },
           [] { return option_infos(kPruneOptions); }};
 }
 Verb image_verify_verb() {
-  return {"verify", "check that images are whole", verify,
+  return {"verify", "check that images are undamaged", verify,
           [] { return form_help(kVerifyForm, option_infos(kVerifyOptions)); },
           [] { return option_infos(kVerifyOptions); }};
 }

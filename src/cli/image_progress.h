@@ -7,7 +7,7 @@
 
 namespace cove::cli {
 
-// How far a pull is, on standard error: a line for each layer, drawn over and over at a terminal; nothing elsewhere.
+// Shows the progress of a pull on standard error: one line per layer, redrawn on a terminal. Prints nothing otherwise.
 class PullDisplay {
  public:
   enum class Show { AtTerminal, Never };
@@ -19,7 +19,7 @@ class PullDisplay {
   size_t drawn_ = 0;  // lines
 };
 
-// The lines themselves.
+// The lines to draw.
 std::vector<std::string> pull_lines(const Json& operation, size_t width, size_t most);
 
 }  // namespace cove::cli

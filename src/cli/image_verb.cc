@@ -13,11 +13,11 @@ std::span<const Verb> parts() {
 std::string image_help() {
   return parts_help(
       image_verb(),
-      "Images are what sandboxes are made of: `host`, this machine's own userland, and those that are pulled\n"
-      "(cove pull), loaded or imported. cove images lists them; cove run --image NAME uses one.");
+      "Manages images, from which sandboxes are created: `host`, this machine's own userland, and images that are\n"
+      "pulled (cove pull), loaded or imported. cove images lists them; cove run --image NAME uses one.");
 }
 
-// Two verbs of their own are behind this one with other programs, and people look for them here.
+// Other programs have `image ls` and `image pull`; here these are top-level verbs, so both forms work.
 int act(const Arguments& args) {
   const std::string word = args.empty() ? "" : args[0];
   if (word != "ls" && word != "list" && word != "pull") return act_on_part(image_verb(), args);

@@ -21,7 +21,7 @@ constexpr Option<CommonOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "images",
     .usage = "[OPTIONS]",
-    .text = "Lists the images that there are. `host` is this machine's own userland.",
+    .text = "Lists images. `host` is this machine's own userland.",
 };
 
 std::string short_id(const std::string& digest) {
@@ -60,7 +60,7 @@ int images(const Arguments& args) {
 }  // namespace
 
 Verb images_verb() {
-  return {"images", "list the images", images, [] { return form_help(kForm, option_infos(kOptions)); },
+  return {"images", "list images", images, [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); }};
 }
 

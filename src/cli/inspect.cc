@@ -13,7 +13,7 @@ constexpr Option<CommonOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "inspect",
     .usage = "[OPTIONS] SANDBOX…",
-    .text = "Prints all there is to know about a sandbox, as JSON; about several, as a list.",
+    .text = "Prints the details of a sandbox as JSON; of several sandboxes, as a list.",
     .least = 1,
     .most = kMany,
 };
@@ -29,7 +29,7 @@ int inspect(const Arguments& args) {
 
 Verb inspect_verb() {
   return {"inspect",
-          "show all about a sandbox",
+          "show the details of a sandbox",
           inspect,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

@@ -12,7 +12,7 @@ struct KillOrder : CommonOrder {
 };
 
 constexpr Option<KillOrder> kOptions[] = {
-    {{"signal", 's', "SIGNAL", "a name or a number (default: KILL)", "Options"},
+    {{"signal", 's', "SIGNAL", "signal name or number (default: KILL)", "Options"},
      [](KillOrder& order, const std::string& text) -> Result<void> {
        order.signal = COVE_TRY(parse_signal(text));
        return {};
@@ -25,9 +25,8 @@ constexpr Form kForm = {
     .verb = "kill",
     .usage = "[OPTIONS] SANDBOX [EXEC…]",
     .text =
-        "Kills commands in a sandbox with all that they started, or sends them a signal: execs by their ids or tags, "
-        "or\n"
-        "all that run.",
+        "Kills commands in a sandbox and all processes they started, or sends them a signal: execs by id or tag, or\n"
+        "by default all that are running.",
     .least = 1,
     .most = kMany,
 };
@@ -69,7 +68,7 @@ int kill(const Arguments& args) {
 
 Verb kill_verb() {
   return {"kill",
-          "kill commands in a sandbox, or send them a signal",
+          "kill or signal commands in a sandbox",
           kill,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

@@ -21,10 +21,9 @@ constexpr Form kForm = {
     .verb = "languages",
     .usage = "[OPTIONS]",
     .text =
-        "Lists the languages that --lang takes, version by version: what is ready here, in the host image (this "
-        "machine's\n"
-        "own programs) or in another, and what would have to be pulled. A star marks what a language without a version "
-        "is.",
+        "Lists the languages and versions that --lang accepts: those that are ready, in the host image (this\n"
+        "machine's own programs) or in another, and those whose image must be pulled. A star marks the default "
+        "version.",
 };
 
 std::string words_of(const Json& words) {
@@ -36,7 +35,7 @@ std::string words_of(const Json& words) {
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : printable(text); }
 
-// What is there, or what to do about it.
+// The program, or what to do to get it.
 std::string what_of(const Json& version) {
   std::string state = text_of(version, "state");
   if (state == "pull") return printable(text_of(version, "pull"));
@@ -81,7 +80,7 @@ std::vector<std::string> languages_of_table() {
 }
 
 Verb languages_verb() {
-  return {"languages", "list the languages and versions that code can be in", languages,
+  return {"languages", "list the supported languages and versions", languages,
           [] { return form_help(kForm, option_infos(kOptions)); }, [] { return option_infos(kOptions); }};
 }
 

@@ -24,7 +24,7 @@ Result<std::optional<std::string>> parse_on_expire(const std::string& text) {
 Result<std::optional<bool>> parse_flag(const std::string& text) {
   if (text == "yes" || text == "true") return true;
   if (text == "no" || text == "false") return false;
-  return fail(Error(Code::Invalid, concat("'", text, "' is neither yes nor no")).hint("write yes or no"));
+  return fail(Error(Code::Invalid, concat("'", text, "' is not yes or no")).hint("write yes or no"));
 }
 
 Json life_body(const LifeOrder& life) {

@@ -22,12 +22,12 @@ Result<void> set_from(LogsOrder& order, const std::string& text) {
 }
 
 constexpr Option<LogsOrder> kOptions[] = {
-    {{"follow", 'f', "", "wait for more, until it ends", "Options"},
+    {{"follow", 'f', "", "wait for more output, until the command ends", "Options"},
      [](LogsOrder& order, const std::string&) -> Result<void> {
        order.follow = true;
        return {};
      }},
-    {{"from", '\0', "NUMBER", "begin with that piece of output (the first is 1)", "Options"}, set_from},
+    {{"from", '\0', "NUMBER", "start with this chunk of output (the first is 1)", "Options"}, set_from},
     kProjectOption<LogsOrder>,
     kHelpOption<LogsOrder>,
 };
@@ -36,8 +36,8 @@ constexpr Form kForm = {
     .verb = "logs",
     .usage = "[OPTIONS] SANDBOX [EXEC]",
     .text =
-        "Prints what a command in a sandbox has printed: an exec's id or tag, or the newest one. What went to\n"
-        "standard error goes there.",
+        "Prints the output of a command in a sandbox: an exec's id or tag, or by default the newest one. Its standard\n"
+        "error goes to standard error.",
     .least = 1,
     .most = 2,
 };
@@ -65,7 +65,7 @@ Result<void> print_all(Api& api, const std::string& sandbox, const std::string& 
     if (event->event == "error") return fail(client::read_problem(data, 500));
     COVE_TRY(write_chunk(data, event->event));
   }
-  return fail(Error(Code::Unavailable, "the server has ended the stream").hint("try it again with --from"));
+  return fail(Error(Code::Unavailable, "the server ended the stream").hint("try it again with --from"));
 }
 
 Result<void> show(const LogsOrder& order, const std::vector<std::string>& operands) {
@@ -79,7 +79,7 @@ int logs(const Arguments& args) {
   auto words = read_words<LogsOrder>(kForm, kOptions, args);
   if (!words) return words.error();
   auto shown = show(words->order, words->operands);
-  // Who has stopped reading needs no message.
+  // No message if our reader has closed the pipe.
   if (!shown && shown.error().errnum() == EPIPE) return kOwnFailure;
   return shown ? 0 : complain(shown.error());
 }
@@ -88,7 +88,7 @@ int logs(const Arguments& args) {
 
 Verb logs_verb() {
   return {"logs",
-          "show what a command has printed",
+          "show the output of a command",
           logs,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

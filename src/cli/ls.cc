@@ -34,13 +34,13 @@ Result<void> add_filter(LsOrder& order, const std::string& text) {
 }
 
 constexpr Option<LsOrder> kOptions[] = {
-    {{"all", 'a', "", "also those that are stopped", "Options"},
+    {{"all", 'a', "", "also list stopped sandboxes", "Options"},
      [](LsOrder& order, const std::string&) -> Result<void> {
        order.all = true;
        return {};
      }},
     {{"filter", 'f', "NAME=VALUE", "label=KEY=VALUE, state=STATE or name=NAME", "Options"}, add_filter},
-    {{"quiet", 'q', "", "only ids", "Options"},
+    {{"quiet", 'q', "", "print only ids", "Options"},
      [](LsOrder& order, const std::string&) -> Result<void> {
        order.quiet = true;
        return {};
@@ -53,7 +53,7 @@ constexpr Option<LsOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "ls",
     .usage = "[OPTIONS]",
-    .text = "Lists sandboxes: those that run or are paused, and with -a all.",
+    .text = "Lists running and paused sandboxes; with -a, all of them.",
 };
 
 std::string number_text(double number) {
@@ -67,7 +67,7 @@ std::string name_or_dash(const Json& sandbox) {
   return name.empty() ? "-" : printable(name);
 }
 
-// By its age, or when it has not been used for a while: whichever comes first.
+// By its age or by its idle time, whichever comes first.
 std::string expiry_of(const Json& sandbox, Time now) {
   std::optional<Time> end = parse_time(text_of(sandbox, "expires_at"));
   std::optional<Time> used = parse_time(text_of(sandbox, "last_used_at"));

@@ -32,19 +32,19 @@ struct NotebookOrder : CommonOrder {
 };
 
 constexpr Option<NotebookOrder> kOptions[] = {
-    {{"lang", '\0', "LANGUAGE", "python (default) or javascript, with a version if one\nmatters: python@3.12",
-      "Options", languages_of_table},
+    {{"lang", '\0', "LANGUAGE", "python (default) or javascript, optionally with a version:\npython@3.12", "Options",
+      languages_of_table},
      [](NotebookOrder& order, Text text) { return assign(order.language, parse_language_name(text)); }},
-    {{"context", '\0', "NAME",
-      "go on in this context: its variables are still there, and\nstay; it is started where there is none", "Options"},
+    {{"context", '\0', "NAME", "use this context and keep its variables; it is started if it\ndoes not exist",
+      "Options"},
      [](NotebookOrder& order, Text text) -> Result<void> {
-       if (text.empty()) return fail(Code::Invalid, "the context has no name");
+       if (text.empty()) return fail(Code::Invalid, "the name of the context is empty");
        order.context = text;
        return {};
      }},
-    {{"results", '\0', "DIR", "write the figures that cells draw there", "Options"},
+    {{"results", '\0', "DIR", "write figures that cells draw to this folder", "Options"},
      [](NotebookOrder& order, Text text) -> Result<void> {
-       if (text.empty()) return fail(Code::Invalid, "the folder has no name");
+       if (text.empty()) return fail(Code::Invalid, "the name of the folder is empty");
        order.results = text;
        return {};
      }},
@@ -56,13 +56,10 @@ constexpr Form kForm = {
     .verb = "notebook",
     .usage = "[OPTIONS] SANDBOX [FILE]",
     .text =
-        "Runs cells of code in a context of a sandbox: an interpreter that keeps its variables from cell to cell. At "
-        "a\n"
-        "terminal, each input is a cell; one that opens a block goes on until an empty line. Ctrl-C interrupts a "
-        "cell,\n"
-        "Ctrl-D ends. Of a file or a pipe, lines `# %%` (or `// %%`) begin the next cell, and the first cell that "
-        "fails\n"
-        "ends it, with exit code 1.",
+        "Runs cells of code in a context of a sandbox: an interpreter that keeps its variables from cell to cell.\n"
+        "At a terminal, each input is a cell; a cell that opens a block continues until an empty line. Ctrl-C\n"
+        "interrupts a cell, Ctrl-D ends. In a file or a pipe, lines `# %%` (or `// %%`) start the next cell; if a\n"
+        "cell fails, the notebook ends with exit code 1.",
     .least = 1,
     .most = 2,
     .more =
@@ -73,7 +70,7 @@ constexpr Form kForm = {
 };
 
 // --- one cell --------------------------------------------------------------------------------------------------------
-// Ctrl-C while a cell runs, which another thread waits for: this one waits for the server.
+// Handles Ctrl-C while a cell runs: another thread waits for it, because this one waits for the server.
 class Interrupter {
  public:
   Interrupter(const client::Http& http, std::string sandbox, std::string context)
@@ -110,7 +107,7 @@ class Notebook {
   Notebook(Api& api, const NotebookOrder& order, std::string sandbox, std::string context)
       : api_(api), order_(order), sandbox_(std::move(sandbox)), context_(std::move(context)) {}
 
-  // Whether it ended well.
+  // Whether the cell succeeded.
   Result<bool> run(const std::string& cell) {
     ++number_;
     block_interrupt(SIG_BLOCK);
@@ -131,10 +128,10 @@ class Notebook {
       if (event->event == "exit") return finish(client::field(data, "result"));
       COVE_TRY(show(event->event, data));
     }
-    return fail(Code::Unavailable, "the server ended before the cell did");
+    return fail(Code::Unavailable, "the server closed the connection before the cell ended");
   }
 
-  // An error of the code comes with a name; one of the server's is a problem document.
+  // An error in the code has a name; an error of the server is a problem document.
   Result<void> show(const std::string& kind, const Json& data) {
     if (kind == "stdout") return sys::write_all(STDOUT_FILENO, COVE_TRY(client::bytes_of(data)));
     if (kind == "stderr") return sys::write_all(STDERR_FILENO, COVE_TRY(client::bytes_of(data)));
@@ -156,7 +153,7 @@ class Notebook {
   Result<void> keep_figure(const std::string& base64) {
     std::optional<std::string> png = from_base64(base64);
     if (!png || order_.results.empty()) {
-      tell("the cell drew a figure; --results DIR keeps figures");
+      tell("the cell drew a figure; use --results DIR to keep figures");
       return {};
     }
     COVE_TRY(sys::make_folders(order_.results));
@@ -187,12 +184,12 @@ Result<int> run_cells(Notebook& notebook, const std::string& text) {
   return 0;
 }
 
-// Lines of a terminal. Ctrl-C gives up what was typed.
+// Reads lines from a terminal. Ctrl-C discards the current input.
 class Prompt {
  public:
   enum class Line { Read, Interrupted, End };
   Line read(std::string& line, const std::string& prompt) {
-    block_interrupt(SIG_BLOCK);  // but for the time in which it waits, so that none is missed
+    block_interrupt(SIG_BLOCK);  // except while it waits, so that none is missed
     static_cast<void>(sys::write_all(STDOUT_FILENO, prompt));
     while (true) {
       size_t end = waiting_.find('\n');
@@ -210,7 +207,7 @@ class Prompt {
   }
 
  private:
-  // False where it was interrupted.
+  // False if it was interrupted.
   static bool wait_for_input() {
     sigset_t open;
     ::sigprocmask(SIG_BLOCK, nullptr, &open);
@@ -255,7 +252,7 @@ Result<int> run_prompt(Notebook& notebook) {
 }
 
 // --- its context -----------------------------------------------------------------------------------------------------
-// One of its own, gone afterwards, or the one with that name.
+// A temporary context that is removed afterwards, or the named one.
 Result<std::string> open_context(Api& api, const NotebookOrder& order, const std::string& sandbox) {
   for (const Json& context : COVE_TRY(api.contexts(sandbox)))
     if (!order.context.empty() && text_of(context, "name") == order.context) return text_of(context, "id");
@@ -293,7 +290,7 @@ int notebook(const Arguments& args) {
 
 Verb notebook_verb() {
   return {"notebook",
-          "run cells of code that share their variables",
+          "run cells of code that share variables",
           notebook,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kHelpColumn = 30;
 
-// Reads the words one after the other.
+// Parses the words in order.
 class OptionReader {
  public:
   OptionReader(const std::vector<OptionInfo>& table, const std::vector<std::string>& args, Operands operands)
@@ -65,7 +65,7 @@ class OptionReader {
     return {};
   }
 
-  // Without a value in the same word: the next word is it, where the option has one.
+  // If the option takes a value and the word has none, the next word is the value.
   Result<void> take(const OptionInfo& option, const std::string& spelling) {
     if (option.argument.empty()) {
       add(option, spelling, "");

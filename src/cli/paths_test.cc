@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "cli/landing.h"
+#include "cli/copy_target.h"
 #include "cli/sandbox_path.h"
 
 namespace cove::cli {
@@ -42,30 +42,30 @@ TEST(Paths, HaveAFolderAndAName) {
   EXPECT_EQ(below("/", "a"), "/a");
 }
 
-std::string landed(Kind source_kind, const std::string& source, Kind target_kind, const std::string& target) {
-  auto landing = find_landing(source_kind, source, target_kind, target);
-  return landing ? landing->folder + "|" + landing->name : "refused";
+std::string target_of(Kind source_kind, const std::string& source, Kind target_kind, const std::string& target) {
+  auto copy_target = find_copy_target(source_kind, source, target_kind, target);
+  return copy_target ? copy_target->folder + "|" + copy_target->name : "refused";
 }
 
-TEST(Landing, OfAFile) {
-  EXPECT_EQ(landed(Kind::File, "a/f", Kind::Nothing, "/x/g"), "/x|g");
-  EXPECT_EQ(landed(Kind::File, "a/f", Kind::File, "g"), ".|g");
-  EXPECT_EQ(landed(Kind::File, "a/f", Kind::Folder, "/x"), "/x|f");
-  EXPECT_EQ(landed(Kind::File, "a/f", Kind::Folder, "/x/"), "/x/|f");
-  EXPECT_EQ(landed(Kind::File, "a/f", Kind::Nothing, "/x/"), "refused");
+TEST(CopyTarget, OfAFile) {
+  EXPECT_EQ(target_of(Kind::File, "a/f", Kind::Nothing, "/x/g"), "/x|g");
+  EXPECT_EQ(target_of(Kind::File, "a/f", Kind::File, "g"), ".|g");
+  EXPECT_EQ(target_of(Kind::File, "a/f", Kind::Folder, "/x"), "/x|f");
+  EXPECT_EQ(target_of(Kind::File, "a/f", Kind::Folder, "/x/"), "/x/|f");
+  EXPECT_EQ(target_of(Kind::File, "a/f", Kind::Nothing, "/x/"), "refused");
 }
 
-TEST(Landing, OfAFolder) {
-  EXPECT_EQ(landed(Kind::Folder, "a/d", Kind::Nothing, "/x"), "/x|");
-  EXPECT_EQ(landed(Kind::Folder, "a/d", Kind::Folder, "/x"), "/x|d");
-  EXPECT_EQ(landed(Kind::Folder, "a/d/", Kind::Folder, "/x"), "/x|d");
-  EXPECT_EQ(landed(Kind::Folder, "a/d/.", Kind::Folder, "/x"), "/x|");
-  EXPECT_EQ(landed(Kind::Folder, ".", Kind::Folder, "/x"), "/x|");
-  EXPECT_EQ(landed(Kind::Folder, "/", Kind::Folder, "/x"), "/x|root");
-  EXPECT_EQ(landed(Kind::Folder, "a/d", Kind::File, "/x"), "refused");
+TEST(CopyTarget, OfAFolder) {
+  EXPECT_EQ(target_of(Kind::Folder, "a/d", Kind::Nothing, "/x"), "/x|");
+  EXPECT_EQ(target_of(Kind::Folder, "a/d", Kind::Folder, "/x"), "/x|d");
+  EXPECT_EQ(target_of(Kind::Folder, "a/d/", Kind::Folder, "/x"), "/x|d");
+  EXPECT_EQ(target_of(Kind::Folder, "a/d/.", Kind::Folder, "/x"), "/x|");
+  EXPECT_EQ(target_of(Kind::Folder, ".", Kind::Folder, "/x"), "/x|");
+  EXPECT_EQ(target_of(Kind::Folder, "/", Kind::Folder, "/x"), "/x|root");
+  EXPECT_EQ(target_of(Kind::Folder, "a/d", Kind::File, "/x"), "refused");
 }
 
-TEST(Landing, OfNothing) { EXPECT_EQ(landed(Kind::Nothing, "a", Kind::Folder, "/x"), "refused"); }
+TEST(CopyTarget, OfNothing) { EXPECT_EQ(target_of(Kind::Nothing, "a", Kind::Folder, "/x"), "refused"); }
 
 }  // namespace
 }  // namespace cove::cli

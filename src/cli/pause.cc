@@ -13,7 +13,7 @@ constexpr Option<CommonOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "pause",
     .usage = "[OPTIONS] SANDBOX…",
-    .text = "Freezes sandboxes: nothing runs in them, and their memory is kept.",
+    .text = "Pauses sandboxes: their processes are frozen, and their memory is kept.",
     .least = 1,
     .most = kMany,
 };
@@ -29,7 +29,7 @@ int pause(const Arguments& args) {
 
 Verb pause_verb() {
   return {"pause",
-          "freeze sandboxes",
+          "pause sandboxes",
           pause,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

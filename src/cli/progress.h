@@ -9,14 +9,14 @@
 
 namespace cove::cli {
 
-// A line on standard error that shows how far a transfer is, where that is a terminal and the transfer takes a while.
+// Shows the progress of a transfer in one line on standard error, if that is a terminal and the transfer takes a while.
 class ProgressBar {
  public:
   enum class Show { AtTerminal, Never };
   ProgressBar(std::string what, std::optional<uint64_t> total, Show show);
   ~ProgressBar();
 
-  // What to hand to a transfer; empty where nothing is shown.
+  // The callback for a transfer; empty if nothing is shown.
   client::Progress progress();
 
  private:
@@ -33,7 +33,7 @@ class ProgressBar {
   Clock::time_point next_ = begin_ + std::chrono::milliseconds(300);
 };
 
-// The line itself, `width` columns at most.
+// The line to draw, at most `width` columns wide.
 std::string progress_line(const std::string& what, uint64_t done, std::optional<uint64_t> total, double seconds,
                           size_t width);
 

@@ -29,10 +29,10 @@ constexpr char kMemory[] = "memory";
 constexpr char kDisk[] = "disk";
 
 constexpr Option<QuotaOrder> kQuotaOptions[] = {
-    {{"sandboxes", '\0', "NUMBER", "sandboxes at a time; 0: the server's setting", "Quotas"}, set_count},
-    {{"memory", 'm', "SIZE", "memory of its running sandboxes together; 0: the server's\nsetting", "Quotas"},
+    {{"sandboxes", '\0', "NUMBER", "most sandboxes at a time; 0: the server's setting", "Quotas"}, set_count},
+    {{"memory", 'm', "SIZE", "total memory of its running sandboxes; 0: the server's\nsetting", "Quotas"},
      set_size<kMemory>},
-    {{"disk", '\0', "SIZE", "disk of its sandboxes together; 0: the server's setting", "Quotas"}, set_size<kDisk>},
+    {{"disk", '\0', "SIZE", "total disk of its sandboxes; 0: the server's setting", "Quotas"}, set_size<kDisk>},
     kJsonOption<QuotaOrder>,
     kHelpOption<QuotaOrder>,
 };
@@ -41,7 +41,7 @@ constexpr Option<CommonOrder> kOptions[] = {kJsonOption<CommonOrder>, kHelpOptio
 constexpr Form kLsForm = {
     .verb = "project ls",
     .usage = "[OPTIONS]",
-    .text = "Lists projects with what each uses of its quotas.",
+    .text = "Lists projects with their usage and quotas.",
 };
 constexpr Form kCreateForm = {
     .verb = "project create",
@@ -59,7 +59,7 @@ constexpr Form kCreateForm = {
 constexpr Form kInspectForm = {
     .verb = "project inspect",
     .usage = "[OPTIONS] NAME…",
-    .text = "Prints the quotas of a project and what it uses, as JSON; of several, as a list.",
+    .text = "Prints the quotas and usage of a project as JSON; of several projects, as a list.",
     .least = 1,
     .most = kMany,
 };
@@ -67,7 +67,8 @@ constexpr Form kQuotaForm = {
     .verb = "project quota",
     .usage = "[OPTIONS] NAME",
     .text =
-        "Changes quotas of a project, or shows them where no option is given. What is over a new quota keeps running.",
+        "Changes the quotas of a project, or shows them if no option is given. Sandboxes over a new quota keep "
+        "running.",
     .least = 1,
     .most = 1,
 };
@@ -79,7 +80,7 @@ constexpr Form kRmForm = {
     .most = kMany,
 };
 
-// "3 of 20", or "3" where there is no quota.
+// "3 of 20", or "3" if there is no quota.
 std::string share(const std::string& used, uint64_t quota, const std::string& quota_text) {
   return quota == 0 ? used : concat(used, " of ", quota_text);
 }
@@ -170,9 +171,10 @@ std::span<const Verb> parts() {
 }
 
 std::string project_help() {
-  return parts_help(project_verb(),
-                    "Projects keep sandboxes, sessions and keys of different teams apart and limit what each may use.\n"
-                    "They are changed over the Unix socket only, not with a key.");
+  return parts_help(
+      project_verb(),
+      "Manages projects, which separate the sandboxes, sessions and keys of different teams and limit what each may\n"
+      "use. They can be changed only over the Unix socket, not with a key.");
 }
 
 }  // namespace

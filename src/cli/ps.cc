@@ -20,22 +20,22 @@ struct PsOrder : CommonOrder {
 };
 
 constexpr Option<PsOrder> kOptions[] = {
-    {{"all", 'a', "", "also those that have ended", "Options"},
+    {{"all", 'a', "", "also list commands that have ended", "Options"},
      [](PsOrder& order, const std::string&) -> Result<void> {
        order.all = true;
        return {};
      }},
-    {{"tag", '\0', "TEXT", "only those with this tag", "Options"},
+    {{"tag", '\0', "TEXT", "list only execs with this tag", "Options"},
      [](PsOrder& order, const std::string& text) -> Result<void> {
        order.tag = text;
        return {};
      }},
-    {{"quiet", 'q', "", "only ids", "Options"},
+    {{"quiet", 'q', "", "print only ids", "Options"},
      [](PsOrder& order, const std::string&) -> Result<void> {
        order.quiet = true;
        return {};
      }},
-    {{"no-trunc", '\0', "", "whole command lines", "Options"},
+    {{"no-trunc", '\0', "", "do not truncate command lines", "Options"},
      [](PsOrder& order, const std::string&) -> Result<void> {
        order.whole = true;
        return {};
@@ -48,7 +48,7 @@ constexpr Option<PsOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "ps",
     .usage = "[OPTIONS] SANDBOX",
-    .text = "Lists the commands (execs) that run in a sandbox, and with -a also those that have ended.",
+    .text = "Lists the commands (execs) running in a sandbox; with -a, also those that have ended.",
     .least = 1,
     .most = 1,
 };
@@ -91,7 +91,7 @@ int ps(const Arguments& args) {
 
 Verb ps_verb() {
   return {"ps",
-          "list the commands that run in a sandbox",
+          "list the commands running in a sandbox",
           ps,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

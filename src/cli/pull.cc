@@ -16,7 +16,7 @@ struct PullOrder : CommonOrder {
 };
 
 constexpr Option<PullOrder> kOptions[] = {
-    {{"platform", '\0', "OS/ARCH", "another than this machine's, like linux/arm64", "Options"},
+    {{"platform", '\0', "OS/ARCH", "platform (default: this machine's), like linux/arm64", "Options"},
      [](PullOrder& order, const std::string& text) -> Result<void> {
        order.platform = text;
        return {};
@@ -35,9 +35,8 @@ constexpr Form kForm = {
     .verb = "pull",
     .usage = "[OPTIONS] [REGISTRY/]NAME[:TAG|@DIGEST]",
     .text =
-        "Fetches an image from a registry. What was fetched of it before is not fetched again. A login is found where\n"
-        "`docker login` or `podman login` has left it. A name without a registry is one of Docker Hub (docker.io), or "
-        "of\n"
+        "Pulls an image from a registry. Layers that were fetched before are not fetched again. Credentials of\n"
+        "`docker login` or `podman login` are used. A name without a registry refers to Docker Hub (docker.io), or to\n"
         "the registry in the server's setting images.registry.",
     .least = 1,
     .most = 1,
@@ -48,7 +47,7 @@ constexpr Form kForm = {
         "  cove run --image 127.0.0.1:5000/tools:1.2 -- make",
 };
 
-// Of a name without one: the server's.
+// For a name without a registry, the server's setting.
 std::string registry_of(Api& api, const std::string& name) {
   Result<ImageReference> reference = parse_reference(name);
   if (!reference || !reference->registry.empty()) return reference ? reference->registry : "";
@@ -62,14 +61,14 @@ std::string registry_of(Api& api, const std::string& name) {
   return "";
 }
 
-// Until it has ended.
+// Waits until the pull has ended.
 Result<Json> follow(Api& api, const std::string& operation, PullDisplay& display) {
   client::EventStream stream = COVE_TRY(api.follow_operation(operation));
   while (true) {
     std::optional<client::ServerEvent> event = COVE_TRY(stream.next());
     if (!event)
-      return fail(Error(Code::Unavailable, "the server ended before the image was there")
-                      .hint("pull it again: it goes on where it was"));
+      return fail(Error(Code::Unavailable, "the server closed the connection before the image was complete")
+                      .hint("pull it again: it resumes where it stopped"));
     Json state = COVE_TRY(client::parse_json(event->data));
     display.draw(state);
     if (event->event != "end") continue;
@@ -105,7 +104,7 @@ int pull(const Arguments& args) {
 }  // namespace
 
 Verb pull_verb() {
-  return {"pull", "fetch an image from a registry", pull, [] { return form_help(kForm, option_infos(kOptions)); },
+  return {"pull", "pull an image from a registry", pull, [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); }};
 }
 

@@ -28,11 +28,11 @@ std::vector<std::string> candidates() {
     files.push_back(home + "/.docker/config.json");
   if (std::string folder = variable("XDG_RUNTIME_DIR"); !folder.empty())
     files.push_back(folder + "/containers/auth.json");
-  files.push_back(concat("/run/containers/", ::geteuid(), "/auth.json"));  // podman's, where there is none
+  files.push_back(concat("/run/containers/", ::geteuid(), "/auth.json"));  // podman's default without XDG_RUNTIME_DIR
   return files;
 }
 
-// Keys are hosts, or addresses as docker's oldest registries have them.
+// Keys are hosts, or URLs for docker's oldest registries.
 std::string host_of(std::string key) {
   if (size_t scheme = key.find("://"); scheme != key.npos) key = key.substr(scheme + 3);
   key = key.substr(0, key.find('/'));
@@ -40,17 +40,16 @@ std::string host_of(std::string key) {
 }
 
 Error helper_error(const std::string& helper, const std::string& registry, const std::string& file) {
-  return Error(Code::Unsupported, concat(file, " leaves the login at ", registry, " to the helper '", helper,
+  return Error(Code::Unsupported, concat(file, " keeps the credentials for ", registry, " in the helper '", helper,
                                          "', which Cove does not start"))
-      .hint(
-          "log in with a file of your own: REGISTRY_AUTH_FILE=FILE podman login, or DOCKER_CONFIG=FOLDER docker login");
+      .hint("log in with a separate file: REGISTRY_AUTH_FILE=FILE podman login, or DOCKER_CONFIG=FOLDER docker login");
 }
 
 }  // namespace
 
 Result<Json> login_in(std::string_view text, const std::string& registry, const std::string& file) {
   Result<Json> json = client::parse_json(text);
-  if (!json || !json->is_object()) return fail(Code::Invalid, concat(file, " is no JSON"));
+  if (!json || !json->is_object()) return fail(Code::Invalid, concat(file, " is not valid JSON"));
   std::string helper = client::text_of(client::field(*json, "credHelpers"), registry);
   if (!helper.empty()) return fail(helper_error(helper, registry, file));
   const Json& logins = client::field(*json, "auths");

@@ -69,18 +69,18 @@ class Exporter {
     return {};
   }
 
-  // Without waiting: what stands there may be a fifo.
+  // Non-blocking, because the target may be a FIFO.
   static Result<UniqueFd> open_target(int folder, const std::string& name, mode_t mode) {
     constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK;
     UniqueFd to = COVE_TRY(sys::openat(folder, name, kFlags, mode & 0755));
     struct stat info = COVE_TRY(sys::fstat(to.get()));
-    if (!S_ISREG(info.st_mode)) return fail(Code::Invalid, concat(name, " is there already, and is not a plain file"));
+    if (!S_ISREG(info.st_mode)) return fail(Code::Invalid, concat(name, " exists and is not a regular file"));
     return to;
   }
 
   Result<void> check_room(const Place& place, uint64_t bytes) const {
     if (bytes <= room_) return {};
-    return fail(Error(Code::Exhausted, concat("copy ", place.path, ": more than may be copied out in all"))
+    return fail(Error(Code::Exhausted, concat("copy ", place.path, ": exceeds the total size that may be copied out"))
                     .hint("copy fewer or smaller files"));
   }
 

@@ -6,15 +6,15 @@
 #include "cli/session.h"
 #include "run/run_once.h"
 
-// The files of a `cove run` that goes through a server, with the rules that it has without one.
+// Copies the files of a `cove run` through a server, with the same rules as without one.
 namespace cove::cli {
 
-// `folder` is where relative destinations begin: the working folder.
+// Relative destinations start at `folder`, the working folder.
 Result<void> bring_in(Api& api, const client::Place& folder, const CopyIn& order);
 Result<void> bring_in(Api& api, const client::Place& folder, const InlineFile& file);
 
-// Links are never followed and never copied; what is neither file nor folder is left out. Stops with Exhausted when
-// more than `room` bytes would come; `room` shrinks by what came. Files come to `files` and what was left out to
+// Links are never followed and never copied; only files and folders are copied. Fails with Exhausted if there are more
+// than `room` bytes; `room` is reduced by what was copied. Copied files are added to `files` and skipped ones to
 // `denials`, as in an ExecResult.
 Result<void> bring_out(Api& api, const client::Place& folder, const CopyOut& order, uint64_t& room, Json& files,
                        Json& denials);

@@ -26,8 +26,8 @@ unsigned char kind_of(const std::string& type) {
   return type == "file" ? DT_REG : DT_FIFO;
 }
 
-// A sandbox's folders behind the functions that glob(3) calls. They have no argument of their own, so there is one at a
-// time.
+// Implements the functions that glob(3) calls over a sandbox's folders. They take no context argument, so only one glob
+// runs at a time.
 class RemoteFolders {
  public:
   RemoteFolders(Api& api, const client::Place& folder) : api_(api), folder_(folder) { current = this; }
@@ -42,7 +42,7 @@ class RemoteFolders {
     table.gl_stat = [](const char* path, struct stat* info) { return current->look_through(path, *info); };
     return table;
   }
-  // What went wrong beside things that are not there.
+  // The first error other than a missing file.
   const std::optional<Error>& error() const { return error_; }
 
  private:

@@ -8,8 +8,8 @@
 
 namespace cove::cli {
 
-// The paths in a sandbox that match a pattern, as glob(3) with braces does it; relative patterns begin at `folder`, and
-// so do their matches. Sorted.
+// The paths in a sandbox that match a pattern, as glob(3) with braces; relative patterns and their matches start at
+// `folder`. Sorted.
 Result<std::vector<std::string>> remote_glob(Api& api, const client::Place& folder, const std::string& pattern);
 
 }  // namespace cove::cli

@@ -10,9 +10,9 @@ struct RenewOrder : CommonOrder {
 };
 
 constexpr Option<RenewOrder> kOptions[] = {
-    {{"idle", '\0', "TIME", "it expires when it was not used for so long", kLife},
+    {{"idle", '\0', "TIME", "expire after this time without use", kLife},
      [](RenewOrder& order, Text text) { return assign(order.life.idle, parse_life(text)); }},
-    {{"max", '\0', "TIME", "it expires so long from now, used or not", kLife},
+    {{"max", '\0', "TIME", "expire this long from now, used or not", kLife},
      [](RenewOrder& order, Text text) { return assign(order.life.max, parse_life(text)); }},
     kProjectOption<RenewOrder>,
     kJsonOption<RenewOrder>,
@@ -22,7 +22,7 @@ constexpr Option<RenewOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "renew",
     .usage = "[OPTIONS] SANDBOX…",
-    .text = "Lets sandboxes live longer: the time-outs that they have start anew, or become those that are named.",
+    .text = "Extends the lifetime of sandboxes: restarts their timeouts, or sets the given ones.",
     .least = 1,
     .most = kMany,
 };
@@ -39,7 +39,7 @@ int renew(const Arguments& args) {
 
 Verb renew_verb() {
   return {"renew",
-          "let sandboxes live longer",
+          "extend the lifetime of sandboxes",
           renew,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

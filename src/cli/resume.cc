@@ -13,7 +13,7 @@ constexpr Option<CommonOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "resume",
     .usage = "[OPTIONS] SANDBOX…",
-    .text = "Lets paused sandboxes go on where they were.",
+    .text = "Resumes paused sandboxes where they stopped.",
     .least = 1,
     .most = kMany,
 };
@@ -29,7 +29,7 @@ int resume(const Arguments& args) {
 
 Verb resume_verb() {
   return {"resume",
-          "let paused sandboxes go on",
+          "resume paused sandboxes",
           resume,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

@@ -10,7 +10,7 @@ struct RmOrder : CommonOrder {
 };
 
 constexpr Option<RmOrder> kOptions[] = {
-    {{"force", 'f', "", "also those that run; those that are not there are no error", "Options"},
+    {{"force", 'f', "", "also remove running sandboxes; ignore missing ones", "Options"},
      [](RmOrder& order, const std::string&) -> Result<void> {
        order.force = true;
        return {};
@@ -22,7 +22,7 @@ constexpr Option<RmOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "rm",
     .usage = "[OPTIONS] SANDBOX…",
-    .text = "Removes sandboxes with all that is in them.",
+    .text = "Removes sandboxes and everything in them.",
     .least = 1,
     .most = kMany,
 };

@@ -14,11 +14,12 @@ namespace {
 
 constexpr std::string_view kHome = "/home/user/";
 
-// The kernel's: one argument with its NUL, and all of them with the environment, less what is added inside.
+// The kernel's limits: of one argument with its NUL, and of all arguments and the environment, less what is added
+// inside.
 constexpr size_t kMaxArgument = 128 * kKiB - 1;
 constexpr size_t kMaxCommandLine = 2 * kMiB - 64 * kKiB;
 
-// Under which option people know a limit.
+// The option that sets a limit.
 std::string flag_of_limit(const std::string& limit) {
   const LimitField* field = find_limit_field(limit);
   const size_t equals = field->argument.find('=');
@@ -34,7 +35,7 @@ Result<void> check_limits(const Limits& limits, Maxima (*maxima)()) {
               concat(flag_of_limit(impossible->name), ": ", impossible->value, " is ", impossible->bound));
 }
 
-// The first bytes of a long text, so that the message stays readable.
+// Shortens a long text, so that the message stays readable.
 std::string shortened(const std::string& text) { return text.size() <= 40 ? text : text.substr(0, 40) + "…"; }
 
 Result<void> check_size(const RunRequest& request) {
@@ -42,7 +43,7 @@ Result<void> check_size(const RunRequest& request) {
   auto add = [&](const std::string& what, size_t size) -> Result<void> {
     total += size + 1 + sizeof(char*);
     if (size <= kMaxArgument) return {};
-    return fail(Error(Code::Invalid, concat(what, " is ", size, " bytes long; the kernel takes ", kMaxArgument))
+    return fail(Error(Code::Invalid, concat(what, " is ", size, " bytes long; the kernel allows ", kMaxArgument))
                     .hint("pass it on standard input, or as a file with --copy-in"));
   };
   for (const std::string& word : request.code ? request.code->arguments : request.exec.argv)
@@ -51,7 +52,7 @@ Result<void> check_size(const RunRequest& request) {
     COVE_TRY(add(concat("the variable ", shortened(name)), name.size() + 1 + value.size()));
   if (total <= kMaxCommandLine) return {};
   return fail(Error(Code::Invalid, concat("the command line and the environment are ", total,
-                                          " bytes long; the kernel takes ", kMaxCommandLine))
+                                          " bytes long; the kernel allows ", kMaxCommandLine))
                   .hint("pass some of it on standard input, or as a file with --copy-in"));
 }
 
@@ -62,10 +63,10 @@ Result<void> check_code_file(const std::string& path) {
   return {};
 }
 
-// `--lang python FILE ARGUMENTS…` copies the file into the home; what runs it there is found later.
+// `--lang python FILE ARGUMENTS…` copies the file into the home; its interpreter is looked up later.
 Result<void> take_code(RunOrder& order, const std::vector<std::string>& words) {
   if (order.language->empty())
-    return fail(Error(Code::Invalid, "--lang names no language").hint("cove languages lists them"));
+    return fail(Error(Code::Invalid, "the value of --lang is empty").hint("cove languages lists them"));
   if (words.empty())
     return fail(Error(Code::Invalid, "--lang needs a file of code").hint("name it, or write - for standard input"));
   RunCode code{*order.language, "", {words.begin() + 1, words.end()}};
@@ -89,16 +90,16 @@ bool is_python(const std::string& language) {
 
 Result<void> take_command(RunOrder& order, const std::vector<std::string>& words) {
   if (order.language) return take_code(order, words);
-  // An image may say itself what runs.
+  // An image may have a command of its own.
   if (words.empty() && !is_host_image(order.request.sandbox.image)) return {};
   if (words.empty())
     return fail(Error(Code::Invalid, "no command to run").hint("write it after the options: cove run -- COMMAND…"));
-  if (words[0].empty()) return fail(Code::Invalid, "the command is an empty word");
+  if (words[0].empty()) return fail(Code::Invalid, "the command is empty");
   order.request.exec.argv = words;
   return {};
 }
 
-// --env goes before --env-file, wherever it stands.
+// --env overrides --env-file, in any order.
 void merge_environment(RunOrder& order) {
   Environment merged = std::move(order.file_environment);
   for (const auto& [name, value] : order.request.sandbox.env) set_variable(merged, name, value);
@@ -106,11 +107,11 @@ void merge_environment(RunOrder& order) {
   order.file_environment.clear();
 }
 
-// Figures are drawn into the result only where somebody will look at it: else the code runs as it does anywhere.
+// Figures are captured only if the caller asked for them: otherwise the code runs unchanged.
 Result<void> take_results(RunOrder& order) {
   bool draws = order.language && is_python(*order.language);
   if (!order.results.empty() && !draws)
-    return fail(Error(Code::Invalid, "--results goes with --lang python").hint("--copy-out brings out any files"));
+    return fail(Error(Code::Invalid, "--results requires --lang python").hint("use --copy-out for other files"));
   if (!draws || (order.results.empty() && order.output != Output::AsJson)) return {};
   Environment known = order.request.sandbox.env;
   want_figures(known);
@@ -120,7 +121,8 @@ Result<void> take_results(RunOrder& order) {
 
 Result<void> check_output(const RunOrder& order) {
   if (order.output == Output::AsJson && order.request.exec.pty)
-    return fail(Error(Code::Invalid, "--json and --tty exclude each other").hint("a terminal's output is not kept"));
+    return fail(
+        Error(Code::Invalid, "--json and --tty cannot be combined").hint("output on a terminal is not recorded"));
   return {};
 }
 
@@ -142,7 +144,7 @@ Result<RunOrder> parse_run(const std::vector<std::string>& args, Maxima (*maxima
   sandbox.image.clear();
   std::vector<std::string> words = COVE_TRY(apply_options(run_options(), args, order));
   if (order.help) return order;
-  // The language chooses the image, where nobody else does.
+  // The language selects the image unless one is named.
   if (sandbox.image.empty() && !order.language) sandbox.image = SandboxSpec().image;
   if (sandbox.user.empty() && is_host_image(sandbox.image)) sandbox.user = SandboxSpec().user;
   merge_environment(order);

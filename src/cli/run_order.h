@@ -13,10 +13,10 @@ namespace cove::cli {
 
 enum class Output { Plain, AsJson };
 
-// Who makes the sandbox: this process, or a server; Either where it was not said.
+// Which process creates the sandbox: this one or a server; Either if not specified.
 enum class Route { Either, Direct, Server };
 
-// What the words after `cove run` ask for.
+// The parsed command line of `cove run`.
 struct RunOrder {
   RunRequest request;
   Output output = Output::Plain;
@@ -24,21 +24,21 @@ struct RunOrder {
   bool help = false;
   std::optional<std::string> language;  // of --lang
   std::string size;                     // of --size
-  Environment file_environment;         // of --env-file; --env goes before it
+  Environment file_environment;         // of --env-file; --env overrides it
   std::string results;                  // the folder of --results, or empty
   bool code_from_stdin = false;         // "cove run --lang python -"
 };
 
 inline SandboxSpec& sandbox_of(RunOrder& order) { return order.request.sandbox; }
 
-// `maxima` is asked only where a limit is named. Whatever is wrong with the words, or with the files that they name,
-// is told here, before anything starts.
+// Calls `maxima` only if a limit is named. Errors in the words, or in the files they name, are reported here, before
+// anything starts.
 Result<RunOrder> parse_run(const std::vector<std::string>& args, Maxima (*maxima)());
 
-// Where code goes that came on standard input, inside: named as the language wants it.
+// The path inside for code from standard input, with the name that the language requires.
 std::string place_of_code(const LanguageTable& languages, const std::string& language, const std::string& code);
 
-// The flags themselves.
+// The options.
 std::span<const Option<RunOrder>> run_options();
 
 }  // namespace cove::cli

@@ -12,7 +12,7 @@
 #include "cli/remote_files.h"
 #include "cli/run_values.h"
 #include "cli/sandbox_body.h"
-#include "cli/tell_once.h"
+#include "cli/warn_once.h"
 #include "client/problem.h"
 #include "client/server.h"
 #include "image/catalogue.h"
@@ -22,9 +22,9 @@
 namespace cove::cli {
 namespace {
 
-// Of a run with files, should its server be replaced: then the sandbox does not end with the connection.
+// The idle timeout for a run with files: if the server is replaced, the sandbox does not end with the connection.
 constexpr int kIdleMs = 15'000;
-constexpr uint64_t kMostInline = kMiB;  // of files that are sent with the request
+constexpr uint64_t kMostInline = kMiB;  // of files sent with the request
 
 std::string working_folder(const RunRequest& request) {
   if (!request.exec.cwd.empty()) return request.exec.cwd;
@@ -34,7 +34,7 @@ std::string working_folder(const RunRequest& request) {
   return split(user, ':')[0] == "root" || user == "0" ? "/root" : "/home/user";
 }
 
-// Nothing will ever come from there: nobody need look.
+// Such an input never has data, so it need not be read.
 bool input_is_null() {
   struct stat input;
   return ::fstat(STDIN_FILENO, &input) == 0 && S_ISCHR(input.st_mode) && input.st_rdev == makedev(1, 3);
@@ -42,7 +42,7 @@ bool input_is_null() {
 
 bool passes_input(const RunRequest& request) { return request.exec.pty || (request.interactive && !input_is_null()); }
 
-// What is asked of a server in either way: the program, where and how.
+// The part of the request body that both ways share: the program, where and how it runs.
 void add_program(Json& body, const RunRequest& request) {
   if (request.code) {
     body["language"] = request.code->language;
@@ -65,19 +65,19 @@ AttachOrder attach_order(const RunRequest& request) {
 
 void tell_warnings(const Json& made) {
   for (const Json& warning : client::field(made, "warnings"))
-    if (warning.is_string()) tell_once(warning.get<std::string>());
+    if (warning.is_string()) warn_once(warning.get<std::string>());
 }
 
-// The sandbox is gone already where another has removed it.
+// Another client may have removed the sandbox already.
 void remove(Api& api, const std::string& sandbox, const Warn& warn) {
   Result<void> removed = api.remove(sandbox);
   if (!removed && removed.error().code() != Code::NotFound) warn(concat("clean up: ", removed.error().message()));
 }
 
-// The first event of a stream, which says what was made.
+// The first event of a stream, which names what was created.
 Result<Json> first_of(client::EventStream& events, std::string_view name) {
   std::optional<client::ServerEvent> event = COVE_TRY(events.next());
-  if (!event) return fail(Code::Unavailable, "the server broke off");
+  if (!event) return fail(Code::Unavailable, "the server closed the connection");
   Json json = COVE_TRY(client::parse_json(event->data));
   if (event->event == name) return json;
   return fail(client::read_problem(json, static_cast<int>(client::number_of(json, "status"))));
@@ -105,7 +105,7 @@ Json execute_body(const RunRequest& request) {
   return body;
 }
 
-// A server that an older cove started may not know what it is asked for: then it has run nothing.
+// A server started by an older cove may not support the request; then it has run nothing.
 Result<client::EventStream> open_execute(Api& api, const Json& body) {
   Result<client::EventStream> events = api.follow_execute(body);
   if (events || events.error().code() != Code::Invalid || !client::seems_outdated(api.http())) return events;
@@ -143,7 +143,7 @@ Json held_body(const RunRequest& request) {
   return body;
 }
 
-// The program has ended: whatever goes wrong here is told beside its result, which is not lost.
+// The program has ended: errors from here on are reported beside its result, which is kept.
 void fetch_files(Api& api, const client::Place& folder, const RunRequest& request, const Warn& warn, Json& result) {
   if (request.copy_out.empty()) return;
   Json files = Json::array(), denials = Json::array();
@@ -174,7 +174,7 @@ std::vector<std::string> words_of(const Json& json, std::string_view name) {
   return words;
 }
 
-// What the server has found the image to say of itself.
+// The image's configuration, as the server reports it.
 Result<void> settle_image(const Json& sandbox, RunRequest& request) {
   if (request.sandbox.image.empty()) request.sandbox.image = client::text_of(sandbox, "image");
   if (is_host_image(request.sandbox.image)) return {};
@@ -188,7 +188,7 @@ Result<void> settle_image(const Json& sandbox, RunRequest& request) {
   return {};
 }
 
-// The sandbox lives as long as the connection that made it: should this process be killed, it goes.
+// The sandbox lives as long as the connection that created it, so it is removed if this process is killed.
 Result<Json> run_with_files(Api& api, RunRequest request, Caller& caller, const Warn& warn) {
   Api holder(client::Http(api.http().address(), api.http().identity()));
   client::EventStream held = COVE_TRY(holder.create_held(held_body(request)));
@@ -201,7 +201,7 @@ Result<Json> run_with_files(Api& api, RunRequest request, Caller& caller, const 
   return result;
 }
 
-// A file of code goes with the request, unless it is large.
+// A file of code is sent with the request, unless it is large.
 Result<void> take_code_along(RunRequest& request) {
   if (!request.code || request.copy_in.size() != 1 || request.copy_in[0].destination != request.code->file) return {};
   if (COVE_TRY(sys::stat(request.copy_in[0].source)).st_size > static_cast<off_t>(kMostInline)) return {};

@@ -6,13 +6,13 @@
 
 namespace cove::cli {
 
-// A `cove run` through a server, with this process's streams: one request, whose answer is the stream of its output.
-// Where files are to be copied in or out, a sandbox that lives as long as its connection, and a request for each step.
-// A server that an older cove started is replaced afterwards. The ExecResult as `cove run --json` prints it. Warnings
-// go line by line to `warn`.
+// Runs `cove run` through a server with this process's streams: one request whose response streams the output. If files
+// are copied in or out, a sandbox that lives as long as its connection, and one request per step. A server started by
+// an older cove is replaced afterwards. Returns the ExecResult as `cove run --json` prints it. Calls `warn` once per
+// line of warning.
 Result<Json> run_remote(Api& api, const RunRequest& request, const Warn& warn);
 
-// Whether a server can be asked for it at all: what it is sent is JSON, which has no place for other bytes than UTF-8.
+// Whether the request can be sent to a server: it is JSON, which cannot carry bytes that are not UTF-8.
 bool fits_json(const RunRequest& request);
 
 }  // namespace cove::cli

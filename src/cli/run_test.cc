@@ -200,7 +200,7 @@ TEST(Run, ChecksNamesUsersLabelsAndImages) {
   EXPECT_EQ(with({"--image", "host@0123456789abcdef"}).request.sandbox.image, "host@0123456789abcdef");
   EXPECT_EQ(with({"--image", "example.org/tools:1"}).request.sandbox.image, "example.org/tools:1");
   EXPECT_EQ(with({"--image", "ubuntu"}).request.sandbox.user, "");
-  EXPECT_THAT(refusal_with({"--image", "Ubuntu"}), HasSubstr("--image: 'Ubuntu' is not the name of an image"));
+  EXPECT_THAT(refusal_with({"--image", "Ubuntu"}), HasSubstr("--image: 'Ubuntu' is not a valid image name"));
   EXPECT_THAT(refusal_with({"--image", "host@12"}), HasSubstr("16 hexadecimal digits"));
 }
 
@@ -291,10 +291,12 @@ TEST_F(RunFiles, RefusesCodeThatCannotBeRun) {
   EXPECT_THAT(refusal({"--lang", "python", folder_}), HasSubstr("is not a file"));
 }
 
-TEST(Run, RefusesAnEmptyLanguage) { EXPECT_THAT(refusal({"--lang", "", "-"}), HasSubstr("names no language")); }
+TEST(Run, RefusesAnEmptyLanguage) {
+  EXPECT_THAT(refusal({"--lang", "", "-"}), HasSubstr("the value of --lang is empty"));
+}
 
 TEST(Run, RefusesCommandLinesThatTheKernelRefuses) {
-  EXPECT_THAT(refusal({"echo", std::string(128 * kKiB, 'x')}), HasSubstr("the kernel takes 131071"));
+  EXPECT_THAT(refusal({"echo", std::string(128 * kKiB, 'x')}), HasSubstr("the kernel allows 131071"));
   EXPECT_THAT(refusal_with({"-e", "A=" + std::string(128 * kKiB, 'x')}), HasSubstr("the variable A is"));
   Words many(20, std::string(120 * kKiB, 'x'));
   many.insert(many.begin(), "echo");
@@ -306,7 +308,7 @@ TEST(Run, CapturesForJson) {
   RunOrder order = with({"--json"});
   EXPECT_EQ(order.output, Output::AsJson);
   EXPECT_EQ(order.request.stdio, Stdio::Capture);
-  EXPECT_THAT(refusal_with({"--json", "-t"}), HasSubstr("exclude each other"));
+  EXPECT_THAT(refusal_with({"--json", "-t"}), HasSubstr("cannot be combined"));
 }
 
 TEST(Run, GivesATerminalWhenAsked) {

@@ -31,11 +31,11 @@ bool is_user_id(const std::string& text) {
 
 Result<void> add_line(Environment& environment, const std::string& line) {
   if (trim(line).empty() || trim(line).starts_with('#')) return {};
-  if (line.find('\0') != std::string::npos) return fail(Code::Invalid, "a NUL byte cannot be part of a variable");
+  if (line.find('\0') != std::string::npos) return fail(Code::Invalid, "a variable cannot contain a NUL byte");
   return add_variable(environment, line);
 }
 
-// "a:b" into a and b at the last colon; b is empty where there is none.
+// Splits "a:b" at the last colon; b is empty if there is none.
 std::pair<std::string, std::string> split_at_colon(const std::string& text) {
   size_t colon = text.rfind(':');
   if (colon == std::string::npos) return {text, ""};
@@ -128,7 +128,7 @@ Result<Workspace> parse_workspace(const std::string& text) {
   if (::realpath(path.c_str(), absolute) == nullptr) {
     Error missing = Error::from_errno(errno, concat("folder ", path));
     if (!path.contains(':')) return fail(std::move(missing));
-    return fail(std::move(missing).hint("after the last ':' comes ro, rw or review"));
+    return fail(std::move(missing).hint("only ro, rw or review may follow the last ':'"));
   }
   struct stat info = COVE_TRY(sys::stat(absolute));
   if (!S_ISDIR(info.st_mode)) return fail(Code::Invalid, concat(path, " is not a folder"));

@@ -7,12 +7,12 @@
 #include "model/sandbox.h"
 #include "run/run_once.h"
 
-// The values of `cove run`'s options, one function for each form.
+// Parses the values of `cove run`'s options, with one function for each form.
 namespace cove::cli {
 
-// "KEY=VALUE", or "KEY" to take it from this process's environment (nothing is added where it has none).
+// "KEY=VALUE", or "KEY" to copy the variable from this process's environment (nothing is added if it is not set).
 Result<void> add_variable(Environment& environment, const std::string& text);
-// Lines of the same; empty ones and those that begin with # are skipped.
+// Reads such lines from a file; empty lines and lines that begin with # are skipped.
 Result<void> add_variables_of_file(Environment& environment, const std::string& path);
 // Replaces a variable of the same name.
 void set_variable(Environment& environment, const std::string& name, const std::string& value);
@@ -25,7 +25,7 @@ Result<std::string> parse_name(const std::string& text);
 Result<std::string> parse_user(const std::string& text);
 // "host" or "host@" and a fingerprint.
 Result<std::string> parse_image(const std::string& text);
-// "PATH", "PATH:ro" or "PATH:rw": a folder that exists, made absolute. Read-only where not told otherwise.
+// "PATH", "PATH:ro" or "PATH:rw": an existing folder, made absolute. Read-only by default.
 Result<Workspace> parse_workspace(const std::string& text);
 // "SRC" or "SRC:DST"; SRC exists.
 Result<CopyIn> parse_copy_in(const std::string& text);

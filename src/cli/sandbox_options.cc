@@ -12,7 +12,7 @@ Result<void> set_network(NetworkPolicy& network, const std::string& text) {
 }
 
 std::unexpected<Error> second_workspace() {
-  return fail(Error(Code::Invalid, "a sandbox has one workspace, and another one was named before")
+  return fail(Error(Code::Invalid, "a sandbox can have only one workspace")
                   .hint("name the folder that contains both, or copy files in with --copy-in or cove cp"));
 }
 

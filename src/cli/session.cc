@@ -76,7 +76,7 @@ Result<Json> find_exec(Api& api, const std::string& sandbox, const std::string& 
   if (looks_like_id(word)) return api.find_exec(sandbox, word);
   std::vector<Json> execs = COVE_TRY(api.execs(sandbox, {.tag = word}));
   if (execs.empty())
-    return fail(Error(Code::NotFound, word.empty() ? concat("there has been no exec in sandbox ", sandbox)
+    return fail(Error(Code::NotFound, word.empty() ? concat("sandbox ", sandbox, " has no execs")
                                                    : concat("sandbox ", sandbox, " has no exec '", word, "'"))
                     .hint(concat("cove ps -a ", sandbox, " lists them")));
   return newest_of(execs);

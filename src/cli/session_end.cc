@@ -13,9 +13,8 @@ constexpr Form kForm = {
     .verb = "session end",
     .usage = "[OPTIONS] SESSION…",
     .text =
-        "Ends sessions. A sandbox that was the session's own goes with all that is in it; one of an agent, or a "
-        "shared\n"
-        "one, stays.",
+        "Ends sessions. A sandbox that belongs to the session alone is removed with everything in it; the sandbox\n"
+        "of an agent and the shared one are kept.",
     .least = 1,
     .most = kMany,
 };

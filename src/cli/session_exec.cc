@@ -13,16 +13,15 @@ constexpr Form kForm = {
     .verb = "session exec",
     .usage = "[OPTIONS] SESSION [--] COMMAND [ARGUMENTS]\n[OPTIONS] --lang LANGUAGE SESSION FILE|- [ARGUMENTS]",
     .text =
-        "Runs a command in the sandbox of a session. Exit code, streams and signals are as if you had run it "
-        "directly.\n"
-        "In a session whose mode is not all, standard input is forwarded only with -i: a command with input is not\n"
-        "plainly harmless.",
+        "Runs a command in the sandbox of a session. Exit code, streams and signals are passed on as if you had\n"
+        "run it directly. In a session whose mode is not all, standard input is forwarded only with -i, because a\n"
+        "command with input is not plainly harmless.",
     .least = 2,
     .most = kMany,
     .operands = Operands::EndOptions,
     .more =
-        "Exit codes: the command's own; 128+N after signal N; 124 after a time-out; 125 when Cove itself failed; 126\n"
-        "when the command cannot be executed, 127 when it is not found.\n\n"
+        "Exit codes: the command's own; 128+N after signal N; 124 after a timeout; 125 when Cove itself failed; 126\n"
+        "when the command cannot be executed; 127 when it is not found.\n\n"
         "Examples:\n"
         "  S=$(cove session start --workspace .:rw)\n"
         "  cove session exec $S -- python3 -m pytest\n"
@@ -35,7 +34,7 @@ Result<void> show(const client::ServerEvent& event, const ExecOrder& order) {
   return sys::write_all(event.event == "stderr" ? STDERR_FILENO : STDOUT_FILENO, data);
 }
 
-// Where the command may run outside of a sandbox there is no exec to attach to: its output comes as the answer.
+// A command that may run outside a sandbox has no exec to attach to: its output is the response.
 Result<Json> run_streamed(Api& api, const std::string& session, Json body, const ExecOrder& order) {
   body["stdin"] = nullptr;
   body["on_disconnect"] = "kill";
@@ -45,7 +44,7 @@ Result<Json> run_streamed(Api& api, const std::string& session, Json body, const
     if (event->event == "error") return fail(client::read_problem(COVE_TRY(client::parse_json(event->data)), 500));
     if (event->event == "stdout" || event->event == "stderr") COVE_TRY(show(*event, order));
   }
-  return fail(Code::Unavailable, "the server broke off");
+  return fail(Code::Unavailable, "the server closed the connection");
 }
 
 Result<Json> run_attached(Api& api, const std::string& session, const Json& body, const ExecOrder& order) {

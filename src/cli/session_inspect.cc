@@ -25,15 +25,14 @@ constexpr Form kForm = {
     .verb = "session inspect",
     .usage = "[OPTIONS] SESSION",
     .text =
-        "Shows a session and its timeline: when it was started, what ran in it and how that ended, and why the "
-        "session\n"
+        "Shows a session and its timeline: when it started, what ran in it and with which result, and why the session\n"
         "ended. --json prints the session with its execs.",
     .least = 1,
     .most = 1,
 };
 
-// A line of the timeline; times in RFC 3339 and in one zone sort as text.
-struct Moment {
+// A line of the timeline. Times in RFC 3339 and in the same zone sort as text.
+struct TimelineEntry {
   std::string time;
   std::string what;
 };
@@ -42,19 +41,19 @@ std::string duration_of(const Json& result) {
   return concat(static_cast<int64_t>(client::number_of(result, "duration_ms")), " ms");
 }
 
-Moment moment_of(const Json& exec) {
+TimelineEntry entry_of(const Json& exec) {
   std::string what = concat("exec ", text_of(exec, "id"), "  ", exec_state(exec));
   if (const Json& result = field(exec, "result"); result.is_object()) what += concat(" in ", duration_of(result));
   return {text_of(exec, "started_at"), concat(what, "  ", shorten(printable(exec_command(exec)), kCommandWidth))};
 }
 
-std::vector<Moment> timeline_of(const Json& session, const std::vector<Json>& execs) {
-  std::vector<Moment> moments = {{text_of(session, "created_at"), "session started"}};
-  for (const Json& exec : execs) moments.push_back(moment_of(exec));
+std::vector<TimelineEntry> timeline_of(const Json& session, const std::vector<Json>& execs) {
+  std::vector<TimelineEntry> entries = {{text_of(session, "created_at"), "session started"}};
+  for (const Json& exec : execs) entries.push_back(entry_of(exec));
   if (std::string end = text_of(session, "ended_at"); !end.empty())
-    moments.push_back({end, concat("session ended: ", printable(text_of(session, "reason")))});
-  std::ranges::stable_sort(moments, {}, &Moment::time);
-  return moments;
+    entries.push_back({end, concat("session ended: ", printable(text_of(session, "reason")))});
+  std::ranges::stable_sort(entries, {}, &TimelineEntry::time);
+  return entries;
 }
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : printable(text); }
@@ -77,7 +76,8 @@ std::string describe(const Json& session, const std::vector<Json>& execs) {
   line("Sandbox", or_dash(text_of(session, "sandbox_id")));
   line("Expires", time_left(text_of(session, "expires_at"), std::chrono::system_clock::now()));
   text += "\nTimeline:\n";
-  for (const Moment& moment : timeline_of(session, execs)) text += concat("  ", moment.time, "  ", moment.what, "\n");
+  for (const TimelineEntry& entry : timeline_of(session, execs))
+    text += concat("  ", entry.time, "  ", entry.what, "\n");
   return text;
 }
 

@@ -17,16 +17,16 @@ struct LsOrder : CommonOrder {
 };
 
 constexpr Option<LsOrder> kOptions[] = {
-    {{"all", 'a', "", "also those that have ended", "Options"},
+    {{"all", 'a', "", "also list sessions that have ended", "Options"},
      [](LsOrder& order, Text) -> Result<void> {
        order.all = true;
        return {};
      }},
-    {{"agent", '\0', "NAME", "only those of this agent", "Options"},
+    {{"agent", '\0', "NAME", "list only sessions of this agent", "Options"},
      [](LsOrder& order, Text text) { return assign(order.query.agent, parse_agent(text)); }},
-    {{"scope", '\0', "SCOPE", "only those with this scope", "Options"},
+    {{"scope", '\0', "SCOPE", "list only sessions with this scope", "Options"},
      [](LsOrder& order, Text text) { return assign(order.query.scope, parse_scope(text)); }},
-    {{"quiet", 'q', "", "only ids", "Options"},
+    {{"quiet", 'q', "", "print only ids", "Options"},
      [](LsOrder& order, Text) -> Result<void> {
        order.quiet = true;
        return {};
@@ -39,7 +39,7 @@ constexpr Option<LsOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "session ls",
     .usage = "[OPTIONS]",
-    .text = "Lists sessions: those that are active, and with -a all.",
+    .text = "Lists active sessions; with -a, all of them.",
 };
 
 std::string or_dash(const std::string& text) { return text.empty() ? "-" : printable(text); }

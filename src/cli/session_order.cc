@@ -20,7 +20,7 @@ Result<std::string> one_of(const std::string& text, const std::vector<std::strin
 
 Result<std::string> parse_agent(const std::string& text) {
   if (!text.empty() && text.size() <= kMaxAgent) return text;
-  return fail(Error(Code::Invalid, "that is not the name of an agent").hint(concat("1 to ", kMaxAgent, " bytes")));
+  return fail(Error(Code::Invalid, "invalid agent name").hint(concat("1 to ", kMaxAgent, " bytes")));
 }
 
 Result<std::string> parse_scope(const std::string& text) {

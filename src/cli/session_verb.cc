@@ -12,8 +12,8 @@ std::span<const Verb> parts() {
 std::string session_help() {
   return parts_help(
       session_verb(),
-      "A session is a conversation of an agent. Its sandbox is made when it is first used, and it need not be\n"
-      "named: one for each session, one for all sessions of an agent, or one that is shared (--scope).");
+      "Manages agent sessions. The sandbox of a session is created when it is first used: one for each session, one\n"
+      "for all sessions of an agent, or one that is shared by all (--scope).");
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ struct ShellOrder : CommonOrder {
 };
 
 constexpr Option<ShellOrder> kOptions[] = {
-    {{"workdir", 'w', "PATH", "the working folder inside", "Options"},
+    {{"workdir", 'w', "PATH", "working folder inside", "Options"},
      [](ShellOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
     {{"user", 'u', "USER", "name or UID[:GID] inside (default: the sandbox's)", "Options"},
      [](ShellOrder& order, Text text) { return assign(order.user, parse_user(text)); }},
@@ -28,9 +28,9 @@ constexpr Form kForm = {
     .verb = "shell",
     .usage = "[OPTIONS] SANDBOX",
     .text =
-        "A shell in a sandbox: what $SHELL names inside, else bash, else sh. It has a terminal of its own and ends "
-        "with\n"
-        "this one. Where standard input is not a terminal, the shell runs the commands it reads from there.",
+        "Opens a shell in a sandbox: $SHELL inside, otherwise bash, otherwise sh. It has a terminal of its own\n"
+        "and ends when your terminal closes. If standard input is not a terminal, the shell reads commands from\n"
+        "it.",
     .least = 1,
     .most = 1,
     .more =
@@ -39,7 +39,7 @@ constexpr Form kForm = {
         "  echo 'make test' | cove shell box",
 };
 
-// Looked up inside, where it may be another one than here.
+// Looked up inside the sandbox, whose shells may differ from this machine's.
 constexpr const char* kChooseShell =
     "for shell in \"$SHELL\" bash sh; do [ -n \"$shell\" ] && command -v \"$shell\" >/dev/null && exec \"$shell\" -l; "
     "done";
@@ -73,7 +73,7 @@ int shell(const Arguments& args) {
 
 Verb shell_verb() {
   return {"shell",
-          "a shell in a sandbox",
+          "open a shell in a sandbox",
           shell,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

@@ -7,7 +7,7 @@
 #include "cli/sandbox_options.h"
 #include "model/limits.h"
 
-// Sizes of sandboxes by name, for --size. An order that has the option has a member `size`.
+// Named sizes of sandboxes, for --size. An order with this option has a member `size`.
 namespace cove::cli {
 
 struct Size {
@@ -18,7 +18,7 @@ struct Size {
 };
 
 std::vector<std::string> size_names();
-// Names the limits that have no name yet: -m, --cpus and --disk go before --size, wherever they are written.
+// Sets the limits that are not set yet: -m, --cpus and --disk override --size, in any order.
 Result<void> apply_size(Limits& limits, const std::string& name);
 
 template <typename T>
@@ -27,7 +27,7 @@ inline constexpr Option<T> kSizeOption = {
      "CPUs, memory and disk by name: small (0.5, 512m, 2g),\nmedium (1, 2g, 10g), large (2, 4g, 20g), xl (4, 8g, 40g)",
      kLimits, size_names},
     [](T& order, Text text) -> Result<void> {
-      if (!order.size.empty()) return fail(Code::Invalid, concat("the size is '", order.size, "' already"));
+      if (!order.size.empty()) return fail(Code::Invalid, concat("--size was already given: ", order.size));
       order.size = text;
       return apply_size(sandbox_of(order).limits, text);
     }};

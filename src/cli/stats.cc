@@ -6,7 +6,7 @@ namespace cove::cli {
 namespace {
 
 constexpr Option<CommonOrder> kOptions[] = {
-    {{"no-stream", '\0', "", "once (this is always so; cove top goes on)", "Options"},
+    {{"no-stream", '\0', "", "print once (always enabled; cove top keeps updating)", "Options"},
      [](CommonOrder&, const std::string&) -> Result<void> { return {}; }},
     kProjectOption<CommonOrder>,
     kJsonOption<CommonOrder>,
@@ -16,7 +16,7 @@ constexpr Option<CommonOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "stats",
     .usage = "[OPTIONS] [SANDBOX…]",
-    .text = "Shows what sandboxes use and what they may use: those named, or all that run.",
+    .text = "Shows the resource usage and limits of the given sandboxes, or of all running ones.",
     .most = kMany,
 };
 
@@ -45,7 +45,7 @@ int stats(const Arguments& args) {
 
 Verb stats_verb() {
   return {"stats",
-          "show what sandboxes use",
+          "show resource usage",
           stats,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

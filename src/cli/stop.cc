@@ -9,14 +9,14 @@ struct StopOrder : CommonOrder {
   std::optional<std::chrono::milliseconds> grace;
 };
 
-// Docker's --time may be 0.
+// 0 is allowed, as in Docker.
 Result<void> set_grace(StopOrder& order, const std::string& text) {
   order.grace = text == "0" ? std::chrono::milliseconds(0) : COVE_TRY(parse_duration(text));
   return {};
 }
 
 constexpr Option<StopOrder> kOptions[] = {
-    {{"time", 't', "TIME", "between TERM and KILL, like 500ms or 10s (default: 2s)", "Options"}, set_grace},
+    {{"time", 't', "TIME", "time between TERM and KILL, like 500ms or 10s (default: 2s)", "Options"}, set_grace},
     kProjectOption<StopOrder>,
     kJsonOption<StopOrder>,
     kHelpOption<StopOrder>,
@@ -25,7 +25,7 @@ constexpr Option<StopOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "stop",
     .usage = "[OPTIONS] SANDBOX…",
-    .text = "Ends all that runs in sandboxes. Their files stay; cove start starts them again.",
+    .text = "Stops sandboxes: ends all their processes and keeps their files. cove start starts them again.",
     .least = 1,
     .most = kMany,
 };
@@ -43,7 +43,7 @@ int stop(const Arguments& args) {
 
 Verb stop_verb() {
   return {"stop",
-          "end what runs in sandboxes, and keep their files",
+          "stop sandboxes and keep their files",
           stop,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

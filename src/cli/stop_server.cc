@@ -12,9 +12,8 @@ constexpr Form kForm = {
     .verb = "stop-server",
     .usage = "",
     .text =
-        "Stops your server, or the one at COVE_HOST=unix:PATH, and waits until it has ended. Its sandboxes keep "
-        "running:\n"
-        "the next server takes them over.",
+        "Stops your server, or the one at COVE_HOST=unix:PATH, and waits until it has ended. Its sandboxes keep\n"
+        "running; the next server takes them over.",
 };
 
 Result<bool> stop() {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kGap = 2;
 
-// One character of UTF-8 at the front of `text`; size 0 where there is none.
+// Decodes the UTF-8 character at the start of `text`; size 0 if it is invalid.
 struct Character {
   size_t size = 0;
   char32_t code = 0;
@@ -32,7 +32,7 @@ Character first_of(std::string_view text) {
   return {size, code};
 }
 
-// C0, DEL, C1, and what changes the direction of writing.
+// C0, DEL, C1, and characters that change the text direction.
 bool is_harmful(char32_t code) {
   return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029 ||
          (code >= 0x202a && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);

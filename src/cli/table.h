@@ -6,7 +6,7 @@
 
 namespace cove::cli {
 
-// Rows under a heading, in columns that are as wide as they need to be.
+// A table with a heading, whose columns are as wide as their contents.
 class Table {
  public:
   explicit Table(std::vector<std::string> heading) : rows_{std::move(heading)} {}
@@ -17,12 +17,11 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// Text that somebody else has chosen, made harmless for a terminal: control characters and what is no UTF-8 are shown
-// as \xNN.
+// Makes untrusted text safe for a terminal: control characters and invalid UTF-8 are shown as \xNN.
 std::string printable(std::string_view text);
-// In columns of a terminal.
+// The width in columns of a terminal.
 size_t display_width(std::string_view text);
-// At most `width` columns, with … at the end where something was cut.
+// At most `width` columns, with … at the end if it was cut.
 std::string shorten(std::string_view text, size_t width);
 
 }  // namespace cove::cli

@@ -12,7 +12,7 @@ namespace cove::cli {
 
 bool print(std::string_view text) {
   Result<void> written = sys::write_all(STDOUT_FILENO, text);
-  // Whoever has stopped reading need not be told.
+  // No message if our reader has closed the pipe.
   if (!written && written.error().errnum() != EPIPE)
     tell(concat("write to standard output: ", std::strerror(written.error().errnum())));
   return written.has_value();

@@ -6,16 +6,16 @@
 
 namespace cove::cli {
 
-// The exit code when Cove itself, not the program it ran, has failed.
+// The exit code when Cove itself failed, not the program it ran.
 inline constexpr int kOwnFailure = 125;
 
-// To standard output; false where it cannot be written.
+// Prints to standard output; false if it cannot be written.
 bool print(std::string_view text);
 
-// "cove: …" on standard error.
+// Prints "cove: …" to standard error.
 void tell(std::string_view message);
 
-// The error and its hint on standard error; returns kOwnFailure.
+// Prints the error and its hint to standard error; returns kOwnFailure.
 int complain(const Error& error);
 
 }  // namespace cove::cli

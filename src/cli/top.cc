@@ -15,13 +15,13 @@ namespace {
 
 struct TopOrder : CommonOrder {
   std::chrono::milliseconds delay{2000};
-  int64_t count = 0;  // 0: until it is ended
+  int64_t count = 0;  // 0: until interrupted
 };
 
 constexpr Option<TopOrder> kOptions[] = {
-    {{"delay", 'd', "TIME", "between two looks (default: 2s)", "Options"},
+    {{"delay", 'd', "TIME", "time between updates (default: 2s)", "Options"},
      [](TopOrder& order, Text text) { return assign(order.delay, parse_duration(text)); }},
-    {{"count", 'n', "NUMBER", "end after so many looks", "Options"},
+    {{"count", 'n', "NUMBER", "exit after this many updates", "Options"},
      [](TopOrder& order, Text text) { return assign(order.count, parse_integer(text, 1, INT32_MAX)); }},
     kProjectOption<TopOrder>,
     kHelpOption<TopOrder>,
@@ -30,11 +30,11 @@ constexpr Option<TopOrder> kOptions[] = {
 constexpr Form kForm = {
     .verb = "top",
     .usage = "[OPTIONS] [SANDBOX…]",
-    .text = "Shows what sandboxes use, again and again, those that use most CPU first. Ctrl-C ends it.",
+    .text = "Shows the resource usage of sandboxes continuously, highest CPU usage first. Ctrl-C ends it.",
     .most = kMany,
 };
 
-// A terminal's screen of its own while this exists, so that what was there before comes back.
+// Switches to the terminal's alternate screen while this exists, so that the previous contents are restored.
 class Screen {
  public:
   Screen() : terminal_(::isatty(STDOUT_FILENO) == 1) {
@@ -58,7 +58,7 @@ class Screen {
 
 enum class Next { Look, End };
 
-// Signals end it, but for the change of the window's size.
+// Signals end it, except for a change of the window's size.
 Next wait(Caller& caller, std::chrono::milliseconds delay) {
   pollfd polled = {caller.signals(), POLLIN, 0};
   if (::poll(&polled, 1, static_cast<int>(delay.count())) <= 0) return Next::Look;
@@ -93,7 +93,7 @@ int top(const Arguments& args) {
 
 Verb top_verb() {
   return {"top",
-          "watch what sandboxes use",
+          "watch resource usage",
           top,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

@@ -8,7 +8,7 @@
 namespace cove::cli {
 namespace {
 
-// In the order of the help; a group begins with its heading.
+// In the order of the help; each group begins with its heading.
 struct Row {
   std::string_view heading;
   Verb (*verb)();
@@ -55,7 +55,7 @@ constexpr Row kRows[] = {
     {"", help_verb},
 };
 
-// The words that other programs use for some of the verbs.
+// Aliases that other programs use for some of the verbs.
 std::string verb_name(const std::string& word) {
   if (word == "--help" || word == "-h") return "help";
   if (word == "--version" || word == "-v" || word == "-V") return "version";
@@ -70,7 +70,7 @@ Error unknown_verb(const std::string& word) {
   for (const VerbGroup& group : verb_groups())
     for (const Verb& verb : group.verbs) names.emplace_back(verb.name);
   std::string near = closest(word, names);
-  Error error(Code::Invalid, concat("unknown verb '", word, "'"));
+  Error error(Code::Invalid, concat("unknown command '", word, "'"));
   if (near.empty()) return std::move(error).hint(concat("see cove help; to run it in a sandbox: cove run -- ", word));
   return std::move(error).hint(concat("did you mean cove ", near, "?"));
 }
@@ -79,7 +79,7 @@ Error unknown_part(const Verb& verb, const std::string& word) {
   std::vector<std::string> names;
   for (const Verb& part : verb.parts()) names.emplace_back(part.name);
   std::string near = closest(word, names);
-  std::string advice = near.empty() ? concat("there are: ", join(names, ", ")) : concat("did you mean ", near, "?");
+  std::string advice = near.empty() ? concat("available: ", join(names, ", ")) : concat("did you mean ", near, "?");
   return Error(Code::Invalid, concat("cove ", verb.name, " has no '", word, "'")).hint(advice);
 }
 
@@ -98,7 +98,7 @@ const std::vector<VerbGroup>& verb_groups() {
 }
 
 std::optional<Verb> find_verb(std::string_view name) {
-  // One after the other, and only as far as need be: each lies in another part of the program, which has to be read.
+  // Stops at the first match: each verb is in another part of the program, which would have to be read from disk.
   for (const Row& row : kRows)
     if (Verb verb = row.verb(); verb.name == name) return verb;
   return std::nullopt;

@@ -8,12 +8,12 @@
 
 #include "cli/options.h"
 
-// The verbs of `cove`, each in a file of its own; what follows the verb goes in, the exit code comes out.
+// The verbs of `cove`, each in its own file. A verb takes the words after it and returns the exit code.
 namespace cove::cli {
 
 using Arguments = std::vector<std::string>;
 
-// What the words after the options are, for a shell that completes them.
+// What the operands are, for shell completion.
 enum class Completes {
   Nothing,
   Sandboxes,
@@ -34,24 +34,24 @@ struct Verb {
   std::string (*help)();
   std::vector<OptionInfo> (*options)();
   Completes completes = Completes::Nothing;
-  std::span<const Verb> (*parts)() = nullptr;  // `cove fs ls`: the verbs behind the verb
+  std::span<const Verb> (*parts)() = nullptr;  // subcommands, as in `cove fs ls`
 };
 
-// Verbs that belong together, under a heading of the help.
+// A group of verbs under one heading of the help.
 struct VerbGroup {
   std::string_view heading;
   std::vector<Verb> verbs;
 };
 const std::vector<VerbGroup>& verb_groups();
-// Nothing where there is no such verb.
+// Null if there is no such verb.
 std::optional<Verb> find_verb(std::string_view name);
 
-// All of the command line, without the program's own name.
+// Runs a command line, without the name of the program.
 int cove(const Arguments& args);
 
-// `cove fs ls …`: goes on with the part that the first word names.
+// `cove fs ls …`: runs the subcommand that the first word names.
 int act_on_part(const Verb& verb, const Arguments& args);
-// The help of a verb with parts.
+// The help of a verb with subcommands.
 std::string parts_help(const Verb& verb, std::string_view text);
 
 Verb run_verb();

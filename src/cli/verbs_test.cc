@@ -51,7 +51,7 @@ TEST(Operands, AreCounted) {
   Form form = {.verb = "x", .usage = "A [B]", .text = "", .least = 1, .most = 2};
   EXPECT_TRUE(check_operands(form, {"a"}));
   EXPECT_EQ(check_operands(form, {}).error().hint(), "write cove x A [B]");
-  EXPECT_THAT(check_operands(form, {"a", "b", "c"}).error().message(), HasSubstr("does not take 'c'"));
+  EXPECT_THAT(check_operands(form, {"a", "b", "c"}).error().message(), HasSubstr("unexpected argument 'c' for cove x"));
 }
 
 TEST(Completion, KnowsEveryVerbAndOption) {

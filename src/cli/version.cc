@@ -14,6 +14,6 @@ std::vector<OptionInfo> no_options() { return {}; }
 
 }  // namespace
 
-Verb version_verb() { return {"version", "tell the version", version, version_help, no_options}; }
+Verb version_verb() { return {"version", "print the version", version, version_help, no_options}; }
 
 }  // namespace cove::cli

@@ -16,9 +16,10 @@ std::string form_help(const Form& form, const std::vector<OptionInfo>& options) 
 Result<void> check_operands(const Form& form, const std::vector<std::string>& operands) {
   std::string usage = concat("cove ", form.verb, " ", split(form.usage, '\n')[0]);
   if (operands.size() < form.least)
-    return fail(Error(Code::Invalid, concat("cove ", form.verb, " needs more words")).hint(concat("write ", usage)));
+    return fail(
+        Error(Code::Invalid, concat("cove ", form.verb, " requires more arguments")).hint(concat("write ", usage)));
   if (operands.size() > form.most)
-    return fail(Error(Code::Invalid, concat("cove ", form.verb, " does not take '", operands[form.most], "'"))
+    return fail(Error(Code::Invalid, concat("unexpected argument '", operands[form.most], "' for cove ", form.verb))
                     .hint(concat("write ", usage)));
   return {};
 }

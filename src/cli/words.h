@@ -10,12 +10,12 @@
 #include "cli/terminal.h"
 #include "cli/verbs.h"
 
-// What the verbs have in common: reading their words, and their help.
+// Parsing of arguments and printing of help, shared by the verbs.
 namespace cove::cli {
 
 inline constexpr size_t kMany = SIZE_MAX;
 
-// How a verb is called.
+// The syntax of a verb.
 struct Form {
   std::string_view verb;   // "fs ls"
   std::string_view usage;  // what follows it: "[OPTIONS] SANDBOX…"; several lines for several forms
@@ -23,14 +23,14 @@ struct Form {
   size_t least = 0;        // operands
   size_t most = 0;
   Operands operands = Operands::Anywhere;
-  std::string_view more = "";  // behind the options: examples
+  std::string_view more = "";  // printed after the options: examples
 };
 
 std::string form_help(const Form& form, const std::vector<OptionInfo>& options);
-// Invalid where there are too few or too many.
+// Invalid if there are too few or too many operands.
 Result<void> check_operands(const Form& form, const std::vector<std::string>& operands);
 
-// What every verb understands.
+// The options of every verb.
 struct CommonOrder {
   bool help = false;
   bool json = false;
@@ -57,7 +57,7 @@ inline constexpr Option<T> kProjectOption = {
       return {};
     }};
 
-// The operands and what the options said; or, where there is nothing more to do, the exit code.
+// The operands and the parsed options; or the exit code, if there is nothing more to do.
 template <typename T>
 struct Words {
   T order;

@@ -34,17 +34,17 @@ std::string version_of(const ResponseHead& head) {
   return std::string(version.substr(0, version.find(' ')));
 }
 
-enum class BuiltContainer { Good, Outdated };
+enum class ServerState { Good, Outdated };
 
 // Only one that was started by itself is replaced: others have somebody who looks after them.
-Result<BuiltContainer> examine(Http& http) {
+Result<ServerState> examine(Http& http) {
   Request request;
   request.target = "/v1/health/live";
   Response response = COVE_TRY(http.fetch(request));
   bool automatic = response.head.header("cove-auto") == "1";
   std::string version = version_of(response.head);
   bool older = !version.empty() && is_older(version, COVE_VERSION);
-  return automatic && older ? BuiltContainer::Outdated : BuiltContainer::Good;
+  return automatic && older ? ServerState::Outdated : ServerState::Good;
 }
 
 std::unexpected<Error> absent(Error error, const ServerChoice& choice) {
@@ -63,8 +63,8 @@ Result<void> start_once(Http& http) {
 Result<void> replace_once(Http& http) {
   UniqueFd lock = COVE_TRY(lock_start(http.address().path));
   Http again(http.address(), http.identity());
-  Result<BuiltContainer> standing = examine(again);
-  if (standing && *standing == BuiltContainer::Outdated) {
+  Result<ServerState> standing = examine(again);
+  if (standing && *standing == ServerState::Outdated) {
     COVE_TRY(stop_server(COVE_TRY(again.peer())));
     COVE_TRY(start_server(http.address().path));
   }
@@ -103,7 +103,7 @@ bool seems_outdated(const Http& http) {
 
 Result<bool> replace_if_outdated(Http& http) {
   http.set_patience(kPatience);
-  bool outdated = COVE_TRY(examine(http)) == BuiltContainer::Outdated;
+  bool outdated = COVE_TRY(examine(http)) == ServerState::Outdated;
   if (outdated) COVE_TRY(replace_once(http));
   http.set_patience(std::chrono::milliseconds(-1));
   return outdated;

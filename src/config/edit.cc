@@ -20,7 +20,7 @@ Result<const ConfigEntry*> find_setting(const std::string& name) {
     names.push_back(entry.name);
   }
   std::string near = closest(name, names);
-  return fail(Error(Code::NotFound, concat("there is no setting '", name, "'"))
+  return fail(Error(Code::NotFound, concat("unknown setting '", name, "'"))
                   .hint(near.empty() ? "cove config show lists all settings" : concat("did you mean ", near, "?")));
 }
 
@@ -44,7 +44,7 @@ std::string toml_value(const ConfigEntry& entry, const std::string& value) {
   return concat("[", join(items, ", "), "]");
 }
 
-// Where a position is in the text: lines and columns count from 1, columns in characters.
+// The offset of a position in the text: lines and columns count from 1, columns in characters.
 size_t offset_of(const std::string& text, const toml::source_position& position) {
   size_t at = 0;
   for (toml::source_index line = 1; line < position.line; ++line) at = text.find('\n', at) + 1;
@@ -55,7 +55,7 @@ size_t offset_of(const std::string& text, const toml::source_position& position)
   return at;
 }
 
-// Behind the header of the section, or at the top; with a section of its own at the end where there is none.
+// Inserts after the header of the section, or at the top; adds the section at the end if it does not exist.
 std::string inserted(const std::string& text, const ConfigEntry& entry, const std::string& line,
                      const toml::table* section) {
   if (entry.section().empty()) return line + text;

@@ -6,8 +6,9 @@
 
 namespace cove {
 
-// A configuration file's text with one setting changed or added; all else, comments included, is as it was. `value` is
-// written as for a flag: a list has commas. NotFound where there is no such setting; Invalid where the text is no TOML.
+// A configuration file's text with one setting changed or added; everything else, including comments, is unchanged.
+// `value` is written as for a flag: a list has commas. NotFound for an unknown setting; Invalid if the text is not
+// TOML.
 Result<std::string> with_setting(const std::string& text, const std::string& name, const std::string& value);
 
 }  // namespace cove

@@ -10,7 +10,7 @@ namespace {
 const std::vector<std::string> kLanguageKeys = {"aliases", "command", "compile", "default", "extension", "versions"};
 const std::vector<std::string> kVersionKeys = {"command", "compile", "image"};
 
-// A key with its whole name, for messages.
+// A key with its full name, for messages.
 struct Named {
   const ConfigNode& node;
   std::string name;  // "languages.python.default"
@@ -22,17 +22,17 @@ std::unexpected<Error> refuse(const Named& key, std::string what, std::string ad
 
 std::unexpected<Error> unknown(const Named& key, const std::vector<std::string>& keys) {
   std::string near = closest(key.node.key, keys);
-  return fail(Error(Code::Invalid, concat(key.node.where, ": there is no setting '", key.name, "'"))
-                  .hint(near.empty() ? concat("there are: ", join(keys, ", ")) : concat("did you mean '", near, "'?")));
+  return fail(Error(Code::Invalid, concat(key.node.where, ": unknown setting '", key.name, "'"))
+                  .hint(near.empty() ? concat("available: ", join(keys, ", ")) : concat("did you mean '", near, "'?")));
 }
 
 Result<std::string> text_of(const Named& key) {
   if (!key.node.is_table && !key.node.is_list && key.node.texts.size() == 1 && !key.node.texts[0].empty())
     return key.node.texts[0];
-  return refuse(key, "a text is wanted", "write it in quotes");
+  return refuse(key, "must be a string", "write it in quotes");
 }
 
-// A list of words, or a text that is divided at its blanks.
+// A list of words, or a string that is split at spaces.
 Result<std::vector<std::string>> words_of(const Named& key) {
   std::vector<std::string> words;
   if (key.node.is_list) words = key.node.texts;
@@ -40,7 +40,7 @@ Result<std::vector<std::string>> words_of(const Named& key) {
     for (const std::string& word : split(COVE_TRY(text_of(key)), ' '))
       if (!word.empty()) words.push_back(word);
   if (words.empty() || words.front().empty())
-    return refuse(key, "it names no program", R"(write a command, like "python3 {file}" or ["python3", "{file}"])");
+    return refuse(key, "the command is empty", R"(write a command, like "python3 {file}" or ["python3", "{file}"])");
   return words;
 }
 
@@ -48,7 +48,7 @@ bool names_file(const std::vector<std::string>& words) {
   return std::ranges::any_of(words, [](const std::string& word) { return word.find("{file}") != std::string::npos; });
 }
 
-// Where a command says nowhere what the code is, it follows.
+// If a command has no placeholder for the code, the code is appended.
 void complete(CommandLine& command) {
   if (command.compile.empty() && !command.run.empty() && !names_file(command.run)) command.run.emplace_back("{file}");
   if (!command.compile.empty() && !names_file(command.compile)) command.compile.emplace_back("{file}");
@@ -58,7 +58,7 @@ void complete(CommandLine& command) {
 Result<LanguageVersion> read_version(const Named& key, const Language& language) {
   LanguageVersion version{key.node.key, "host", {}};
   if (!key.node.is_table)
-    return refuse(key, "it is no version", R"(write [languages.NAME.versions."VERSION"] with image and command)");
+    return refuse(key, "not a version", R"(write [languages.NAME.versions."VERSION"] with image and command)");
   for (const ConfigNode& each : key.node.below) {
     Named inner{each, concat(key.name, ".", each.key)};
     if (each.key == "image")
@@ -68,7 +68,7 @@ Result<LanguageVersion> read_version(const Named& key, const Language& language)
     else if (each.key == "compile")
       version.command.compile = COVE_TRY(words_of(inner));
     else if (each.is_table)
-      return refuse(inner, "a version with a point is one key",
+      return refuse(inner, "a version with a dot must be a single key",
                     concat("write it in quotes: versions.\"", key.node.key, ".", each.key, "\""));
     else
       return unknown(inner, kVersionKeys);
@@ -77,7 +77,8 @@ Result<LanguageVersion> read_version(const Named& key, const Language& language)
     auto plain = std::ranges::find_if(language.commands, [](const CommandLine& command) {
       return command.program().find(kVersionMark) == std::string::npos;
     });
-    if (plain == language.commands.end()) return refuse(key, "it has no command", R"(add command = "PROGRAM {file}")");
+    if (plain == language.commands.end())
+      return refuse(key, "the command is missing", R"(add command = "PROGRAM {file}")");
     version.command = *plain;
   }
   complete(version.command);
@@ -85,7 +86,7 @@ Result<LanguageVersion> read_version(const Named& key, const Language& language)
 }
 
 Result<void> read_versions(const Named& key, Config& config, Language& language) {
-  if (!key.node.is_table) return refuse(key, "it is no table", R"(write [languages.NAME.versions."VERSION"])");
+  if (!key.node.is_table) return refuse(key, "not a table", R"(write [languages.NAME.versions."VERSION"])");
   for (const ConfigNode& each : key.node.below) {
     Named inner{each, concat(key.name, ".", each.key)};
     LanguageVersion version = COVE_TRY(read_version(inner, language));
@@ -122,14 +123,14 @@ Result<void> read_language(const Named& key, Config& config, Language& language)
   if (!command.run.empty()) language.commands = {std::move(command)};
   if (versions != nullptr) COVE_TRY(read_versions({*versions, key.name + ".versions"}, config, language));
   if (!language.commands.empty() || !language.versions.empty()) return {};
-  return refuse(key, "nothing says how to run it", R"(add command = "PROGRAM {file}")");
+  return refuse(key, "there is no command to run it", R"(add command = "PROGRAM {file}")");
 }
 
 bool is_name(const std::string& name) {
   return !name.empty() && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+#_-") == std::string::npos;
 }
 
-// No two languages answer to one word.
+// Names and aliases of languages must be unique.
 Result<void> check_names(const Config& config, const Named& key) {
   std::vector<std::string> words;
   for (const Language& language : config.languages) {
@@ -139,7 +140,7 @@ Result<void> check_names(const Config& config, const Named& key) {
   std::ranges::sort(words);
   auto twice = std::ranges::adjacent_find(words);
   if (twice == words.end()) return {};
-  return refuse(key, concat("'", *twice, "' is a name of another language, too"), "choose other aliases");
+  return refuse(key, concat("'", *twice, "' is also a name of another language"), "choose other aliases");
 }
 
 std::string text_of(const CommandLine& command) {
@@ -152,9 +153,9 @@ std::string text_of(const CommandLine& command) {
 Result<void> apply_languages(Config& config, const ConfigNode& languages) {
   for (const ConfigNode& each : languages.below) {
     Named key{each, concat("languages.", each.key)};
-    if (!each.is_table) return refuse(key, "it is no language", "write [languages.NAME] with a command");
+    if (!each.is_table) return refuse(key, "not a language", "write [languages.NAME] with a command");
     if (!is_name(each.key))
-      return refuse(key, "it is not the name of a language", "use small letters, digits and + # _ -");
+      return refuse(key, "not a valid language name", "use lowercase letters, digits and + # _ -");
     auto known = std::ranges::find(config.languages, each.key, &Language::name);
     Language language;
     language.name = each.key;
@@ -178,15 +179,15 @@ std::vector<Setting> language_settings(const Config& config) {
   for (const Language& language : config.languages) {
     std::string name = concat("languages.", language.name);
     if (!language.default_version.empty())
-      add(name + ".default", language.default_version, "The version where none is asked for.");
+      add(name + ".default", language.default_version, "The version to use if none is specified.");
     std::vector<std::string> commands;
     for (const CommandLine& command : language.commands) commands.push_back(text_of(command));
     if (!commands.empty())
       add(name + ".command", join(commands, " | "),
-          "What runs it, in the host image and in images that have no version here.");
+          "The command that runs it, in the host image and in images without a version here.");
     for (const LanguageVersion& version : language.versions)
       add(concat(name, ".versions.", version.version), concat(version.image, ": ", text_of(version.command)),
-          "The image of this version, and what runs it there.");
+          "The image of this version, and the command that runs it there.");
   }
   return list;
 }

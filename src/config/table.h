@@ -9,20 +9,20 @@
 
 namespace cove {
 
-// One setting: all that is known about it.
+// The description of one setting.
 struct ConfigEntry {
   std::string name;      // "admission.sandboxes"
   std::string type;      // "size"
-  std::string accepted;  // what a value looks like: "a size, like 512m or 2g"
+  std::string accepted;  // the accepted values: "a size, like 512m or 2g"
   std::string description;
   bool list = false;          // takes several values
-  std::string default_words;  // where the default depends on the user
-  // From texts, exactly one unless it is a list; Invalid.
+  std::string default_words;  // for defaults that depend on the user
+  // Parses strings, exactly one unless it is a list; Invalid.
   std::function<Result<void>(Config&, const std::vector<std::string>&)> set;
-  // As one would write it.
+  // Formats the value in the form in which it is written.
   std::function<std::string(const Config&)> get;
 
-  std::string section() const;   // "admission"; empty for those at the top
+  std::string section() const;   // "admission"; empty at the top level
   std::string variable() const;  // "COVE_ADMISSION_SANDBOXES"
   std::string flag() const;      // "--admission-sandboxes"
 };

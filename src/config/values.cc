@@ -3,14 +3,14 @@
 #include "base/text.h"
 #include "config/config.h"
 
-// The values of settings that have a type of their own.
+// Parses and formats settings with types of their own.
 namespace cove {
 namespace {
 
 constexpr size_t kMaxSocketPath = sizeof(sockaddr_un::sun_path) - 1;
 
 Error not_an_address(std::string_view text) {
-  return Error(Code::Invalid, concat("'", text, "' is not an address to listen at"))
+  return Error(Code::Invalid, concat("'", text, "' is not a listen address"))
       .hint("write unix:/absolute/path or tcp:HOST:PORT");
 }
 
@@ -18,7 +18,7 @@ Result<ListenAddress> parse_unix(std::string_view text, std::string_view path) {
   if (!path.starts_with('/') || path.ends_with('/') || path.find('\0') != std::string_view::npos)
     return fail(not_an_address(text));
   if (path.size() > kMaxSocketPath)
-    return fail(Error(Code::Invalid, concat("'", text, "' is longer than the path of a socket can be"))
+    return fail(Error(Code::Invalid, concat("'", text, "' is too long for a socket path"))
                     .hint(concat("use a path of at most ", kMaxSocketPath, " bytes")));
   ListenAddress address;
   address.path = path;
@@ -31,7 +31,7 @@ Result<ListenAddress> parse_tcp(std::string_view text, std::string_view rest) {
   std::string_view host = rest.substr(0, colon);
   bool bracketed = host.starts_with('[') && host.ends_with(']');
   if (bracketed) host = host.substr(1, host.size() - 2);
-  // Colons of an IPv6 address belong between brackets.
+  // An IPv6 address must be in brackets.
   bool has_colon = host.find(':') != std::string_view::npos;
   if (host.empty() || has_colon != bracketed || host.find_first_of("[]/ ") != std::string_view::npos)
     return fail(not_an_address(text));

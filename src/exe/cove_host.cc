@@ -12,13 +12,14 @@
 #include "sys/standard_streams.h"
 
 // cove-host --judge [--report FD] [--cwd PATH] [--seen-at PATH] [--in FOLDER] COMMAND ARGUMENT…
-// cove-host --judge … --shell TEXT                      a command by its name, where it is harmless
-// cove-host [--names] [--in FOLDER] PROGRAM ARGUMENT…   a program by its full path, behind the same fence; --names: it
+// cove-host --judge … --shell TEXT                      a command by its name, if it is harmless
+// cove-host [--names] [--in FOLDER] PROGRAM ARGUMENT…   a program by its full path, with the same restrictions;
+// --names: it
 //                                                       may read the names of users
-// "--" may stand before the command or the program.
-// What the judgement was is written to FD, as "yes WHY" or "no WHY". PATH is absolute, as the host or the sandbox sees
-// it; the sandbox has the workspace at --seen-at. Descriptor 3 is the workspace; FOLDER is below it. Exits as the
-// program does; with 125, and a line on standard error, where nothing was run.
+// "--" may precede the command or the program.
+// The judgement is written to FD as "yes WHY" or "no WHY". PATH is absolute, on the host or in the sandbox, where the
+// workspace is at --seen-at. Descriptor 3 is the workspace; FOLDER is below it. Exits with the program's exit code, or
+// with 125 and a line on standard error if nothing was run.
 namespace {
 
 using namespace cove;
@@ -62,7 +63,7 @@ void report(const Words& words, const HarmlessVerdict& verdict) {
   static_cast<void>(sys::write_all(words.report, concat(verdict.harmless ? "yes " : "no ", verdict.why)));
 }
 
-// Here with the rights of the caller, whatever whoever started this has found.
+// Judged again here with the rights of the caller, independent of any judgement of the parent.
 Result<HostOrder> judged(const Words& words) {
   HostCommand command;
   command.argv = words.command;
@@ -72,10 +73,10 @@ Result<HostOrder> judged(const Words& words) {
   command.seen_at = words.seen_at;
   command.cwd = !words.cwd.empty() || words.folder == "." ? words.cwd : concat(command.workspace, "/", words.folder);
   HarmlessVerdict verdict = judge(command);
-  // Whoever is told yes may count on it.
+  // A reported yes must be reliable, so the restrictions are prepared first.
   if (Result<sys::Landlock> fence = sys::Landlock::create(); verdict.harmless && !fence) {
     verdict.harmless = false;
-    verdict.why = concat("this machine cannot fence it in: ", fence.error().message());
+    verdict.why = concat("this machine cannot restrict it: ", fence.error().message());
   }
   report(words, verdict);
   if (!verdict.harmless) return fail(Code::Denied, concat("not harmless: ", verdict.why));

@@ -6,15 +6,15 @@
 #include <cstring>
 
 #include "init/begin.h"
-#include "init/door.h"
 #include "init/fences.h"
+#include "init/handoff.h"
 #include "init/protocol.h"
 
 namespace {
 
 using namespace cove;
 
-// In a kernel of its own there is nothing to wait for, and nobody to hand down.
+// In gVisor's kernel there is nothing to wait for and no descriptors to receive.
 int run_inner(init::Mode mode, const char* processes, const char* memory) {
   UniqueFd control(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, wire::kControlFd));
   mode.memory = std::strtoull(memory, nullptr, 10);
@@ -28,12 +28,12 @@ int run_inner(init::Mode mode, const char* processes, const char* memory) {
   supervisor.run();
 }
 
-// In an engine's container it has nothing but what it is given at the door, which is returned.
-int come_in(const char* path) {
+// In an engine's container: receives the descriptors over the returned connection.
+int join_container(const char* path) {
   ::syscall(SYS_close_range, wire::kControlFd, ~0u, 0);
   unsigned user = 0;
-  const int door = init::enter_by_door(path, user);
-  return door >= 0 && init::add_user(user) == 0 ? door : -1;
+  const int connection = init::receive_descriptors(path, user);
+  return connection >= 0 && init::add_user(user) == 0 ? connection : -1;
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   init::Mode mode = init::parse_mode(argv[2]);
   if (mode.inner) return argc == 5 ? run_inner(mode, argv[3], argv[4]) : 2;
   mode.contained = argc == 4;
-  const int door = mode.contained ? come_in(argv[3]) : -1;
-  if (mode.contained && door < 0) return 2;
-  return init::serve_sandbox(mode, door);
+  const int connection = mode.contained ? join_container(argv[3]) : -1;
+  if (mode.contained && connection < 0) return 2;
+  return init::serve_sandbox(mode, connection);
 }

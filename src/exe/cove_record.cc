@@ -6,8 +6,8 @@
 #include "sys/landlock.h"
 #include "sys/standard_streams.h"
 
-// cove-record: records what the folder behind descriptor 3 is like, and writes it to standard output as change/ reads
-// it. With the rights of whoever started it, and of these only reading below that folder.
+// cove-record: records the state of the folder of descriptor 3 and writes it to standard output in the format of
+// change/. Runs with the rights of its caller, reduced to reading below that folder.
 namespace {
 
 using namespace cove;
@@ -16,24 +16,24 @@ constexpr int kFolder = 3;
 constexpr int kOutput = 1;
 constexpr int kFailed = 125;
 
-Result<void> keep_to_folder() {
+Result<void> restrict_to_folder() {
   if (::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return fail_errno("no_new_privs");
   Result<sys::Landlock> fence = sys::Landlock::create();
-  if (!fence && fence.error().code() == Code::Unsupported) return {};  // reading is all that this program does
+  if (!fence && fence.error().code() == Code::Unsupported) return {};  // acceptable, because this program only reads
   if (!fence) return std::unexpected(fence.error());
   COVE_TRY(fence->allow(kFolder, sys::kLandlockRead));
   return fence->restrict_self();
 }
 
 Result<void> record() {
-  COVE_TRY_NOTE("fence itself in", keep_to_folder());
+  COVE_TRY_NOTE("restrict itself", restrict_to_folder());
   return change::send_base(COVE_TRY(change::record_base(kFolder)), kOutput);
 }
 
 }  // namespace
 
 #ifdef __SANITIZE_ADDRESS__
-// Behind its fence nobody can look for leaks at its end.
+// The leak checker does not work with these restrictions.
 extern "C" const char* __asan_default_options() { return "detect_leaks=0"; }
 #endif
 

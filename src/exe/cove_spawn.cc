@@ -27,13 +27,13 @@
 
 // cove-spawn serve [--auto] [--config FILE] [--ready-fd N] [--set NAME=VALUE]…
 //
-// Starts coved, which serves the API without privilege, and does for it what needs privilege. Ends with it.
+// Starts coved, which serves the API without privilege, and performs its privileged operations. Ends with it.
 namespace {
 
 using namespace cove;
 
-// Outside of what useradd and the ranges of sandboxes use: for machines without a user `cove`.
-constexpr int kOwnFailure = 125;  // as every program of Cove's
+// Outside the ids of useradd and of the sandboxes' ranges: for machines without a user `cove`.
+constexpr int kOwnFailure = 125;  // the same in every program of Cove
 constexpr uid_t kUnusedId = 0x6ffffff0;
 
 struct Order {
@@ -62,7 +62,7 @@ Result<Order> parse(int argc, char** argv) {
     if (word == "--auto") {
       order.autostarted = true;
     } else if (word == "--config") {
-      // coved goes to another folder before it reads it.
+      // coved changes its working folder before it reads the file.
       order.config_file = std::filesystem::absolute(value), ++i;
     } else if (word == "--ready-fd") {
       order.ready_fd = static_cast<int>(COVE_TRY(parse_integer(value, 3, 1 << 20))), ++i;
@@ -76,7 +76,7 @@ Result<Order> parse(int argc, char** argv) {
   return order;
 }
 
-// Whom coved runs as where this process is root.
+// The user that coved runs as if this process is root.
 Identity server_identity() {
   if (::geteuid() != 0) return {::geteuid(), ::getegid()};
   for (const std::string& line : split(sys::read_file("/etc/passwd").value_or(""), '\n')) {
@@ -89,7 +89,7 @@ Identity server_identity() {
   return {kUnusedId, kUnusedId};
 }
 
-// The state folder is this process's; one folder in it is coved's.
+// The state folder belongs to this process; one folder in it belongs to coved.
 Result<UniqueFd> prepare_state(const Config& config, const Identity& identity) {
   if (!sys::exists(config.state)) COVE_TRY(sys::make_folders(config.state, 0755));
   COVE_TRY(sys::stat_own_folder(config.state, sys::kStateFolder));
@@ -102,30 +102,30 @@ Result<UniqueFd> prepare_state(const Config& config, const Identity& identity) {
   return folder;
 }
 
-bool somebody_listens(const sockaddr_un& address) {
+bool is_listening(const sockaddr_un& address) {
   UniqueFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   return ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
 }
 
-// One that was killed may still be on its way out.
-bool goes_on_listening(const sockaddr_un& address) {
+// A killed server may not have ended yet.
+bool is_takeover(const sockaddr_un& address) {
   constexpr int kLooks = 50;
   constexpr unsigned kPause = 20'000;  // microseconds
   for (int i = 0; i < kLooks; ++i) {
-    if (!somebody_listens(address)) return false;
+    if (!is_listening(address)) return false;
     ::usleep(kPause);
   }
   return true;
 }
 
-// The folder that clients look into is this user's alone; another one is as the administrator wants it.
+// The default folder for the socket is accessible only to this user; the administrator decides about others.
 Result<void> make_folder_of(const std::string& socket, const Config& config) {
   const std::string folder = socket.substr(0, socket.rfind('/'));
   if (folder == sys::run_folder() || folder == config.state + "/run") return sys::make_run_folder(folder);
   return sys::make_folders(folder, 0755);
 }
 
-// Whoever may connect is decided by his uid, not by the file.
+// Access is decided by the client's uid, not by the file's permissions.
 Result<UniqueFd> listen_at(const std::string& path, const Config& config) {
   constexpr int kBacklog = 512;
   sockaddr_un address = {};
@@ -135,7 +135,7 @@ Result<UniqueFd> listen_at(const std::string& path, const Config& config) {
                 concat("the path of the socket is longer than ", sizeof address.sun_path - 1, ": ", path));
   std::memcpy(address.sun_path, path.data(), path.size());
   COVE_TRY(make_folder_of(path, config));
-  if (goes_on_listening(address)) return fail(Code::Exists, concat("a server is listening at ", path, " already"));
+  if (is_takeover(address)) return fail(Code::Exists, concat("a server is already listening at ", path));
   ::unlink(path.c_str());
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   mode_t mask = ::umask(0111);
@@ -146,7 +146,7 @@ Result<UniqueFd> listen_at(const std::string& path, const Config& config) {
   return socket;
 }
 
-// Sockets that systemd opened, then those that the configuration names.
+// Sockets that systemd opened, then those of the configuration.
 Result<std::vector<std::pair<UniqueFd, std::string>>> open_sockets(const Config& config) {
   std::vector<std::pair<UniqueFd, std::string>> sockets;
   const char* pid = ::getenv("LISTEN_PID");
@@ -173,7 +173,7 @@ Result<spawn::Callers> callers_of(const std::vector<std::pair<UniqueFd, std::str
   return spawn::Callers::of(listeners);
 }
 
-// A copy of a file that only this user may read, for coved, which may be another one.
+// A copy of a file for coved, which may be another user without access to it.
 Result<UniqueFd> copy_of(const std::string& path) {
   constexpr size_t kLargest = 1 << 20;
   std::string text = COVE_TRY(sys::read_file(path, kLargest));
@@ -185,7 +185,7 @@ Result<UniqueFd> copy_of(const std::string& path) {
   return copy;
 }
 
-// Certificate and key, where they are set.
+// Certificate and key, if they are set.
 Result<std::vector<std::pair<UniqueFd, std::string>>> copy_tls(const Config& config) {
   std::vector<std::pair<UniqueFd, std::string>> files;
   if (config.tls_cert.empty() || config.tls_key.empty()) return files;
@@ -224,7 +224,7 @@ std::vector<std::string> server_words(const Order& order, const std::vector<std:
   for (int fd : kept) ::fcntl(fd, F_SETFD, 0);
   if (::geteuid() == 0 && (::setgroups(0, nullptr) < 0 || ::setresgid(identity.gid, identity.gid, identity.gid) < 0 ||
                            ::setresuid(identity.uid, identity.uid, identity.uid) < 0)) {
-    std::fprintf(stderr, "cove-spawn: take coved's identity: %s\n", std::strerror(errno));
+    std::fprintf(stderr, "cove-spawn: assume coved's identity: %s\n", std::strerror(errno));
     ::_exit(kOwnFailure);
   }
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -241,7 +241,7 @@ Result<int> serve(const Order& order) {
   sources.file = order.config_file;
   sources.flags = order.settings;
   Config config = COVE_TRY(load_config(sources));
-  // Everything that looks for the state folder finds the configured one.
+  // All later lookups of the state folder use the configured one.
   if (config.state != COVE_TRY(sys::find_folder(sys::kStateFolder))) ::setenv("COVE_STATE", config.state.c_str(), 1);
   Identity identity = server_identity();
   UniqueFd folder = COVE_TRY_NOTE("prepare the state folder", prepare_state(config, identity));
@@ -277,7 +277,7 @@ int main(int argc, char** argv) {
   cove::sys::keep_standard_streams();
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) return std::puts(COVE_VERSION), 0;
   if (argc < 2 || std::strcmp(argv[1], "serve") != 0) {
-    std::fprintf(stderr, "cove-spawn: started by `cove serve`, not by hand\n");
+    std::fprintf(stderr, "cove-spawn: use `cove serve` to start it\n");
     return 2;
   }
   Result<Order> order = parse(argc, argv);

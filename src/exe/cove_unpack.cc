@@ -1,6 +1,6 @@
 // cove-unpack VERSION TASK BYTES ENTRIES LETTERS: unpacks the layer of an image, or reads one that is unpacked. It is
-// started in namespaces of its own (image/unpacker.cc), without privilege outside of them; before it reads
-// the first byte of the archive it sees nothing but the layer's folder, and can do little more than write there.
+// started in its own namespaces (image/unpacker.cc), without privilege outside them; before it reads the first byte of
+// the archive it can see only the layer's folder and do little more than write there.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -31,8 +31,8 @@ struct Task {
 
 Result<Task> parse(int argc, char** argv) {
   if (argc != 6 || std::strcmp(argv[1], COVE_VERSION) != 0)
-    return fail(
-        Error(Code::Conflict, "cove-unpack is of another version").hint("install all of Cove's programs together"));
+    return fail(Error(Code::Conflict, "cove-unpack has a different version")
+                    .hint("install all Cove programs of the same version"));
   Task task;
   task.unpacks = std::string_view(argv[2]) == kTaskUnpack;
   task.options.limits.bytes = static_cast<uint64_t>(COVE_TRY(parse_integer(argv[3], 1, INT64_MAX)));
@@ -46,24 +46,24 @@ Result<Task> parse(int argc, char** argv) {
   return task;
 }
 
-// The libraries are there; the root is not, until the byte comes.
+// The libraries are loaded; the new root is ready when the byte arrives.
 Result<void> wait_for_root() {
   char byte = 'r';
   if (::write(kReadyFd, &byte, 1) != 1 || ::read(kGoFd, &byte, 1) != 1)
-    return fail(Code::Unavailable, "whoever started cove-unpack is gone");
+    return fail(Code::Unavailable, "the parent of cove-unpack has ended");
   ::close(kReadyFd);
   ::close(kGoFd);
   if (::chdir("/") < 0) return fail_errno("chdir /");
   return {};
 }
 
-Result<void> put_up_fences() {
+Result<void> apply_fences() {
   ::prctl(PR_SET_DUMPABLE, 0);
   ::umask(0);
   if (init::limit_bounding_set(0) < 0) return fail_errno("drop the bounding set");
   if (init::set_capabilities(init::unpack_capabilities()) < 0) return fail_errno("drop capabilities");
   if (init::no_new_privileges() < 0) return fail_errno("no_new_privs");
-  if (init::apply_unpack_filter() < 0) return fail_errno("put up the seccomp filter");
+  if (init::apply_unpack_filter() < 0) return fail_errno("apply the seccomp filter");
   return {};
 }
 
@@ -71,7 +71,7 @@ Result<Report> work(const Task& task) {
   UniqueFd layer = COVE_TRY(sys::open(kLayerFolder, O_RDONLY | O_DIRECTORY));
   UniqueFd parents;
   if (task.parents) parents = COVE_TRY(sys::open(kParentsFolder, O_RDONLY | O_DIRECTORY));
-  COVE_TRY(put_up_fences());
+  COVE_TRY(apply_fences());
   Report report;
   if (task.unpacks) {
     LayerOptions options = task.options;
@@ -104,6 +104,6 @@ int main(int argc, char** argv) {
   if (argc == 2 && std::strcmp(argv[1], "--version") == 0) return std::puts(COVE_VERSION), 0;
   Result<Report> report = run(argc, argv);
   std::string text = report ? concat("+", report->encode()) : concat("-", encode_error(report.error()));
-  bool told = cove::sys::write_all(kReportFd, text).has_value();
-  return report && told ? 0 : 1;
+  bool written = cove::sys::write_all(kReportFd, text).has_value();
+  return report && written ? 0 : 1;
 }

@@ -15,13 +15,13 @@ namespace {
 
 using namespace harmless;
 
-// What comes with a command and would not reach it on the host, or changes what it does.
+// Rejects requests with parts that would not reach the command on the host or that change its behaviour.
 Result<void> check_circumstances(const HostCommand& command) {
   if (!command.language.empty()) return fail(Code::Invalid, "code is always sandboxed");
-  if (!command.env.empty()) return fail(Code::Invalid, "it comes with variables of its own");
+  if (!command.env.empty()) return fail(Code::Invalid, "it has environment variables");
   if (command.has_stdin) return fail(Code::Invalid, "it has input");
-  if (command.pty) return fail(Code::Invalid, "it wants a terminal");
-  if (command.argv.empty() == command.shell.empty()) return fail(Code::Invalid, "it is not one command");
+  if (command.pty) return fail(Code::Invalid, "it needs a terminal");
+  if (command.argv.empty() == command.shell.empty()) return fail(Code::Invalid, "it is not a single command");
   if (!command.workspace.starts_with('/') || command.workspace == "/")
     return fail(Code::Invalid, "there is no workspace");
   return {};
@@ -40,7 +40,7 @@ Result<const Rule*> rule_for(const std::string& program, const HostCommand& comm
   if (rule == nullptr) return fail(Code::Invalid, concat("'", program, "' is not on the list"));
   bool elsewhere = !command.seen_at.empty() && command.seen_at != command.workspace;
   if (rule->tells_folder && elsewhere)
-    return fail(Code::Invalid, concat(program, " tells where the workspace is, which differs in the sandbox"));
+    return fail(Code::Invalid, concat(program, " prints the path of the workspace, which differs in the sandbox"));
   return rule;
 }
 

@@ -5,37 +5,38 @@
 
 #include "model/sandbox.h"
 
-// Which commands may run on the host in mode `selective`: those that plainly only read, and only in the workspace.
+// Decides which commands may run on the host in mode `selective`: those that plainly only read, and only in the
+// workspace.
 //
-// Everything is refused that is not known: programs, options, shapes of words. What is refused is not forbidden, it
-// runs in the sandbox; so where a case is hard to judge, the answer is no. The judgement is not the fence: cove-host
-// (host/host_run.h) is, and it holds when a file is swapped after the judgement.
+// Unknown programs, options and forms of words are refused. A refused command is not forbidden: it runs in the sandbox.
+// So the answer is no if a case is hard to judge. The judgement is not the protection: cove-host (host/host_run.h)
+// restricts the command, which also works if a file is replaced after the judgement.
 namespace cove {
 
 struct HostCommand {
   std::vector<std::string> argv;  // either a command
   std::string shell;              // or text for a shell
-  std::string language;           // of code; no code is harmless
-  std::string cwd;                // absolute, as the host or as the sandbox sees it; empty: the workspace
-  std::string workspace;          // the folder on the host, absolute; empty: there is none
-  int folder = -1;                // its descriptor; -1: it is opened by its path
-  std::string seen_at;            // where the sandbox has the workspace; empty: at the same path
-  Environment env;                // given with the call
-  bool has_stdin = false;         // there is input, or there may be
+  std::string language;           // of code; code is never harmless
+  std::string cwd;                // absolute, on the host or in the sandbox; empty: the workspace
+  std::string workspace;          // the folder on the host, absolute; empty: none
+  int folder = -1;                // its descriptor; -1: opened by its path
+  std::string seen_at;            // the path of the workspace in the sandbox; empty: the same path
+  Environment env;                // from the request
+  bool has_stdin = false;         // there is or may be input
   bool pty = false;
 };
 
 struct HarmlessVerdict {
   bool harmless = false;
   std::string why;                // one sentence, in both cases
-  std::vector<std::string> argv;  // where harmless: the program's absolute path and its arguments
-  std::string program;            // the name it was called by; empty where there is none
-  std::string folder;             // where harmless: the working folder, below the workspace ("." for itself)
-  bool names = false;             // where harmless: it looks up names of users
+  std::vector<std::string> argv;  // if harmless: the program's absolute path and its arguments
+  std::string program;            // the name it was called by; empty if there is none
+  std::string folder;             // if harmless: the working folder below the workspace ("." for the workspace itself)
+  bool names = false;             // if harmless: it looks up names of users
 };
 
-// Looks at files (that the program is the system's own, that each path lies in the workspace), runs nothing and changes
-// nothing. Must have the caller's rights over the workspace. Any thread.
+// Examines files (that the program belongs to the system, that each path is in the workspace); runs nothing and changes
+// nothing. Needs the caller's rights over the workspace. Any thread.
 HarmlessVerdict judge(const HostCommand& command);
 
 }  // namespace cove

@@ -24,7 +24,7 @@ std::unexpected<Error> not_allowed(const Rule& rule, std::string_view option) {
   return fail(Code::Invalid, concat("'", option, "' of ", rule.name, " is not on the list"));
 }
 
-// Goes through the words as the program will.
+// Parses the words like the program.
 class Arguments {
  public:
   Arguments(const Rule& rule, const std::vector<std::string>& words) : rule_(rule), words_(words) {}
@@ -33,9 +33,9 @@ class Arguments {
     if (rule_.operands == Operands::Echo) return read_echo();
     if (rule_.operands == Operands::FindExpression) return read_find();
     COVE_TRY(read_words());
-    if (operands_.size() < rule_.least) return fail(Code::Invalid, concat(rule_.name, " lacks an operand"));
+    if (operands_.size() < rule_.least) return fail(Code::Invalid, concat(rule_.name, " needs an operand"));
     if (operands_.size() > rule_.most || (rule_.operands == Operands::None && !operands_.empty()))
-      return fail(Code::Invalid, concat(rule_.name, " may not have that many operands"));
+      return fail(Code::Invalid, concat(rule_.name, " has too many operands"));
     COVE_TRY(sort_operands());
     return paths_;
   }
@@ -82,9 +82,9 @@ class Arguments {
 
   Result<void> take_next_value(const std::string& option, std::string_view name) {
     if (!has_value(name)) return not_allowed(rule_, option);
-    if (next_ == words_.size()) return fail(Code::Invalid, concat("'", option, "' lacks its value"));
+    if (next_ == words_.size()) return fail(Code::Invalid, concat("'", option, "' needs a value"));
     const std::string& value = words_[next_++];
-    // Should the program see it differently, it must not find an option there.
+    // Even if the program parses it differently, it must not find an option there.
     if (looks_like_option(value) && !is_number(value))
       return fail(Code::Invalid, concat("the value of '", option, "' looks like an option"));
     return check_value(option, name, value);
@@ -104,7 +104,7 @@ class Arguments {
   Result<void> sort_operands() {
     size_t first = 0;
     if (rule_.operands == Operands::PatternThenTrees && !has_pattern_) {
-      if (operands_.empty()) return fail(Code::Invalid, concat(rule_.name, " lacks a pattern"));
+      if (operands_.empty()) return fail(Code::Invalid, concat(rule_.name, " needs a pattern"));
       first = 1;
     }
     for (size_t i = first; i < operands_.size(); ++i) COVE_TRY(take_operand(operands_[i]));
@@ -128,15 +128,14 @@ class Arguments {
     }
   }
 
-  // '-' is the input to some and a file to others; '+5' was an option once.
+  // '-' is the input for some programs and a file for others; '+5' was an option once.
   Result<void> take_path(const std::string& word, PathKind kind) {
-    if (word == "-" || word.starts_with('+'))
-      return fail(Code::Invalid, concat("'", word, "' may be something else than a file"));
+    if (word == "-" || word.starts_with('+')) return fail(Code::Invalid, concat("'", word, "' may not be a file"));
     paths_.push_back({word, kind});
     return {};
   }
 
-  // All that looks like an option is one, until a word does not; -n is the only one that all shells share.
+  // Words that look like options are options, up to the first other word; -n is the only one that all shells support.
   Result<std::vector<PathOperand>> read_echo() {
     for (const std::string& word : words_) {
       if (!looks_like_option(word)) break;

@@ -8,7 +8,7 @@
 
 namespace cove::harmless {
 
-// What a path of a command must be.
+// The required type of a path of a command.
 enum class PathKind { File, Tree, Entry };
 
 struct PathOperand {
@@ -16,7 +16,7 @@ struct PathOperand {
   PathKind kind;
 };
 
-// The paths that the arguments name, where the rule knows every option and every word; else why not.
+// The paths in the arguments, if the rule accepts every option and word; otherwise why not.
 Result<std::vector<PathOperand>> read_arguments(const Rule& rule, const std::vector<std::string>& arguments);
 
 }  // namespace cove::harmless

@@ -27,12 +27,12 @@ std::unexpected<Error> cannot_look_at(const std::string& path, const Error& erro
     case EXDEV:
       return fail(Code::Invalid, concat("'", path, "' leads out of the workspace"));
     case ELOOP:
-      return fail(Code::Invalid, concat("there is a link on the way to '", path, "'"));
+      return fail(Code::Invalid, concat("the path '", path, "' contains a link"));
     case ENOENT:
     case ENOTDIR:
-      return fail(Code::Invalid, concat("'", path, "' is not there"));
+      return fail(Code::Invalid, concat("'", path, "' does not exist"));
     default:
-      return fail(Code::Invalid, concat("cannot look at '", path, "'"));
+      return fail(Code::Invalid, concat("cannot access '", path, "'"));
   }
 }
 
@@ -48,7 +48,7 @@ bool is_of_kind(mode_t mode, PathKind kind) {
   return false;
 }
 
-// Blanks and the like are written as \040.
+// Spaces and similar characters are written as \040.
 std::string as_in_mountinfo(const std::string& path) {
   std::string text;
   for (char c : path) {
@@ -69,14 +69,14 @@ Result<struct stat> check_path(const Place& place, const PathOperand& operand) {
     path = COVE_TRY(relative_to(path, place.workspace));
   else
     path = concat(place.below, "/", path);
-  // O_NOFOLLOW with O_PATH: a link at the end is itself opened, and judged by its kind.
+  // O_NOFOLLOW with O_PATH opens a link at the end itself, so that its type is checked.
   Result<UniqueFd> file = sys::openat2(place.folder, path, O_PATH | O_NOFOLLOW, kStayInside);
   if (!file) return cannot_look_at(operand.path, file.error());
   struct stat info = COVE_TRY(sys::fstat(file->get()));
   if (S_ISLNK(info.st_mode) && operand.kind != PathKind::Entry)
     return fail(Code::Invalid, concat("'", operand.path, "' is a link"));
   if (!is_of_kind(info.st_mode, operand.kind))
-    return fail(Code::Invalid, concat("'", operand.path, "' is not the kind of file that is read"));
+    return fail(Code::Invalid, concat("'", operand.path, "' has the wrong type"));
   return info;
 }
 
@@ -107,7 +107,7 @@ Result<void> check_mounts(const std::string& workspace) {
     size_t point = 0;
     for (int field = 0; field < 4 && point != line.npos; ++field) point = line.find(' ', point + 1);
     if (point != line.npos && line.compare(point, below.size(), below) == 0)
-      return fail(Code::Invalid, "something is mounted below the workspace");
+      return fail(Code::Invalid, "a file system is mounted below the workspace");
   }
   return {};
 }
@@ -125,15 +125,15 @@ Result<void> check_paths(const Place& place, const std::vector<PathOperand>& pat
 Result<UniqueFd> open_trusted_program(const std::string& path, const std::vector<std::string>& folders) {
   std::string folder = path.substr(0, std::min(path.rfind('/'), path.size()));
   if (std::ranges::find(folders, folder) == folders.end())
-    return fail(untrusted(path, "is in none of the folders of the system's programs"));
+    return fail(untrusted(path, "is not in a folder of system programs"));
   UniqueFd program = COVE_TRY(sys::open(path, O_PATH));
-  // It may be a link to elsewhere: that folder counts.
+  // It may be a link: the folder of its target counts.
   std::string real = COVE_TRY(sys::readlink(sys::fd_path(program.get())));
   struct stat around = COVE_TRY(sys::stat(real.substr(0, std::max<size_t>(real.rfind('/'), 1))));
   struct stat info = COVE_TRY(sys::fstat(program.get()));
   if (!S_ISREG(info.st_mode)) return fail(untrusted(path, "is not a program"));
   if (!only_root_writes(info) || !only_root_writes(around))
-    return fail(untrusted(path, "could be written to by others than root"));
+    return fail(untrusted(path, "is writable by users other than root"));
   return program;
 }
 

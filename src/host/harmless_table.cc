@@ -5,14 +5,14 @@
 namespace cove::harmless {
 namespace {
 
-// Left out on purpose, beside all that writes or starts programs:
-//   file, xxd, strings    parsers of hostile input, or with an output operand
-//   tree, ls -F, diff -r  look at what links lead to, also outside of the workspace
-//   df, which, type       answer for the host where the sandbox is meant
+// Excluded on purpose, besides everything that writes or starts programs:
+//   file, xxd, strings    parsers of untrusted input, or with an output operand
+//   tree, ls -F, diff -r  follow links, also out of the workspace
+//   df, which, type       describe the host instead of the sandbox
 //   tail -f               does not end
-//   printf, env, git      formats; start programs; configuration that starts programs
-//   grep -P, -f           another engine of regular expressions; a file of patterns
-// A long option that has an optional value stands in two lists.
+//   printf, env, git      formats; starts programs; configuration that starts programs
+//   grep -P, -f           another regular expression engine; a file of patterns
+// A long option with an optional value is in two lists.
 constexpr uint64_t kMiB = 1024 * 1024;
 constexpr std::string_view kHashFlags = "b t z binary text tag zero";
 
@@ -127,7 +127,7 @@ constexpr Rule kRules[] = {
      .tells_folder = true,
      .flags = "e q s z canonicalize-existing no-symlinks quiet strip zero",
      .least = 1},
-    // Without configuration files, and without threads, which the fence does not have.
+    // Without configuration files, and without threads, which the seccomp filter forbids.
     {.name = "rg",
      .operands = Operands::PatternThenTrees,
      .flags = "a c F H i I l n N o p q s S u v w x . case-sensitive count count-matches files files-with-matches "
@@ -141,7 +141,7 @@ constexpr Rule kRules[] = {
     {.name = "sha1sum", .operands = Operands::Files, .flags = kHashFlags},
     {.name = "sha256sum", .operands = Operands::Files, .flags = kHashFlags},
     {.name = "sha512sum", .operands = Operands::Files, .flags = kHashFlags},
-    // What does not fit in memory would go to temporary files.
+    // Data that does not fit in memory would be written to temporary files.
     {.name = "sort",
      .operands = Operands::Files,
      .flags = "b c C d f g h i m M n r s u V z check dictionary-order general-numeric-sort human-numeric-sort "

@@ -12,9 +12,9 @@ constexpr size_t kMostText = 4096;
 constexpr size_t kMostWords = 256;
 constexpr size_t kMostWord = 4096;
 constexpr size_t kMostBytes = 32768;
-// Beside letters and digits: what no shell gives a meaning to, wherever it stands in a word.
+// Besides letters and digits: characters without a special meaning in any shell, at any position in a word.
 constexpr std::string_view kPlain = "_-./,:+@%";
-// What some shell gives a meaning to inside double quotes, or in history.
+// Characters with a special meaning in some shell inside double quotes or for history.
 constexpr std::string_view kActiveInQuotes = "$`\\!";
 
 bool is_letter_or_digit(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
@@ -25,7 +25,7 @@ bool is_control(char c) { return (c >= 0 && c < ' ') || c == 0x7f; }
 std::unexpected<Error> not_plain(char c) {
   if (is_control(c)) return fail(Code::Invalid, "the text has a control character");
   if (!is_printable(c)) return fail(Code::Invalid, "the text has a character outside of ASCII");
-  return fail(Code::Invalid, concat("'", c, "' means something to a shell"));
+  return fail(Code::Invalid, concat("'", c, "' is a shell metacharacter"));
 }
 
 class Text {
@@ -40,7 +40,7 @@ class Text {
   Result<std::string> word() {
     bool quoted = rest_[0] == '\'' || rest_[0] == '"';
     std::string word = COVE_TRY(quoted ? quoted_word() : plain_word());
-    if (!rest_.empty() && rest_[0] != ' ') return fail(Code::Invalid, "quotes are only understood around a whole word");
+    if (!rest_.empty() && rest_[0] != ' ') return fail(Code::Invalid, "quotes are only supported around a whole word");
     return word;
   }
 

@@ -8,11 +8,11 @@
 
 namespace cove::harmless {
 
-// Words as every shell would make them of the text. Only plain characters and whole quoted words are understood; the
-// error says what is not plain.
+// Splits text into words as every shell would. Only plain characters and whole quoted words are supported; the error
+// names what is not.
 Result<std::vector<std::string>> split_plain_words(std::string_view text);
 
-// Of a command that comes as words: a bounded number of bytes, valid UTF-8, no control characters.
+// Checks a command given as words: limited size, valid UTF-8, no control characters.
 Result<void> check_words(const std::vector<std::string>& words);
 
 }  // namespace cove::harmless

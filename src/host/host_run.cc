@@ -29,7 +29,7 @@ constexpr const char* kNameFiles[] = {"/etc/passwd", "/etc/group", "/etc/nsswitc
 constexpr const char* kReadableFolders[] = {"/usr", "/bin"};
 constexpr const char* kLibraryFolders[] = {"/usr/lib", "/usr/lib32", "/usr/lib64", "/usr/libx32", "/lib", "/lib64"};
 
-// Some of them are not on every machine.
+// Some of these do not exist on every machine.
 Result<void> allow_path(sys::Landlock& fence, const char* path, uint64_t rights) {
   Result<UniqueFd> file = sys::open(path, O_PATH);
   if (!file && file.error().code() == Code::NotFound) return {};
@@ -46,13 +46,13 @@ Result<sys::Landlock> make_fence(const HostOrder& order) {
   if (order.names)
     for (const char* path : kNameFiles) COVE_TRY(allow_path(fence, path, sys::kLandlockReadFile));
   for (const char* path : kReadableFolders) COVE_TRY(allow_path(fence, path, sys::kLandlockRead));
-  // The loader is executed; libraries are only mapped.
+  // Execute permission is for the dynamic loader; libraries are only mapped.
   for (const char* path : kLibraryFolders)
     COVE_TRY(allow_path(fence, path, sys::kLandlockRead | sys::kLandlockExecute));
   return fence;
 }
 
-// Returns the workspace's path, for HOME.
+// Returns the workspace's path, used as HOME.
 Result<std::string> enter_folder(int workspace, const std::string& below) {
   constexpr uint64_t kStayInside = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV;
   UniqueFd folder = COVE_TRY(sys::openat2(workspace, below, O_PATH | O_DIRECTORY, kStayInside));
@@ -83,14 +83,14 @@ Result<void> set_limits() {
     limit.rlim_max = limit.rlim_cur = std::min(limit.rlim_max, wanted);
     if (::setrlimit(resource, &limit) < 0) return fail_errno("setrlimit");
   }
-  ::alarm(kSeconds);  // holds beyond execve
+  ::alarm(kSeconds);  // survives execve
   return {};
 }
 
 Result<void> drop_privileges() {
   if (init::no_new_privileges() < 0) return fail_errno("no_new_privs");
   ::prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  // Without privilege the bounding set stays; with no_new_privs it gives nothing.
+  // Without privilege the bounding set cannot be changed, but has no effect with no_new_privs.
   if (init::limit_bounding_set(0) < 0 && errno != EPERM) return fail_errno("drop the bounding set");
   if (init::set_capabilities(0) < 0) return fail_errno("capset");
   return {};
@@ -105,7 +105,7 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 Result<void> execute(const HostOrder& order, const std::string& home) {
   std::vector<std::string> words = order.argv;
-  words[0].erase(0, words[0].rfind('/') + 1);  // programs begin their messages with it
+  words[0].erase(0, words[0].rfind('/') + 1);  // programs use it as the prefix of messages
   std::vector<std::string> environment = {"PATH=/usr/bin:/bin", "LANG=C.UTF-8", "HOME=" + home};
   std::vector<char*> argv = pointers(words);
   std::vector<char*> env = pointers(environment);
@@ -114,8 +114,8 @@ Result<void> execute(const HostOrder& order, const std::string& home) {
 }
 
 Result<void> run(const HostOrder& order) {
-  if (order.argv.empty()) return fail(Code::Invalid, "there is no program");
-  sys::Landlock fence = COVE_TRY_NOTE("make the fence", make_fence(order));
+  if (order.argv.empty()) return fail(Code::Invalid, "the command is empty");
+  sys::Landlock fence = COVE_TRY_NOTE("create the Landlock rules", make_fence(order));
   std::string home = COVE_TRY_NOTE("enter the working folder", enter_folder(order.workspace, order.folder));
   COVE_TRY(empty_input());
   reset_signals();
@@ -123,7 +123,7 @@ Result<void> run(const HostOrder& order) {
   COVE_TRY(set_limits());
   COVE_TRY(drop_privileges());
   COVE_TRY(fence.restrict_self());
-  // The fence's own descriptor goes too.
+  // This also closes the ruleset's descriptor.
   if (::syscall(SYS_close_range, 3, ~0u, 0) < 0) return fail_errno("close_range");
   if (init::apply_host_filter() < 0) return fail_errno("seccomp");
   return execute(order, home);

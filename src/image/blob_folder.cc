@@ -22,7 +22,7 @@ std::string digest_text(std::string_view text) {
   return concat("sha256:", digest.hex());
 }
 
-// Hashes what is there of a file already, and leaves it at its end.
+// Hashes the existing content of a file and leaves the position at its end.
 Result<uint64_t> take_in(int file, unpack::Sha256& digest) {
   std::string piece(kPiece, '\0');
   uint64_t size = 0;
@@ -54,7 +54,8 @@ Result<BlobFolder> BlobFolder::open(const std::string& folder) {
 }
 
 Result<void> BlobFolder::keep(const std::string& digest, std::string_view text) const {
-  if (digest_text(text) != digest) return fail(Code::Invalid, concat("the blob ", digest, " has another digest"));
+  if (digest_text(text) != digest)
+    return fail(Code::Invalid, concat("the blob ", digest, " does not match its digest"));
   std::string path = concat(folder_, "/blobs/", digest_hex(digest));
   if (sys::exists(path)) return {};
   std::string half_made = concat(folder_, "/blobs/tmp-", make_id());
@@ -116,7 +117,7 @@ Result<UniqueFd> BlobFolder::fetch(Registry& registry, const Descriptor& descrip
     };
     Result<void> fetched = registry.blob(descriptor, there, sink);
     if (!fetched) {
-      // Room is what is missing: what came so far is not worth it.
+      // The disk is full, so the partial file is removed.
       if (fetched.error().code() == Code::Exhausted) ::unlink(path.c_str());
       return std::unexpected(fetched.error());
     }
@@ -124,7 +125,7 @@ Result<UniqueFd> BlobFolder::fetch(Registry& registry, const Descriptor& descrip
     if (there == 0) break;
   }
   ::unlink(path.c_str());
-  return fail(Code::Invalid, concat("the layer ", descriptor.digest, " has another digest"));
+  return fail(Code::Invalid, concat("the layer ", descriptor.digest, " does not match its digest"));
 }
 
 void BlobFolder::drop(const std::string& digest) const {

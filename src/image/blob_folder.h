@@ -11,28 +11,28 @@
 
 namespace cove {
 
-// Blobs of images on disk, by their digests. Small ones (manifests and configs) are kept; archives of layers only until
-// they are unpacked, and what was fetched of them so far.
+// Image blobs on disk, by digest. Small ones (manifests and configs) are kept; archives of layers, complete or partial,
+// only until they are unpacked.
 //
-//   blobs/DIGITS     whole and checked
+//   blobs/DIGITS     complete and verified
 //   partial/DIGITS   being fetched
-//   work/…           of one request; nobody's after a crash
+//   work/…           files of one request; unused after a crash
 class BlobFolder {
  public:
-  // Makes what is missing, and removes what nobody is at work on.
+  // Creates missing folders, and removes files that are not in use.
   static Result<BlobFolder> open(const std::string& folder);
 
-  // In one step, and so that it survives a power cut. Invalid where the text has another digest.
+  // Stores a blob atomically and durably. Invalid if the text does not match the digest.
   Result<void> keep(const std::string& digest, std::string_view text) const;
-  // Checked. NotFound.
+  // Reads and verifies a blob. NotFound.
   Result<std::string> read(const std::string& digest) const;
   void forget(const std::string& digest) const;
   Result<std::vector<std::string>> kept() const;  // digests
 
-  // The archive of a layer, fetched and checked while it comes; goes on where an earlier attempt ended.
+  // The archive of a layer, verified while it is fetched; resumes an earlier attempt.
   Result<UniqueFd> fetch(Registry& registry, const Descriptor& descriptor, ImageProgress& progress, size_t index) const;
   void drop(const std::string& digest) const;
-  // Partial ones but those.
+  // Removes all partial blobs except these.
   void drop_all_but(const std::vector<std::string>& digests) const;
 
   // A file without a name.
@@ -43,7 +43,7 @@ class BlobFolder {
   std::string folder_;
 };
 
-// "sha256:" and the digits of all of a file, from its beginning; `size` becomes its length.
+// "sha256:" and the digits for a whole file; sets `size` to its length.
 Result<std::string> digest_file(int file, uint64_t& size);
 
 }  // namespace cove

@@ -80,14 +80,14 @@ StoredImage image_of(const std::string& digest, const Json& json) {
 
 Catalogue catalogue_of(const Json& json) {
   Catalogue catalogue;
-  // A digest becomes part of paths; whoever wrote the file may be less trusted than whoever reads it.
+  // A digest becomes part of paths, and the writer of the file may be less trusted than the reader.
   for (const auto& [digest, image] : json.at("images").items())
     if (is_digest(digest)) catalogue.images[digest] = image_of(digest, image);
   json.at("names").get_to(catalogue.names);
   return catalogue;
 }
 
-// Names with another tag, or from another registry: a few.
+// A few names with another tag or from another registry.
 std::vector<std::string> relatives(const Catalogue& catalogue, const ImageReference& reference) {
   constexpr size_t kFew = 5;
   std::vector<std::string> found;
@@ -100,30 +100,30 @@ std::vector<std::string> relatives(const Catalogue& catalogue, const ImageRefere
 
 std::string advice_for(const Catalogue& catalogue, const std::string& word, const std::string& usual_registry,
                        ImageUse use) {
-  const std::string all = "cove images lists what is there";
+  const std::string all = "cove images lists the available ones";
   Result<ImageReference> reference = parse_reference(word);
   if (!reference || is_digest(word)) return all;
   std::vector<std::string> others = relatives(catalogue, *reference);
-  if (!others.empty()) return concat("there is ", join(others, ", "), "; ", all);
+  if (!others.empty()) return concat("similar: ", join(others, ", "), "; ", all);
   if (use == ImageUse::Manage) return all;
   const bool complete = !reference->registry.empty() || !usual_registry.empty();
-  return concat("cove pull ", complete ? "" : "REGISTRY/", word.substr(0, 300), " fetches it; ", all);
+  return concat("cove pull ", complete ? "" : "REGISTRY/", word.substr(0, 300), " pulls it; ", all);
 }
 
-// Nothing where there is none.
+// Empty if there is none.
 Result<NamedImage> find_by_id(const Catalogue& catalogue, const std::string& word) {
   NamedImage found;
   std::string digits = word.starts_with("sha256:") ? digest_hex(word) : word;
   if (digits.size() < kShortestId || digits.find_first_not_of("0123456789abcdef") != digits.npos) return found;
   for (const auto& [digest, image] : catalogue.images) {
     if (!digest_hex(digest).starts_with(digits)) continue;
-    if (found.image) return fail(Code::Invalid, concat("more than one image's digest begins with ", digits));
+    if (found.image) return fail(Code::Invalid, concat("more than one image digest begins with ", digits));
     found.image = &image;
   }
   return found;
 }
 
-// Nothing where there is none.
+// Empty if there is none.
 NamedImage find_by_name(const Catalogue& catalogue, const std::vector<ImageReference>& candidates) {
   for (const ImageReference& candidate : candidates) {
     auto named = catalogue.names.find(to_text(candidate));
@@ -195,7 +195,7 @@ Result<NamedImage> find_image(const Catalogue& catalogue, const std::string& wor
   }
   if (!found.image) found = COVE_TRY(find_by_id(catalogue, word));
   if (found.image) return found;
-  return fail(Error(Code::NotFound, concat("there is no image '", word.substr(0, 300), "' here"))
+  return fail(Error(Code::NotFound, concat("no such image: ", word.substr(0, 300)))
                   .hint(advice_for(catalogue, word, usual_registry, use)));
 }
 
@@ -212,7 +212,7 @@ Result<Catalogue> read_catalogue(int top, const std::string& folder) {
   Json json = Json::parse(*text).value_or(Json());
   try {
     if (json.at("version").get<int>() != kVersion)
-      return fail(Code::Conflict, concat(folder, kFile, " is of another version of Cove"));
+      return fail(Code::Conflict, concat(folder, kFile, " was written by another version of Cove"));
     return catalogue_of(json);
   } catch (const Json::exception& broken) {
     return fail(Error(Code::Internal, concat("read ", folder, kFile, ": ", std::string_view(broken.what())))

@@ -7,15 +7,15 @@
 #include "base/result.h"
 #include "image/manifest.h"
 
-// Which images there are: one file, docs/formats/images.md describes it. The server writes it; a run without a server
+// The list of images, in one file that docs/formats/images.md describes. The server writes it; a run without a server
 // reads it, too.
 namespace cove {
 
 struct StoredLayer {
-  std::string digest;   // of the archive, as it came
+  std::string digest;   // of the archive, as fetched
   std::string key;      // the name of its unpacked form: 64 hexadecimal digits
-  std::string diff_id;  // of the archive, unpacked
-  uint64_t size = 0;    // as it came
+  std::string diff_id;  // of the uncompressed archive
+  uint64_t size = 0;    // as fetched
   uint64_t unpacked_size = 0;
   uint64_t entries = 0;
 };
@@ -25,7 +25,7 @@ struct StoredImage {
   std::string config_digest;
   ImageConfig config;
   std::vector<StoredLayer> layers;  // the lowest first
-  std::vector<std::string> notes;   // what could not be unpacked as it was
+  std::vector<std::string> notes;   // what could not be unpacked unchanged
   int64_t stored_ms = 0;
 
   uint64_t size() const;
@@ -39,38 +39,37 @@ struct Catalogue {
   std::vector<std::string> names_of(const std::string& digest) const;
 };
 
-// What a user's word stands for: a name, with the usual registry where it names none, or a digest, or the first six or
-// more digits of one. NotFound says what to do.
+// Resolves a user's word: a name, with the default registry if it has none, or a digest, or at least six leading digits
+// of one. NotFound has a hint.
 struct NamedImage {
-  std::string name;  // as the catalogue has it; empty where a digest was given
+  std::string name;  // as in the catalogue; empty if a digest was given
   const StoredImage* image = nullptr;
 
-  // How a sandbox keeps it: NAME@DIGEST.
+  // The reference that a sandbox stores: NAME@DIGEST.
   std::string pinned() const;
 };
-// What it is looked for: only where a sandbox is to run it does it help to fetch it.
+// The purpose of the lookup: only for running a sandbox does the hint suggest a pull.
 enum class ImageUse { Run, Manage };
 Result<NamedImage> find_image(const Catalogue& catalogue, const std::string& word, const std::string& usual_registry,
                               ImageUse use = ImageUse::Run);
 
-// The digest of "NAME@sha256:…"; empty where there is none.
+// The digest of "NAME@sha256:…"; empty if there is none.
 std::string pinned_digest(const std::string& reference);
 
 // Names that mean this machine's own userland.
 bool is_host_image(const std::string& reference);
 
-// Whom an image's programs run as: root, where it does not say. A group's name is left out: the user's own counts.
+// The user that an image's programs run as; root by default. A group name is dropped: the user's own group applies.
 std::string user_of_image(const ImageConfig& config);
 
 // A folder without a catalogue has no images.
 Result<Catalogue> read_catalogue(const std::string& folder);
-// The same of a folder that somebody else can write to, at a path below `top`.
+// The same for a folder that another user can write to, at a path below `top`.
 Result<Catalogue> read_catalogue(int top, const std::string& path);
-// In one step, and so that it survives a power cut.
+// Written atomically and durably.
 Result<void> write_catalogue(const std::string& folder, const Catalogue& catalogue);
 
-// Where the server keeps its part of the images, in its own folder; and, below the state folder, where what is unpacked
-// lies.
+// The server's folder for images, in its own folder; and the folder of unpacked layers, below the state folder.
 inline constexpr const char* kServerImages = "images";
 
 }  // namespace cove

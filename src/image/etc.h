@@ -9,21 +9,21 @@
 
 namespace cove {
 
-// Copies what programs need of the host's /etc (certificates, alternatives, ld.so's and the languages' settings…) to
-// `etc` below the writer's root, and nothing else: only regular files, folders and links that every user of the machine
+// Copies only the parts of the host's /etc that programs need (certificates, alternatives, settings of ld.so and
+// languages…) to `etc` below the writer's root: only regular files, folders and links that every user of the machine
 // can read, no keys and no passwords.
 Result<void> copy_etc(const std::string& host_etc, const TreeWriter& out);
 
-// Writes what is generated: passwd, group, hosts, resolv.conf, nsswitch.conf…; nothing in it tells of the host.
+// Writes the generated files: passwd, group, hosts, resolv.conf, nsswitch.conf…; they reveal nothing about the host.
 Result<void> generate_etc(const TreeWriter& out);
 
 struct GeneratedFile {
   const char* path;
   std::string_view data;
 };
-// Of those, what says how hosts are called: every image has them.
+// The generated files for host names, which every image has.
 std::span<const GeneratedFile> host_names();
-// Every user of a sandbox may use git in the workspace and in what others inside have made.
+// Lets every user of a sandbox use git in the workspace and in repositories of other users inside.
 inline constexpr std::string_view kGitConfig = "[safe]\n\tdirectory = *\n";
 
 }  // namespace cove

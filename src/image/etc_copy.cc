@@ -14,7 +14,7 @@ namespace {
 constexpr uint64_t kMaxFile = 4 * kMiB;
 constexpr uint64_t kMaxTotal = 64 * kMiB;
 
-// What is taken, as patterns of paths below /etc; a folder is taken with all it holds.
+// The paths to copy, as patterns below /etc; folders are copied recursively.
 constexpr const char* kTaken[] = {
     // certificates and the settings of cryptographic libraries
     "ssl/certs",
@@ -63,7 +63,7 @@ constexpr const char* kTaken[] = {
     "netconfig",
     "host.conf",
     "gai.conf",
-    // which system this is
+    // the identity of the system
     "debian_version",
     "os-release",
     "lsb-release",
@@ -124,7 +124,7 @@ constexpr const char* kTaken[] = {
     "apk",
 };
 
-// What is never taken, wherever it stands.
+// Names that are never copied, in any folder.
 constexpr const char* kRefused[] = {
     "*private*", "*secret*",   "*password*", "*.key",        "*shadow*", "ssh*",
     "sudoers*",  "machine-id", "auth.conf*", "*credential*", "*token*",
@@ -138,7 +138,7 @@ bool refused(const std::string& name) {
   return false;
 }
 
-// "deb https://me:hidden@example.org/": a name and a password in an address, outside of comments.
+// "deb https://me:hidden@example.org/": a URL with a name and a password, outside comments.
 bool holds_password(std::string_view line) {
   line = trim(line);
   if (line.starts_with('#') || line.starts_with("//")) return false;
@@ -166,12 +166,12 @@ class Copy {
  public:
   Copy(std::string from, const TreeWriter& out) : from_(std::move(from)), out_(out) {}
 
-  // Takes what matches the rest of a pattern, below a folder ("" is /etc itself).
+  // Copies what matches the rest of a pattern, below a folder ("" is /etc itself).
   Result<void> match(const std::string& folder, std::string_view pattern) {
     size_t slash = pattern.find('/');
     std::string first(pattern.substr(0, slash));
     auto names = sys::list_folder(from_ + folder);
-    if (!names) return {};  // this host has no such folder, or does not show it
+    if (!names) return {};  // the folder does not exist or is not readable
     for (const std::string& name : *names) {
       if (!matches(first.c_str(), name)) continue;
       std::string path = folder + "/" + name;

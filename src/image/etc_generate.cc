@@ -34,7 +34,7 @@ constexpr std::string_view kGroup =
     "list:x:38:\nirc:x:39:\nsrc:x:40:\nshadow:x:42:\nutmp:x:43:\nvideo:x:44:\nsasl:x:45:\nplugdev:x:46:\nstaff:x:50:\n"
     "games:x:60:\nusers:x:100:\nnogroup:x:65534:\nuser:x:1000:\n";
 
-// Nothing answers there. glibc notices at once; musl does not, and would wait 5 s for each name.
+// No server listens there. glibc notices immediately; musl would wait 5 s for each name.
 constexpr std::string_view kResolv =
     "# This sandbox has no network.\nnameserver 127.0.0.1\noptions timeout:0 attempts:1\n";
 
@@ -54,7 +54,7 @@ constexpr GeneratedFile kFiles[] = {
     {"etc/fstab", ""},
 };
 
-// apt changes to an account of its own for downloads, which needs more user ids than a rootless sandbox may have.
+// apt switches to its own account for downloads, which needs more user ids than a rootless sandbox may have.
 constexpr std::string_view kAptConf = "APT::Sandbox::User \"root\";\n";
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace cove {
 // Relative to the root of an image.
 inline std::string figures_folder() { return std::string(kFiguresFolder).substr(1); }
 
-// What every image has in that folder, for whatever Python it has (see model/figures.h).
+// The files in that folder of every image, for any Python version (see model/figures.h).
 struct FiguresFile {
   std::string path;
   std::string_view text;

@@ -9,10 +9,10 @@
 namespace cove {
 namespace {
 
-// Counts up whenever what is generated changes, so that folders made by older programs are not used.
+// Incremented when the generated files change, so that folders of older versions are not used.
 constexpr uint64_t kFormat = 16;
 
-// Package databases; then what is copied from /etc; then what decides on the mounts.
+// Package databases; then the files copied from /etc; then what determines the mounts.
 constexpr const char* kWatched[] = {
     "/var/lib/dpkg/status",
     "/var/lib/rpm",
@@ -40,7 +40,7 @@ constexpr const char* kWatched[] = {
     "/usr",
 };
 
-// FNV-1a over whole words, each word mixed: not against forgers (the cache is the user's own), only against accidents.
+// FNV-1a over whole words, with mixing: protects only against accidents, because the cache belongs to the user.
 class Hash {
  public:
   void add(uint64_t word) {

@@ -22,8 +22,8 @@ constexpr size_t kShortestName = 16;
 
 bool is_number(const std::string& name) { return name.find_first_not_of("0123456789") == std::string::npos; }
 
-// The names in the paths that the processes of this machine have mounted. A sandbox outlives whoever made it and holds
-// nothing of the host's; but its /dev is a part of its image, and the kernel tells so.
+// The names of images in the mounts of this machine's processes. A sandbox outlives the process that created it and
+// holds no descriptor of the image, but its /dev is a mount of the image, which mountinfo shows.
 std::set<std::string> mounted_names() {
   std::set<std::string> names;
   for (const std::string& process : sys::list_folder("/proc").value_or(std::vector<std::string>{})) {
@@ -35,10 +35,10 @@ std::set<std::string> mounted_names() {
   return names;
 }
 
-// Where /proc hides the processes of others, those of our own sandboxes are hidden, too.
+// If /proc hides the processes of other users, it also hides those of our own sandboxes.
 bool sees_all_processes() { return sys::read_file("/proc/1/mountinfo").has_value(); }
 
-// Those that no sandbox shows, the last used ones first.
+// The images that no sandbox uses, most recently used first.
 std::vector<std::string> unused_images(const std::string& host, const std::string& current) {
   std::vector<std::pair<int64_t, std::string>> found;
   std::set<std::string> mounted = mounted_names();
@@ -55,7 +55,7 @@ std::vector<std::string> unused_images(const std::string& host, const std::strin
   return names;
 }
 
-// Unless someone holds it. Out of sight first, in one step, while nobody can take hold of it.
+// Unless it is held. First renamed atomically, while it cannot be taken into use.
 bool remove_image(const std::string& host, const std::string& name) {
   auto image = sys::open(concat(host, "/", name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!image || ::flock(image->get(), LOCK_EX | LOCK_NB) < 0) return false;
@@ -83,7 +83,7 @@ Result<UniqueFd> hold_host_image(const std::string& image) {
   struct stat ours = COVE_TRY(sys::fstat(held.get()));
   struct stat named = COVE_TRY(sys::lstat(image));
   if (ours.st_ino != named.st_ino || ours.st_dev != named.st_dev)
-    return fail(Code::NotFound, concat("the image ", image, " was removed just now"));
+    return fail(Code::NotFound, concat("the image ", image, " was just removed"));
   return held;
 }
 

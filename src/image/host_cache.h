@@ -5,22 +5,22 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-// The folder of host images: one for each state that the machine's packages have had, of which few are still of use.
+// The folder of host images: one for each state of the machine's packages, of which few are still useful.
 namespace cove {
 
-// What is in the folder under such a name is being made, or being removed.
+// The prefix of folders that are being created or removed.
 inline constexpr std::string_view kHalfMade = "tmp-";
 
-// As many images that nobody uses stay, beside `current`: two programs, or two users' views of the machine, may take
-// turns.
+// The number of unused images to keep besides `current`: two versions of Cove, or two users' views of the machine, may
+// alternate.
 inline constexpr size_t kSpareHostImages = 3;
 
-// Removes what a killed process left half-made, and images that are neither `current`, nor spare, nor in use: those
-// that someone holds, and those that a sandbox shows. At most a few at a time, because a start waits for it. For
-// whoever holds the lock of the folder. What cannot be removed stays.
+// Removes incomplete images of killed processes, and images that are neither `current`, nor spare, nor in use (held, or
+// mounted in a sandbox). At most a few at a time, because a start waits for it. The caller must hold the lock of the
+// folder. Failures are ignored.
 void prune_host_images(const std::string& host, const std::string& current);
 
-// Keeps an image from being removed for as long as the descriptor is open. NotFound where it is gone.
+// Prevents an image from being removed while the descriptor is open. NotFound if it is gone.
 Result<UniqueFd> hold_host_image(const std::string& image);
 
 }  // namespace cove

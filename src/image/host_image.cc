@@ -19,12 +19,12 @@ namespace {
 
 constexpr time_t kDay = 24 * 60 * 60;
 
-// Someone else who can write here could put his own files into every sandbox.
+// Another user with write access could put files into every sandbox.
 Result<struct stat> stat_ours(const std::string& path) { return sys::stat_own_folder(path, sys::kCacheFolder); }
 
-// 0700: the skeleton has folders that anyone may write to (tmp), which is meant for those inside only.
+// 0700: the skeleton has world-writable folders (tmp), which are only for users inside.
 Result<void> prepare(const std::string& cache, const std::string& host) {
-  if (!sys::exists(cache)) COVE_TRY_NOTE("make the cache", sys::make_folders(cache));
+  if (!sys::exists(cache)) COVE_TRY_NOTE("create the cache", sys::make_folders(cache));
   COVE_TRY(stat_ours(cache));
   if (::mkdir(host.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno(concat("mkdir ", host));
   COVE_TRY(stat_ours(host));
@@ -51,7 +51,7 @@ Result<void> build(const std::string& cache, const HostSource& source, const std
   return sys::rename(half_made, concat(host, "/", name));
 }
 
-// Tells which images were used last; once a day is enough.
+// Records which images were used last; once a day is enough.
 void touch(const std::string& folder, const struct stat& info) {
   if (::time(nullptr) - info.st_mtime > kDay) static_cast<void>(::utimensat(AT_FDCWD, folder.c_str(), nullptr, 0));
 }
@@ -86,11 +86,11 @@ Result<ImageRoot> host_image(const std::string& cache, const std::string& sudo_p
   std::string fingerprint = host_fingerprint(source.root, sudo_program);
   if (first_id != 0) fingerprint += concat("-", first_id);
   std::string folder = concat(cache, "/host/", fingerprint);
-  if (!sys::lstat(folder)) COVE_TRY_NOTE("make the host image", build(cache, source, fingerprint));
+  if (!sys::lstat(folder)) COVE_TRY_NOTE("build the host image", build(cache, source, fingerprint));
   COVE_TRY(stat_ours(cache));
   COVE_TRY(stat_ours(cache + "/host"));
   Result<UniqueFd> held = hold_host_image(folder);
-  // Another process, to which this image is an old one, was faster.
+  // Another process, for which this image is outdated, has removed it.
   if (!held && held.error().code() == Code::NotFound) return host_image(cache, sudo_program, hold, first_id);
   hold = COVE_TRY(std::move(held));
   struct stat info = COVE_TRY(stat_ours(folder));

@@ -26,10 +26,10 @@ struct Free {
 Error broken(struct archive* archive) {
   const char* why = ::archive_error_string(archive);
   return Error(Code::Invalid, concat("the archive cannot be read: ", why ? std::string_view(why) : "it is malformed"))
-      .hint("what `docker save` writes can be loaded, and OCI layouts; `cove image import` takes a root file system");
+      .hint("load the output of `docker save` or an OCI layout; use `cove image import` for a root file system");
 }
 
-// "./a//b" → "a/b"; what goes upwards goes as far as the top. A key of a map, not a path.
+// "./a//b" → "a/b"; ".." stops at the top. The result is a map key, not a path.
 std::string plain_name(std::string_view name, std::string_view folder = "") {
   std::vector<std::string> parts;
   for (std::string_view each : {folder, name})
@@ -54,8 +54,8 @@ Result<void> copy_data(struct archive* archive, int file, uint64_t& room) {
     if (status == ARCHIVE_EOF) return {};
     if (status != ARCHIVE_OK) return fail(broken(archive));
     if (size > room)
-      return fail(Error(Code::Exhausted, "the archive is larger than may be loaded")
-                      .hint("the server's setting images.max_size allows more"));
+      return fail(Error(Code::Exhausted, "the archive exceeds the size limit")
+                      .hint("raise the server's setting images.max_size"));
     room -= size;
     if (::pwrite(file, data, size, offset) != static_cast<ssize_t>(size))
       return fail_errno("write a part of the archive");
@@ -130,15 +130,15 @@ Result<std::string> ImageArchive::text(const std::string& name) {
 Result<std::string> ImageArchive::blob_text(const Descriptor& descriptor) {
   std::string found = COVE_TRY(text(blob_name(descriptor.digest)));
   if (digest_text(found) != descriptor.digest)
-    return fail(Code::Invalid, concat("the blob ", descriptor.digest, " has another digest"));
+    return fail(Code::Invalid, concat("the blob ", descriptor.digest, " does not match its digest"));
   return found;
 }
 
 Result<std::vector<ArchivedImage>> ImageArchive::images(const Platform& platform) {
   if (resolve("index.json")) return layout_images(platform);
   if (resolve("manifest.json")) return docker_images();
-  return fail(Error(Code::Invalid, "that is no archive of images: it has neither index.json nor manifest.json")
-                  .hint("`cove image import` takes a root file system"));
+  return fail(Error(Code::Invalid, "not an image archive: it has neither index.json nor manifest.json")
+                  .hint("use `cove image import` for a root file system"));
 }
 
 Result<ArchivedImage> ImageArchive::layout_image(const Descriptor& descriptor, const Platform& platform, int depth) {
@@ -154,7 +154,7 @@ Result<ArchivedImage> ImageArchive::layout_image(const Descriptor& descriptor, c
   for (const Descriptor& layer : manifest.layers) {
     uint64_t size = 0;
     if (COVE_TRY(digest_file(COVE_TRY(open(blob_name(layer.digest))), size)) != layer.digest || size != layer.size)
-      return fail(Code::Invalid, concat("the layer ", layer.digest, " has another digest or size"));
+      return fail(Code::Invalid, concat("the layer ", layer.digest, " does not match its digest or size"));
     image.layers.push_back(blob_name(layer.digest));
   }
   return image;
@@ -165,7 +165,7 @@ Result<std::vector<ArchivedImage>> ImageArchive::layout_images(const Platform& p
   ManifestDocument document = COVE_TRY(parse_manifest(index_text));
   auto* index = std::get_if<ManifestIndex>(&document);
   if (!index || index->manifests.empty() || index->manifests.size() > kMostImages)
-    return fail(Code::Invalid, "index.json lists no images, or too many");
+    return fail(Code::Invalid, "index.json lists no images or too many");
   Json json = Json::parse(index_text).value_or(Json());
   std::vector<ArchivedImage> images;
   for (size_t i = 0; i < index->manifests.size(); ++i) {
@@ -182,17 +182,17 @@ Result<std::vector<ArchivedImage>> ImageArchive::layout_images(const Platform& p
 Result<std::vector<ArchivedImage>> ImageArchive::docker_images() {
   Json json = Json::parse(COVE_TRY(text("manifest.json"))).value_or(Json());
   if (!json.is_array() || json.empty() || json.size() > kMostImages)
-    return fail(Code::Invalid, "manifest.json lists no images, or too many");
+    return fail(Code::Invalid, "manifest.json lists no images or too many");
   std::vector<ArchivedImage> images;
   for (const Json& each : json) {
     if (!each.is_object() || !each.contains("Config") || !each["Config"].is_string() || !each.contains("Layers") ||
         !each["Layers"].is_array() || each["Layers"].size() > kMostLayers)
-      return fail(Code::Invalid, "manifest.json makes no sense");
+      return fail(Code::Invalid, "manifest.json is malformed");
     ArchivedImage image;
     image.config = COVE_TRY(text(each["Config"].get<std::string>()));
     Json layers = Json::array();
     for (const Json& layer : each["Layers"]) {
-      if (!layer.is_string()) return fail(Code::Invalid, "manifest.json makes no sense");
+      if (!layer.is_string()) return fail(Code::Invalid, "manifest.json is malformed");
       uint64_t size = 0;
       std::string digest = COVE_TRY(digest_file(COVE_TRY(open(layer.get<std::string>())), size));
       layers.push_back({{"mediaType", kLayerType}, {"digest", digest}, {"size", size}});

@@ -12,23 +12,23 @@ namespace cove {
 
 // One image of an archive.
 struct ArchivedImage {
-  std::vector<std::string> names;  // as the archive has them; may be none
+  std::vector<std::string> names;  // as in the archive; may be empty
   std::string digest;              // of the manifest
   std::string manifest;
   std::string config;
-  std::vector<std::string> layers;  // names of the archive's files, the lowest first
+  std::vector<std::string> layers;  // file names in the archive, the lowest first
 };
 
-// An archive of images: an OCI layout, or what `docker save` writes. Its files become files without names of the
-// server's own: none of the archive's names is ever used as one.
+// An image archive: an OCI layout, or the output of `docker save`. Its files are extracted to unnamed files: no name
+// from the archive is used as a path.
 class ImageArchive {
  public:
   // From a descriptor; at most `max_bytes` of it.
   static Result<ImageArchive> read(int archive, const BlobFolder& blobs, uint64_t max_bytes);
 
-  // Checked: sizes and digests are right.
+  // Verifies sizes and digests.
   Result<std::vector<ArchivedImage>> images(const Platform& platform);
-  // The descriptor is the archive's own.
+  // The descriptor belongs to the archive.
   Result<int> open(const std::string& name);
 
  private:

@@ -10,7 +10,7 @@ namespace cove {
 enum class LayerState { Waiting, Fetching, Unpacking, Done, Shared };
 const char* layer_state_name(LayerState state);  // "fetching"; Shared is "exists"
 
-// How far the work on an image is. Thread-safe.
+// The progress of a pull or a load. Thread-safe.
 class ImageProgress {
  public:
   struct Layer {

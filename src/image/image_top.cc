@@ -39,7 +39,7 @@ class Top {
   }
 
  private:
-  // In the image itself, without following its last word. Links on the way are the image's own: they lead nowhere else.
+  // Looks up a path in the image, without following a link at the end. Links on the way resolve inside the image.
   std::optional<struct stat> look(const std::string& path) const {
     Result<struct stat> info = sys::stat_beneath(order_.image, path);
     return info ? std::optional(*info) : std::nullopt;
@@ -61,7 +61,8 @@ class Top {
     return give("", order_.owner_id(0), order_.owner_id(0));
   }
 
-  // The same folder as in the image, so that this one can lie over it; false where the image has something else there.
+  // Creates the same folder as in the image, so that this one can cover it; false if the image has something else
+  // there.
   Result<bool> copy_folder(const std::string& path, mode_t otherwise) {
     if (sys::exists(path_of(path))) return true;
     size_t slash = path.rfind('/');
@@ -79,7 +80,7 @@ class Top {
     return true;
   }
 
-  // Something is to be mounted there, or a program expects it: a folder, whatever the image has.
+  // Creates a folder, whatever the image has there, because something is mounted on it or programs expect it.
   Result<void> need_folder(const std::string& path, mode_t mode, uint32_t owner) {
     std::optional<struct stat> own = look(path);
     if (own && S_ISDIR(own->st_mode)) return {};
@@ -113,7 +114,7 @@ class Top {
                                [&](const std::string& line) { return line.starts_with(concat(name, ":")); });
   }
 
-  // With a line for `user`, where the table has none.
+  // Adds a line for `user` if the table has none.
   Result<void> add_line(const std::string& path, std::string_view otherwise, std::string_view line) {
     std::string text = table(path).value_or(std::string(otherwise));
     if (names(text, "user")) return {};
@@ -139,7 +140,7 @@ class Top {
     return {};
   }
 
-  // Whatever the image has there.
+  // Replaces whatever the image has there.
   Result<void> add_own_folders() {
     for (const std::string& path : {std::string(".cove"), figures_folder(), std::string(kRepositoryPath + 1)}) {
       COVE_TRY(sys::mkdir(path_of(path), 0755));

@@ -8,15 +8,15 @@
 
 namespace cove {
 
-// What lies over an image's own layers, so that a sandbox can be made of it: the folders that things are mounted on, an
-// account `user` where the image has none, names of hosts, sudo, and what figures are written with (figures_module.h).
-// Nothing that the image has is hidden, but for the names of hosts, a /.cove that is no folder, and what it may have
-// for sudo; where it has a link in place of a folder, that stays, too.
+// The layer on top of an image's own layers that makes it usable for a sandbox: mount points, an account `user` if the
+// image has none, host name files, sudo, and the module that writes figures (figures_module.h). It hides nothing of the
+// image except the host name files, a /.cove that is not a folder, and the image's sudo; a link in place of a folder is
+// kept, too.
 struct TopOrder {
-  int image = -1;                              // the image's root as its layers show it, opened
+  int image = -1;                              // the merged root of the image's layers, opened
   std::string folder;                          // exists and is empty
   std::string sudo;                            // the program; empty: none
-  std::function<uint32_t(uint32_t)> owner_id;  // the id to give a file to, of an id inside
+  std::function<uint32_t(uint32_t)> owner_id;  // maps an id inside to the id that owns the file
 };
 Result<void> build_image_top(const TopOrder& order);
 

@@ -19,23 +19,26 @@ std::vector<std::string> notes_of(const std::vector<unpack::Report>& reports) {
   for (const unpack::Report& report : reports)
     devices += report.devices_left_out, owners += report.owners_out_of_range, attributes += report.attributes_left_out;
   std::vector<std::string> notes;
-  if (devices > 0) notes.push_back(concat(devices, " devices were left out: a sandbox has its own"));
-  if (owners > 0) notes.push_back(concat(owners, " files belong to users beyond 65535: they are nobody's here"));
+  if (devices > 0) notes.push_back(concat(devices, " devices were left out: sandboxes have their own"));
+  if (owners > 0) notes.push_back(concat(owners, " files belong to user ids above 65535 and are owned by nobody here"));
   if (attributes > 0) notes.push_back(concat(attributes, " extended attributes were left out"));
   return notes;
 }
 
 }  // namespace
 
-Images::Images(BlobFolder blobs, std::string folder, std::unique_ptr<LayerStore> shelf, ImageRules rules)
-    : blobs_(std::move(blobs)), folder_(std::move(folder)), shelf_(std::move(shelf)), rules_(std::move(rules)) {}
+Images::Images(BlobFolder blobs, std::string folder, std::unique_ptr<LayerStore> layer_store, ImageRules rules)
+    : blobs_(std::move(blobs)),
+      folder_(std::move(folder)),
+      layer_store_(std::move(layer_store)),
+      rules_(std::move(rules)) {}
 
-Result<std::unique_ptr<Images>> Images::open(const std::string& folder, std::unique_ptr<LayerStore> shelf,
+Result<std::unique_ptr<Images>> Images::open(const std::string& folder, std::unique_ptr<LayerStore> layer_store,
                                              ImageRules rules) {
   BlobFolder blobs = COVE_TRY(BlobFolder::open(folder));
-  std::unique_ptr<Images> images(new Images(std::move(blobs), folder, std::move(shelf), std::move(rules)));
+  std::unique_ptr<Images> images(new Images(std::move(blobs), folder, std::move(layer_store), std::move(rules)));
   images->catalogue_ = COVE_TRY(read_catalogue(folder));
-  COVE_TRY_NOTE("remove what is left of images", images->sweep_at_start());
+  COVE_TRY_NOTE("remove leftovers of images", images->sweep_at_start());
   return images;
 }
 
@@ -51,7 +54,7 @@ Result<ImageInfo> Images::store(const NewImage& image, const LayerSource& source
   COVE_TRY(need_layers(image, source, progress, pins, layers));
   std::vector<std::string> keys;
   for (const StoredLayer& layer : layers) keys.insert(keys.begin(), layer.key);
-  COVE_TRY_NOTE("put the image together", shelf_->assemble(digest_hex(image.digest), keys));
+  COVE_TRY_NOTE("assemble the image", layer_store_->assemble(digest_hex(image.digest), keys));
   COVE_TRY(blobs_.keep(image.digest, image.manifest_text));
   COVE_TRY(blobs_.keep(image.manifest.config.digest, image.config_text));
   return record(image, std::move(layers));
@@ -68,7 +71,7 @@ Result<ImageInfo> Images::record(const NewImage& image, std::vector<StoredLayer>
   std::vector<std::string> keys;
   for (const StoredLayer& layer : layers) keys.push_back(layer.key);
   std::vector<unpack::Report> reports;
-  for (auto& report : COVE_TRY(shelf_->find(keys)))
+  for (auto& report : COVE_TRY(layer_store_->find(keys)))
     if (report) reports.push_back(*report);
   std::lock_guard lock(mutex_);
   Catalogue changed = catalogue_;
@@ -107,7 +110,7 @@ Result<ImageInfo> Images::tag(const std::string& word, const std::string& name) 
   ImageReference reference = COVE_TRY(parse_reference(name));
   if (!reference.digest.empty()) return fail(Code::Invalid, "a new name cannot have a digest");
   if (is_host_image(reference.repository) && reference.registry.empty())
-    return fail(Error(Code::Invalid, "the name 'host' is taken: it is this machine's own userland")
+    return fail(Error(Code::Invalid, "the name 'host' is reserved for this machine's own userland")
                     .hint("choose another name"));
   std::lock_guard lock(mutex_);
   std::string digest = COVE_TRY(find_image(catalogue_, word, rules_.registry, ImageUse::Manage)).image->digest;
@@ -126,19 +129,19 @@ Result<std::vector<std::string>> Images::verify(const std::string& word) {
   std::vector<std::string> keys;
   for (const StoredLayer& layer : image.layers) keys.insert(keys.begin(), layer.key);
   for (const StoredLayer& layer : image.layers) {
-    std::optional<unpack::Report> known = COVE_TRY(shelf_->find({layer.key}))[0];
+    std::optional<unpack::Report> known = COVE_TRY(layer_store_->find({layer.key}))[0];
     if (!known) {
       problems.push_back(concat("layer ", layer.digest, " is missing"));
       continue;
     }
-    Result<unpack::Report> now = shelf_->examine(layer.key);
+    Result<unpack::Report> now = layer_store_->examine(layer.key);
     if (!now)
       problems.push_back(concat("layer ", layer.digest, " cannot be read: ", now.error().message()));
     else if (now->tree != known->tree || known->diff_id != layer.diff_id)
-      problems.push_back(concat("layer ", layer.digest, " is not as it was unpacked"));
+      problems.push_back(concat("layer ", layer.digest, " was changed after it was unpacked"));
   }
   if (problems.empty())
-    if (Result<void> whole = shelf_->assemble(digest_hex(image.digest), keys); !whole)
+    if (Result<void> whole = layer_store_->assemble(digest_hex(image.digest), keys); !whole)
       problems.push_back(whole.error().message());
   return problems;
 }

@@ -43,7 +43,7 @@ struct ImageInfo {
 // server leaves is either whole or swept away by the next. Two who want the same layer share the work.
 class Images {
  public:
-  static Result<std::unique_ptr<Images>> open(const std::string& folder, std::unique_ptr<LayerStore> shelf,
+  static Result<std::unique_ptr<Images>> open(const std::string& folder, std::unique_ptr<LayerStore> layer_store,
                                               ImageRules rules);
 
   struct PullOrder {
@@ -121,7 +121,7 @@ class Images {
   class Turn;
 
   Reach reach_of(const ImageReference& reference, const PullOrder& order) const;
-  Images(BlobFolder blobs, std::string folder, std::unique_ptr<LayerStore> shelf, ImageRules rules);
+  Images(BlobFolder blobs, std::string folder, std::unique_ptr<LayerStore> layer_store, ImageRules rules);
   Result<NewImage> fetch_documents(Registry& registry, const ImageReference& reference, const PullOrder& order);
   Result<ImageInfo> store(const NewImage& image, const LayerSource& source, ImageProgress& progress);
   Result<void> need_layers(const NewImage& image, const LayerSource& source, ImageProgress& progress, Pins& pins,
@@ -142,7 +142,7 @@ class Images {
 
   const BlobFolder blobs_;
   const std::string folder_;
-  const std::unique_ptr<LayerStore> shelf_;
+  const std::unique_ptr<LayerStore> layer_store_;
   const ImageRules rules_;
   std::function<void(const std::string&)> on_remove_;
 
@@ -150,7 +150,7 @@ class Images {
   Catalogue catalogue_;
   std::map<std::string, std::weak_ptr<void>> held_;  // by digest
 
-  std::shared_mutex shelf_mutex_;  // alone: sweeping; together: looking for what must stay
+  std::shared_mutex layer_store_mutex_;  // alone: sweeping; together: looking for what must stay
   std::mutex pins_mutex_;
   std::multiset<std::string> pinned_;  // keys and digests of what is being made
 

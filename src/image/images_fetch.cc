@@ -1,4 +1,4 @@
-// How images come in: from registries, archives and root file systems.
+// Adds images from registries, archives and root file systems.
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,15 +17,15 @@ constexpr const char* kLayerType = "application/vnd.oci.image.layer.v1.tar";
 
 Result<void> check_platform(const ImageConfig& config, const std::optional<Platform>& asked) {
   if (!config.platform.os.empty() && config.platform.os != "linux")
-    return fail(Code::Unsupported, concat("the image is for ", to_text(config.platform), ", and this is Linux"));
+    return fail(Code::Unsupported, concat("the image is for ", to_text(config.platform), ", not for Linux"));
   Platform wanted = asked.value_or(own_platform());
   if (config.platform.architecture.empty() || config.platform.architecture == wanted.architecture) return {};
   return fail(
       Error(Code::Unsupported, concat("the image is for ", to_text(config.platform), ", not for ", to_text(wanted)))
-          .hint(concat("--platform ", to_text(config.platform), " takes it all the same")));
+          .hint(concat("--platform ", to_text(config.platform), " pulls it anyway")));
 }
 
-// The documents of an image that nobody has made yet: one layer, and a config.
+// Creates the documents of a new image: one layer and a config.
 std::string config_text(const ImageConfig& config, const std::string& diff_id) {
   std::vector<std::string> env;
   for (const auto& [name, value] : config.env) env.push_back(concat(name, "=", value));
@@ -59,8 +59,8 @@ std::string manifest_text(const Manifest& manifest) {
 
 Result<ImageReference> Images::reference_of(const std::string& word) const {
   if (is_host_image(word))
-    return fail(Error(Code::Invalid, "the image host is this machine itself: there is nothing to pull")
-                    .hint("cove run uses it where no other image is named"));
+    return fail(Error(Code::Invalid, "the image host is this machine's own userland and cannot be pulled")
+                    .hint("cove run uses it by default"));
   return complete_reference(COVE_TRY(parse_reference(word)), rules_.registry);
 }
 
@@ -91,7 +91,7 @@ Result<Images::NewImage> Images::fetch_documents(Registry& registry, const Image
   return image;
 }
 
-// What the administrator has named may be anywhere.
+// A registry that the administrator named may have any address.
 Reach Images::reach_of(const ImageReference& reference, const PullOrder& order) const {
   auto named_in = [&](const std::vector<std::string>& list) {
     return std::ranges::find(list, reference.registry) != list.end();
@@ -103,7 +103,7 @@ Reach Images::reach_of(const ImageReference& reference, const PullOrder& order) 
 
 Result<ImageInfo> Images::pull(const PullOrder& order, ImageProgress& progress) {
   ImageReference reference = COVE_TRY(reference_of(order.reference));
-  // A login at Docker Hub is nothing that a mirror may see.
+  // A mirror must not get the credentials for Docker Hub.
   const bool mirrored = reference.registry == kDockerHub && !rules_.mirror.empty();
   Registry registry(source_of(reference, rules_.mirror), mirrored ? RegistryLogin() : order.login,
                     {rules_.insecure, mirrored ? Reach::Anywhere : reach_of(reference, order)}, progress.cancelled);
@@ -143,7 +143,7 @@ Result<std::vector<ImageInfo>> Images::load(int fd, ImageProgress& progress) {
 
 Result<ImageInfo> Images::import(int fd, const ImportOrder& order, ImageProgress& progress) {
   ImageReference reference = COVE_TRY(parse_reference(order.name));
-  if (!reference.digest.empty()) return fail(Code::Invalid, "an image that is imported cannot choose its digest");
+  if (!reference.digest.empty()) return fail(Code::Invalid, "the name of an imported image cannot contain a digest");
   uint64_t size = 0;
   std::string digest = COVE_TRY(digest_file(fd, size));
   Pins pins(*this);
@@ -157,12 +157,15 @@ Result<ImageInfo> Images::import(int fd, const ImportOrder& order, ImageProgress
   unpack::Report report;
   {
     Turn turn(*this, digest);
-    std::shared_lock lock(shelf_mutex_);
+    std::shared_lock lock(layer_store_mutex_);
     pins.add(request.key), pins.add(request.dependent_key);
-    std::vector<std::optional<unpack::Report>> there = COVE_TRY(shelf_->find({request.key, request.dependent_key}));
+    std::vector<std::optional<unpack::Report>> there =
+        COVE_TRY(layer_store_->find({request.key, request.dependent_key}));
     lock.unlock();
     if (::lseek(fd, 0, SEEK_SET) < 0) return fail_errno("lseek");
-    report = there[0] ? *there[0] : there[1] ? *there[1] : COVE_TRY_NOTE("unpack the archive", shelf_->unpack(request));
+    report = there[0]   ? *there[0]
+             : there[1] ? *there[1]
+                        : COVE_TRY_NOTE("unpack the archive", layer_store_->unpack(request));
   }
   NewImage image;
   image.config_text = config_text(order.config, report.diff_id);

@@ -4,7 +4,7 @@
 #include "image/images.h"
 #include "unpack/sha256.h"
 
-// What the files of Images share.
+// Shared by the implementation files of Images.
 namespace cove {
 
 inline std::string sha256_hex(std::string_view text) {
@@ -18,14 +18,14 @@ inline std::string dependent_key(const std::string& digest, const std::vector<st
   return sha256_hex(concat(digest, "\n", join(parents, "\n")));
 }
 
-// A layer that an image needs.
+// The state of a layer that an image needs.
 struct Images::LayerWork {
-  std::string key;  // empty until it is known, and the layer there
+  std::string key;  // empty until the layer exists
   unpack::Report report;
-  Archive archive;  // fetched, and to be unpacked on those below it
+  Archive archive;  // fetched, to be unpacked on top of those below it
 };
 
-// What is named here is not swept away as long as this lives.
+// Prevents a sweep from removing these keys and digests while this exists.
 class Images::Pins {
  public:
   explicit Pins(Images& images) : images_(images) {}
@@ -48,7 +48,7 @@ class Images::Pins {
   std::vector<std::string> names_;
 };
 
-// One at a time works on a layer; whoever comes meanwhile waits, and finds it there.
+// Only one thread works on a layer; others wait and then find it complete.
 class Images::Turn {
  public:
   Turn(Images& images, std::string digest) : images_(images), digest_(std::move(digest)) {

@@ -1,4 +1,4 @@
-// The layers that an image needs: found, or fetched and unpacked.
+// Finds the layers that an image needs, or fetches and unpacks them.
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,9 +13,9 @@ constexpr size_t kAtOnce = 3;  // layers of one image
 
 }  // namespace
 
-// What is there already. As soon as one is missing, those above it that depend on it are not looked for.
+// Finds existing layers. If one is missing, those above that depend on it are not looked up.
 Result<void> Images::find_layers(const NewImage& image, Pins& pins, std::vector<LayerWork>& works) {
-  std::shared_lock lock(shelf_mutex_);
+  std::shared_lock lock(layer_store_mutex_);
   std::vector<std::string> parents;
   bool all = true;
   for (size_t i = 0; i < works.size(); ++i) {
@@ -23,7 +23,7 @@ Result<void> Images::find_layers(const NewImage& image, Pins& pins, std::vector<
     std::vector<std::string> keys = {digest_hex(digest)};
     if (all) keys.push_back(dependent_key(digest, parents));
     for (const std::string& key : keys) pins.add(key);
-    std::vector<std::optional<unpack::Report>> found = COVE_TRY(shelf_->find(keys));
+    std::vector<std::optional<unpack::Report>> found = COVE_TRY(layer_store_->find(keys));
     for (size_t k = 0; k < keys.size(); ++k)
       if (works[i].key.empty() && found[k]) works[i].key = keys[k], works[i].report = *found[k];
     all = all && !works[i].key.empty();
@@ -43,7 +43,7 @@ Result<void> Images::unpack_alone(const NewImage& image, size_t index, const Lay
   request.lowest = index == 0;
   request.max_bytes = rules_.max_bytes;
   request.max_entries = rules_.max_entries;
-  std::vector<std::optional<unpack::Report>> there = COVE_TRY(shelf_->find({request.key, request.dependent_key}));
+  std::vector<std::optional<unpack::Report>> there = COVE_TRY(layer_store_->find({request.key, request.dependent_key}));
   if (there[0] || (request.lowest && there[1])) {
     work.key = there[0] ? request.key : request.dependent_key;
     work.report = there[0] ? *there[0] : *there[1];
@@ -54,7 +54,7 @@ Result<void> Images::unpack_alone(const NewImage& image, size_t index, const Lay
   work.archive = COVE_TRY(source(index));
   request.archive = work.archive.fd;
   progress.set(index, LayerState::Unpacking);
-  work.report = COVE_TRY_NOTE(concat("unpack layer ", layer.digest), shelf_->unpack(request));
+  work.report = COVE_TRY_NOTE(concat("unpack layer ", layer.digest), layer_store_->unpack(request));
   if (work.report.needs_parents && !request.lowest) return {};  // later
   work.key = work.report.needs_parents ? request.dependent_key : request.key;
   work.archive = {};
@@ -74,16 +74,16 @@ Result<void> Images::unpack_on_parents(const NewImage& image, size_t index, cons
   request.max_entries = rules_.max_entries;
   LayerWork& work = works[index];
   {
-    std::shared_lock lock(shelf_mutex_);
+    std::shared_lock lock(layer_store_mutex_);
     pins.add(request.key);
-    std::optional<unpack::Report> there = COVE_TRY(shelf_->find({request.key}))[0];
+    std::optional<unpack::Report> there = COVE_TRY(layer_store_->find({request.key}))[0];
     if (there) work.report = *there, work.key = request.key;
   }
   if (work.key.empty()) {
     if (work.archive.fd < 0) work.archive = COVE_TRY(source(index));
     if (::lseek(work.archive.fd, 0, SEEK_SET) < 0) return fail_errno("lseek");
     request.archive = work.archive.fd;
-    work.report = COVE_TRY_NOTE(concat("unpack layer ", layer.digest), shelf_->unpack(request));
+    work.report = COVE_TRY_NOTE(concat("unpack layer ", layer.digest), layer_store_->unpack(request));
     work.key = request.key;
   }
   work.archive = {};
@@ -124,8 +124,8 @@ Result<void> Images::need_layers(const NewImage& image, const LayerSource& sourc
     const Descriptor& layer = image.manifest.layers[i];
     if (works[i].report.diff_id != image.config.diff_ids[i])
       return fail(Code::Invalid,
-                  concat("the layer ", layer.digest, " is not what the image's config says: unpacked it is ",
-                         works[i].report.diff_id, ", and should be ", image.config.diff_ids[i]));
+                  concat("the layer ", layer.digest, " does not match the image's config: its diff id is ",
+                         works[i].report.diff_id, " instead of ", image.config.diff_ids[i]));
     layers.push_back({layer.digest, works[i].key, works[i].report.diff_id, layer.size, works[i].report.bytes,
                       works[i].report.entries});
   }

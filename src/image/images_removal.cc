@@ -1,4 +1,4 @@
-// How images go, and what nobody needs any more.
+// Removes images and unused files.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -8,9 +8,9 @@
 
 namespace cove {
 
-// With all that is on record, or being made, left alone.
+// Keeps everything that is in the catalogue or being created.
 Result<void> Images::sweep() {
-  std::unique_lock alone(shelf_mutex_);
+  std::unique_lock alone(layer_store_mutex_);
   std::vector<std::string> digests, keys, blobs;
   {
     std::lock_guard lock(mutex_);
@@ -29,10 +29,10 @@ Result<void> Images::sweep() {
     if (quiet && std::ranges::find(blobs, digest) == blobs.end()) blobs_.forget(digest);
   std::ranges::sort(keys);
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
-  return shelf_->sweep(digests, keys);
+  return layer_store_->sweep(digests, keys);
 }
 
-// What could not be removed when the time is up goes with the next sweep.
+// What cannot be removed in time is removed by the next sweep.
 Result<void> Images::sweep_waiting_for(Code hindrance) {
   constexpr int kAttempts = 20;
   Result<void> swept = sweep();
@@ -44,11 +44,11 @@ Result<void> Images::sweep_waiting_for(Code hindrance) {
   return left ? Result<void>() : swept;
 }
 
-// Those who worked for a server that was killed may not have died yet. A run without a server may use an image that is
-// not on record: that is not waited for.
+// Processes of a killed server may not have ended yet. A run without a server may use an image that is not in the
+// catalogue; this does not wait for it.
 Result<void> Images::sweep_at_start() { return sweep_waiting_for(Code::Exists); }
 
-// A sandbox that was deleted a moment ago may still be coming down.
+// A sandbox that was just deleted may still be ending.
 Result<void> Images::sweep_patiently() { return sweep_waiting_for(Code::Conflict); }
 
 Result<Images::Removed> Images::drop(const std::vector<std::string>& digests, Catalogue changed) {
@@ -87,12 +87,11 @@ Result<Images::Removed> Images::remove(const std::string& word, Removal removal)
     }
     if (!by_name && names.size() > 1 && removal == Removal::Careful)
       return fail(Error(Code::Conflict, concat("the image has ", names.size(), " names: ", join(names, ", ")))
-                      .hint("remove it by name, or by force"));
+                      .hint("remove it by name, or with force"));
     size_t users = info_of(*found.image).users;
     if (users > 0 && removal == Removal::Careful)
-      return fail(
-          Error(Code::Conflict, concat("the image is used by ", users, users == 1 ? " sandbox" : " sandboxes"))
-              .hint("delete those first; by force it only loses its name, and the next prune after them removes it"));
+      return fail(Error(Code::Conflict, concat("the image is used by ", users, users == 1 ? " sandbox" : " sandboxes"))
+                      .hint("delete these first; with force it only loses its name, and a later prune removes it"));
     for (const std::string& name : names) changed.names.erase(name);
     removed =
         COVE_TRY(drop(users > 0 ? std::vector<std::string>() : std::vector<std::string>{digest}, std::move(changed)));

@@ -9,10 +9,10 @@
 
 namespace cove {
 
-// A layer to be unpacked. Keys are 64 hexadecimal digits.
+// A layer to unpack. Keys are 64 hexadecimal digits.
 struct UnpackRequest {
   std::string key;
-  std::string dependent_key;         // for the lowest layer, where it turns out to depend on being that
+  std::string dependent_key;         // for the lowest layer, if its content depends on being the lowest
   std::vector<std::string> parents;  // keys, the topmost first
   int archive = -1;
   bool lowest = false;
@@ -20,21 +20,21 @@ struct UnpackRequest {
   uint64_t max_entries = 0;
 };
 
-// What of images needs privilege: their layers, unpacked, and the roots that sandboxes are made of.
-// native::LocalLayerStore does it; the server has it done by cove-spawn. Thread-safe.
+// The parts of images that need privilege: their unpacked layers, and the roots of sandboxes. Implemented by
+// LocalLayerStore; the server uses cove-spawn for it. Thread-safe.
 class LayerStore {
  public:
   virtual ~LayerStore() = default;
-  // Of each key what is known about the layer, if it is there.
+  // The report of each layer, if it exists.
   virtual Result<std::vector<std::optional<unpack::Report>>> find(const std::vector<std::string>& keys) = 0;
-  // With `needs_parents` in the report of a layer that is not the lowest nothing was kept.
+  // If the report of a layer that is not the lowest has `needs_parents`, nothing was kept.
   virtual Result<unpack::Report> unpack(const UnpackRequest& request) = 0;
-  // What a layer is like now.
+  // Reads the current state of a layer.
   virtual Result<unpack::Report> examine(const std::string& key) = 0;
-  // Makes the root of an image: of its digest's digits, and keys, the topmost first.
+  // Creates the root of an image from its digest's digits and its layers' keys, the topmost first.
   virtual Result<void> assemble(const std::string& digest, const std::vector<std::string>& keys) = 0;
-  // Removes all roots and layers but these, and what was left half-made. Conflict where somebody uses one of them,
-  // Exists where somebody is at work on a new one; all the others are gone then.
+  // Removes all roots and layers except these, and incomplete ones. Conflict if one of them is in use, Exists if a new
+  // one is being created; all others are removed then.
   virtual Result<void> sweep(const std::vector<std::string>& digests, const std::vector<std::string>& keys) = 0;
 };
 

@@ -26,10 +26,10 @@ namespace {
 
 constexpr std::string_view kHalfMade = "tmp-";
 constexpr size_t kLongestInfo = 64 << 10;
-// Its number counts up whenever what build_image_top makes changes: images that are there get another one.
+// Incremented when the output of build_image_top changes, so that existing images get a new top layer.
 constexpr std::string_view kTop = "/top-3";
 
-// What overlayfs reads, and what only whoever has privilege may set.
+// Attributes that overlayfs reads and that only privileged users can set.
 Result<void> mark_opaque(const std::string& layer, const std::vector<std::string>& folders) {
   if (folders.empty()) return {};
   UniqueFd root = COVE_TRY(sys::open(layer, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
@@ -41,7 +41,7 @@ Result<void> mark_opaque(const std::string& layer, const std::vector<std::string
   return {};
 }
 
-// A folder that is being filled is its maker's for as long as he lives: a sweep leaves it alone.
+// A folder that is being filled is locked by its creator, so that a sweep does not remove it.
 Result<UniqueFd> make_own(const std::string& path) {
   COVE_TRY(sys::mkdir(path, 0711));
   UniqueFd folder = COVE_TRY(sys::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
@@ -60,10 +60,10 @@ Result<void> remove_as_owner(const std::string& path, const sys::IdPlan& ids) {
 }
 
 std::unexpected<Error> no_layer(const std::string& key) {
-  return fail(Error(Code::NotFound, concat("layer ", key, " is not there")).hint("pull the image again"));
+  return fail(Error(Code::NotFound, concat("layer ", key, " does not exist")).hint("pull the image again"));
 }
 
-// Of the layers of an image's root, the topmost first.
+// The layers of an image's root, the topmost first.
 Result<std::vector<std::string>> keys_of(const std::string& root) {
   std::vector<std::string> keys = split(COVE_TRY(sys::read_file(root + "/layers", kLongestInfo)), '\n');
   std::erase_if(keys, [](const std::string& key) { return !is_hex_key(key); });
@@ -91,7 +91,7 @@ Result<std::optional<unpack::Report>> LocalLayerStore::find_layer(const std::str
   if (!text) return std::unexpected(text.error());
   unpack::Report report;
   wire::Reader in(*text);
-  if (!report.decode(in)) return fail(Code::Internal, concat(layer_path(key), "/info makes no sense"));
+  if (!report.decode(in)) return fail(Code::Internal, concat(layer_path(key), "/info is malformed"));
   return std::optional(std::move(report));
 }
 
@@ -133,9 +133,9 @@ Result<void> LocalLayerStore::publish(const std::string& half_made, const std::s
   COVE_TRY(sys::write_file(half_made + "/info", info.encode(), 0600));
   crash_point("image.unpack.publish");
   Result<void> moved = sys::rename(half_made, layer_path(key));
-  // Somebody else was faster.
+  // Another process was faster.
   if (!moved && sys::exists(layer_path(key) + "/info"))
-    return fail(Code::Exists, concat("layer ", key, " is there already"));
+    return fail(Code::Exists, concat("layer ", key, " exists already"));
   return moved;
 }
 
@@ -165,14 +165,14 @@ Result<void> LocalLayerStore::assemble(const std::string& digest, const std::vec
   return sys::exists(root_path(digest) + "/layers") ? Result<void>() : made;
 }
 
-// In an empty folder that is made for it.
+// Built in a new empty folder.
 Result<void> LocalLayerStore::make_top(const std::string& path, const std::vector<std::string>& keys,
                                        const sys::IdPlan& ids) const {
   COVE_TRY(sys::mkdir(path, 0755));
   TopOrder top;
   top.sudo = COVE_TRY_NOTE("read the sudo client", sys::read_file(programs_ + "/cove-sudo"));
   top.owner_id = [&](uint32_t inside) { return ids.rootless || ids.shared ? ids.builder_id(inside) : inside; };
-  // By descriptor: where it is mounted, paths of the host may be covered.
+  // By descriptor, because the mount may cover paths of the host.
   UniqueFd folder = COVE_TRY(sys::open(path, O_RDONLY | O_DIRECTORY));
   top.folder = sys::fd_path(folder.get());
   std::vector<std::string> layers;
@@ -183,7 +183,7 @@ Result<void> LocalLayerStore::make_top(const std::string& path, const std::vecto
   });
 }
 
-// The one that it has stays: sandboxes may have it mounted.
+// The existing one is kept, because sandboxes may have it mounted.
 Result<void> LocalLayerStore::renew_top(const std::string& digest, const sys::IdPlan& ids) const {
   std::string path = root_path(digest);
   if (sys::exists(concat(path, kTop))) return {};
@@ -199,7 +199,7 @@ Result<ImageRoot> LocalLayerStore::find(const std::string& digest, UniqueFd& hol
   std::string path = root_path(digest);
   Result<UniqueFd> folder = sys::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
   if (!folder && folder.error().code() == Code::NotFound)
-    return fail(Error(Code::NotFound, concat("the image sha256:", digest, " is not there")).hint("pull it again"));
+    return fail(Error(Code::NotFound, concat("the image sha256:", digest, " does not exist")).hint("pull it again"));
   if (!folder) return std::unexpected(folder.error());
   if (::flock(folder->get(), LOCK_SH | LOCK_NB) < 0)
     return fail(Code::Unavailable, concat("the image sha256:", digest, " is being removed"));
@@ -212,14 +212,14 @@ Result<ImageRoot> LocalLayerStore::find(const std::string& digest, UniqueFd& hol
   mount.lowers.push_back(concat(path, kTop));
   if (!sys::exists(mount.lowers[0]))
     return fail(Error(Code::Conflict, concat("the image sha256:", digest, " was stored by another version of Cove"))
-                    .hint("start the server, which renews it"));
+                    .hint("start the server, which updates it"));
   for (const std::string& key : COVE_TRY(keys_of(path))) mount.lowers.push_back(layer_path(key) + "/fs");
   image.mounts.push_back(std::move(mount));
   hold = std::move(*folder);
   return image;
 }
 
-// Out of sight first, in one step; then it may take its time.
+// First renamed atomically; the removal may take longer.
 Result<void> LocalLayerStore::remove_aside(const std::string& path, const sys::IdPlan& ids) const {
   std::string helper = concat(folder_, "/", kHalfMade, make_id());
   Result<UniqueFd> own = sys::open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -241,7 +241,7 @@ Result<void> LocalLayerStore::sweep(const std::set<std::string>& roots, const st
       continue;
     }
     if (in_use && !roots.contains(digest))
-      swept = fail(Code::Conflict, concat("somebody is using the image sha256:", digest));
+      swept = fail(Code::Conflict, concat("the image sha256:", digest, " is in use"));
     for (const std::string& key : keys_of(root_path(digest)).value_or(std::vector<std::string>())) needed.insert(key);
     if (Result<void> renewed = renew_top(digest, ids); !renewed)
       log::warning("an image cannot be used", {{"image", digest}, {"why", renewed.error().message()}});
@@ -253,7 +253,7 @@ Result<void> LocalLayerStore::sweep(const std::set<std::string>& roots, const st
     if (!is_somebodys(concat(folder_, "/", name)))
       COVE_TRY(remove_as_owner(concat(folder_, "/", name), ids));
     else if (swept)
-      swept = fail(Code::Exists, concat("somebody is at work in ", folder_, "/", name));
+      swept = fail(Code::Exists, concat(folder_, "/", name, " is being created"));
   }
   return swept;
 }

@@ -14,34 +14,33 @@
 
 namespace cove {
 
-// What of images needs privilege: their layers, unpacked, and the roots that sandboxes are made of. In the folder:
+// The parts of images that need privilege: their unpacked layers, and the roots of sandboxes. In the folder:
 //
 //   layers/KEY/fs      a layer, as overlayfs mounts it
-//   layers/KEY/info    what cove-unpack said of it
-//   roots/DIGEST/…     of each image: `layers` (keys, the topmost first), `top-N` (what lies over them) and `dev`
-//   tmp-…              what is being made, or removed; nobody's after a crash
+//   layers/KEY/info    the report of cove-unpack
+//   roots/DIGEST/…     for each image: `layers` (keys, the topmost first), `top-N` (the layer on top of them) and `dev`
+//   tmp-…              being created or removed; unused after a crash
 //
-// Whatever has its name is whole. Keys and digests are 64 hexadecimal digits. docs/formats/images.md has more.
+// Folders with these names are complete. Keys and digests are 64 hexadecimal digits. docs/formats/images.md has more.
 class LocalLayerStore {
  public:
-  // `programs`: the folder of cove-unpack and cove-sudo. The folder is made where it is missing.
+  // `programs`: the folder of cove-unpack and cove-sudo. The store's folder is created if it is missing.
   static Result<LocalLayerStore> open(std::string folder, std::string programs);
 
   Result<std::optional<unpack::Report>> find_layer(const std::string& key) const;
 
-  // With `needs_parents` in the report of a layer that is not the lowest nothing was kept.
+  // If the report of a layer that is not the lowest has `needs_parents`, nothing was kept.
   Result<unpack::Report> unpack(const UnpackRequest& request, const sys::IdPlan& ids) const;
-  // The digest that a layer has now; NotFound.
+  // The current digest of a layer; NotFound.
   Result<unpack::Report> examine(const std::string& key, const sys::IdPlan& ids) const;
 
-  // Makes the root of an image of layers that are there, the topmost first.
+  // Creates the root of an image from existing layers, the topmost first.
   Result<void> assemble(const std::string& digest, const std::vector<std::string>& keys, const sys::IdPlan& ids) const;
-  // NotFound. Whoever holds `hold` keeps it from being removed.
+  // NotFound. While `hold` is open, it is not removed.
   Result<ImageRoot> find(const std::string& digest, UniqueFd& hold) const;
 
-  // Removes all roots and layers that are not named, and what was left half-made. Conflict where somebody holds one of
-  // them, Exists where somebody is at work on a new one; all the others are gone then. Roots made by an older version
-  // of Cove get a new top.
+  // Removes all roots and layers that are not named, and incomplete ones. Conflict if one of them is held, Exists if a
+  // new one is being created; all others are removed then. Roots of an older version of Cove get a new top layer.
   Result<void> sweep(const std::set<std::string>& roots, const std::set<std::string>& layers,
                      const sys::IdPlan& ids) const;
 

@@ -41,7 +41,7 @@ bool is_among(std::string_view text, std::span<const std::string_view> list) {
 }
 
 std::unexpected<Error> wrong(std::string_view what, std::string_view why) {
-  return fail(Code::Invalid, concat(what, " makes no sense: ", why));
+  return fail(Code::Invalid, concat("invalid ", what, ": ", why));
 }
 
 Result<Json> parse_bounded(std::string_view what, std::string_view text) {
@@ -52,7 +52,7 @@ Result<Json> parse_bounded(std::string_view what, std::string_view text) {
   return json;
 }
 
-// Empty where it is not there, or no text.
+// Empty if it is missing or not a string.
 std::string text_of(const Json& object, const char* name) {
   auto found = object.find(name);
   return found && found->is_string() ? found->get<std::string>() : std::string();
@@ -65,17 +65,17 @@ Result<std::vector<std::string>> words_of(const Json& object, const char* name) 
   auto found = object.find(name);
   if (!found || found->is_null()) return words;
   if (!found->is_array() || found->size() > kMostWords)
-    return wrong("the image's config", concat(std::string_view(name), " is no list"));
+    return wrong("the image's config", concat(std::string_view(name), " is not a list"));
   for (const Json& word : *found) {
     if (!word.is_string() || has_nul(word.as_string()))
-      return wrong("the image's config", concat(std::string_view(name), " is no list of words"));
+      return wrong("the image's config", concat(std::string_view(name), " is not a list of strings"));
     words.push_back(word.get<std::string>());
   }
   return words;
 }
 
 Result<Descriptor> parse_descriptor(const Json& json) {
-  if (!json.is_object()) return wrong("the manifest", "a part of it is not described");
+  if (!json.is_object()) return wrong("the manifest", "a descriptor is missing");
   Descriptor descriptor;
   descriptor.media_type = text_of(json, "mediaType");
   descriptor.digest = text_of(json, "digest");
@@ -83,7 +83,7 @@ Result<Descriptor> parse_descriptor(const Json& json) {
     return wrong("the manifest", concat("'", descriptor.digest.substr(0, 80), "' is not a sha256 digest"));
   auto size = json.find("size");
   if (!size || !size->is_number_unsigned() || size->get<uint64_t>() > kLargestBlob)
-    return wrong("the manifest", concat("the size of ", descriptor.digest, " is none"));
+    return wrong("the manifest", concat("the size of ", descriptor.digest, " is invalid"));
   descriptor.size = size->get<uint64_t>();
   auto platform = json.find("platform");
   if (platform && platform->is_object())
@@ -96,7 +96,7 @@ Result<ManifestIndex> parse_index(const Json& json) {
   ManifestIndex index;
   const Json& list = json["manifests"];
   if (!list.is_array() || list.size() > kMostManifests)
-    return wrong("the index", "its manifests are no list, or too many");
+    return wrong("the index", "its manifests are not a list, or too many");
   for (const Json& each : list) index.manifests.push_back(COVE_TRY(parse_descriptor(each)));
   return index;
 }
@@ -109,13 +109,13 @@ Result<Manifest> parse_image_manifest(const Json& json) {
                 concat("it is not an image that can be run, but '", manifest.config.media_type.substr(0, 100), "'"));
   if (manifest.config.size > kLargestManifest) return wrong("the manifest", "the config is too large");
   const Json& list = json["layers"];
-  if (!list.is_array()) return wrong("the manifest", "its layers are no list");
+  if (!list.is_array()) return wrong("the manifest", "its layers are not a list");
   if (list.size() > kMostLayers) return wrong("the manifest", concat("it has more than ", kMostLayers, " layers"));
   for (const Json& each : list) {
     manifest.layers.push_back(COVE_TRY(parse_descriptor(each)));
     if (!is_among(manifest.layers.back().media_type, kLayerTypes))
-      return fail(Code::Unsupported, concat("there is no way to read a layer of type '",
-                                            manifest.layers.back().media_type.substr(0, 100), "'"));
+      return fail(Code::Unsupported,
+                  concat("unsupported layer type '", manifest.layers.back().media_type.substr(0, 100), "'"));
   }
   return manifest;
 }
@@ -159,14 +159,14 @@ Result<ManifestDocument> parse_manifest(std::string_view text) {
     return fail(Error(Code::Unsupported, "the manifest is not of schema version 2")
                     .hint("push the image again with a newer tool"));
   std::string type = text_of(json, "mediaType");
-  // A document that could be read as both is one that two readers can be made to disagree about.
+  // Ambiguous documents are refused, because different readers could interpret them differently.
   if (json.contains("manifests") && (json.contains("layers") || json.contains("config")))
     return wrong("the manifest", "it is both an index and a manifest");
   if (json.contains("manifests")) {
-    if (!type.empty() && !is_among(type, kIndexTypes)) return wrong("the index", "its media type is another one");
+    if (!type.empty() && !is_among(type, kIndexTypes)) return wrong("the index", "unexpected media type");
     return COVE_TRY(parse_index(json));
   }
-  if (!type.empty() && !is_among(type, kManifestTypes)) return wrong("the manifest", "its media type is another one");
+  if (!type.empty() && !is_among(type, kManifestTypes)) return wrong("the manifest", "unexpected media type");
   if (!json.contains("layers")) return wrong("the manifest", "it has no layers");
   return COVE_TRY(parse_image_manifest(json));
 }
@@ -174,15 +174,15 @@ Result<ManifestDocument> parse_manifest(std::string_view text) {
 Result<Descriptor> choose_manifest(const ManifestIndex& index, const Platform& wanted) {
   std::vector<std::string> offered;
   for (const Descriptor& each : index.manifests) {
-    // Without a platform it is for all, as in a layout of one image.
+    // Without a platform it matches all, as in a layout of one image.
     if (!each.platform || fits(*each.platform, wanted)) return each;
     offered.push_back(to_text(*each.platform));
   }
   std::ranges::sort(offered);
   offered.erase(std::unique(offered.begin(), offered.end()), offered.end());
-  return fail(Error(Code::NotFound, concat("the image is not there for ", to_text(wanted)))
+  return fail(Error(Code::NotFound, concat("the image is not available for ", to_text(wanted)))
                   .hint(offered.empty() ? "its index is empty"
-                                        : concat("it is there for ", join(offered, ", ").substr(0, 500))));
+                                        : concat("available for: ", join(offered, ", ").substr(0, 500))));
 }
 
 Result<ImageConfig> parse_image_config(std::string_view text) {
@@ -194,14 +194,14 @@ Result<ImageConfig> parse_image_config(std::string_view text) {
   if (!root || !root->is_object()) return wrong("the image's config", "it has no rootfs");
   config.diff_ids = COVE_TRY(words_of(*root, "diff_ids"));
   for (const std::string& id : config.diff_ids)
-    if (!is_digest(id)) return wrong("the image's config", "a diff_id is no sha256 digest");
+    if (!is_digest(id)) return wrong("the image's config", "a diff_id is not a sha256 digest");
   auto run = json.find("config");
   if (!run || !run->is_object()) return config;
   config.entrypoint = COVE_TRY(words_of(*run, "Entrypoint"));
   config.cmd = COVE_TRY(words_of(*run, "Cmd"));
   config.cwd = text_of(*run, "WorkingDir");
   config.user = text_of(*run, "User");
-  if (has_nul(config.cwd) || has_nul(config.user)) return wrong("the image's config", "there is a zero byte in it");
+  if (has_nul(config.cwd) || has_nul(config.user)) return wrong("the image's config", "it contains a NUL byte");
   for (const std::string& variable : COVE_TRY(words_of(*run, "Env"))) {
     size_t equals = variable.find('=');
     if (equals == 0 || equals == std::string::npos)

@@ -10,8 +10,8 @@
 
 #include "base/result.h"
 
-// The documents that an image consists of, as OCI's image specification and Docker's schema 2 have them. What is read
-// here comes from strangers: bounded in size, depth and number, and checked.
+// The documents of an image, as in the OCI image specification and Docker's schema 2. The input is untrusted: limited
+// in size, depth and number, and validated.
 namespace cove {
 
 inline constexpr size_t kLargestManifest = 4 << 20;  // also of an index and of a config
@@ -47,10 +47,10 @@ using ManifestDocument = std::variant<Manifest, ManifestIndex>;
 
 Result<ManifestDocument> parse_manifest(std::string_view text);
 
-// The one for this platform. NotFound names those that there are.
+// The manifest for this platform. NotFound names the available platforms.
 Result<Descriptor> choose_manifest(const ManifestIndex& index, const Platform& wanted);
 
-// What an image says about how it is to be run.
+// How an image is run, from its config.
 struct ImageConfig {
   Platform platform;
   std::string created;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kVariables[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"};
 
-// What libcurl connects to for a proxy without a port.
+// libcurl's default port for a proxy.
 const char* default_port(const std::string& scheme) { return scheme == "https" ? "443" : "1080"; }
 
 std::string part_of(CURLU* url, CURLUPart part) {

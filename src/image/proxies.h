@@ -6,8 +6,8 @@
 
 namespace cove {
 
-// The addresses of the proxies that libcurl takes from the environment (`https_proxy` and the like), as they resolve
-// now. One whose name does not resolve is left out.
+// The current addresses of the proxies that libcurl takes from the environment (`https_proxy` and similar). Proxies
+// whose names do not resolve are skipped.
 std::vector<sockaddr_storage> find_proxies();
 
 // Whether the address, with its port, is one of these.

@@ -17,12 +17,12 @@ struct Network {
   uint32_t address;
   int bits;
 };
-// RFC 6890 and its successors, but for networks of documents and tests. The metadata services of other clouds are at
-// addresses of these networks: link-local, shared (100.100.100.200), special (192.0.0.192).
+// RFC 6890 and its successors, except networks for documentation and tests. The metadata services of other clouds have
+// addresses in these networks: link-local, shared (100.100.100.200), special (192.0.0.192).
 constexpr Network kNotPublic[] = {
     {0x00000000, 8},   // this network
     {0x0a000000, 8},   // private
-    {0x64400000, 10},  // shared, of carriers
+    {0x64400000, 10},  // shared, for carrier-grade NAT
     {0x7f000000, 8},   // loopback
     {0xa83f8110, 32},  // Azure's wire server, with the machine's settings
     {0xa9fe0000, 16},  // link-local, with the metadata of clouds
@@ -55,7 +55,7 @@ bool is_public_v6(const in6_addr& address) {
   if (IN6_IS_ADDR_V4MAPPED(&address) || begins_with(address, kTranslated))
     return is_public_v4(embedded_v4(address, kLast));
   if (begins_with(address, "\x20\x02"sv)) return is_public_v4(embedded_v4(address, 2));  // 6to4
-  return (address.s6_addr[0] & 0xe0) == 0x20;  // 2000::/3 is all that is given out
+  return (address.s6_addr[0] & 0xe0) == 0x20;                                            // only 2000::/3 is assigned
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ std::string address_text(const sockaddr& address) {
     ::inet_ntop(AF_INET, &four.sin_addr, text, sizeof text);
     return concat(std::string_view(text), ":", ntohs(four.sin_port));
   }
-  if (address.sa_family != AF_INET6) return "an address that is no IP address";
+  if (address.sa_family != AF_INET6) return "a non-IP address";
   const auto& six = reinterpret_cast<const sockaddr_in6&>(address);
   ::inet_ntop(AF_INET6, &six.sin6_addr, text, sizeof text);
   return concat("[", std::string_view(text), "]:", ntohs(six.sin6_port));

@@ -6,8 +6,8 @@
 
 namespace cove {
 
-// Whether it is an address of the public Internet: not of this machine, of its link, of a private or shared network,
-// and not one that IPv6 wraps around such a one. False for what is no IP address.
+// Whether it is an address of the public Internet: not of this machine, its link, or a private or shared network, and
+// not an IPv6 address that embeds one of those. False for other address families.
 bool is_public_address(const sockaddr& address);
 
 // "127.0.0.1:80", "[::1]:80".

@@ -19,11 +19,11 @@ bool is_small(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
 bool is_word(char c) { return is_small(c) || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 std::unexpected<Error> wrong(std::string_view text, std::string_view why) {
-  return fail(Error(Code::Invalid, concat("'", text.substr(0, kLongestName), "' is not the name of an image: ", why))
+  return fail(Error(Code::Invalid, concat("'", text.substr(0, kLongestName), "' is not a valid image name: ", why))
                   .hint("write [REGISTRY/]NAME[:TAG] or [REGISTRY/]NAME@sha256:DIGEST"));
 }
 
-// Letters and digits, with single dots, one or two underscores, or hyphens between them.
+// Letters and digits, separated by single dots, one or two underscores, or hyphens.
 bool is_component(std::string_view text) {
   if (text.empty() || !is_small(text.front()) || !is_small(text.back())) return false;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -104,17 +104,17 @@ Result<ImageReference> parse_reference(std::string_view text) {
   ImageReference reference;
   std::string_view rest = text;
   if (size_t scheme = rest.find("://"); scheme != std::string_view::npos)
-    return wrong(text, concat("it begins without '", rest.substr(0, scheme), "://'"));
+    return wrong(text, concat("remove '", rest.substr(0, scheme), "://'"));
   if (size_t at = rest.find('@'); at != std::string_view::npos) {
     reference.digest = rest.substr(at + 1);
     rest = rest.substr(0, at);
-    if (!is_digest(reference.digest)) return wrong(text, "after the @ belongs sha256: and 64 hexadecimal digits");
+    if (!is_digest(reference.digest)) return wrong(text, "the @ must be followed by sha256: and 64 hexadecimal digits");
   }
   size_t slash = rest.find('/');
   if (slash != std::string_view::npos && names_registry(rest.substr(0, slash))) {
     reference.registry = rest.substr(0, slash);
     rest = rest.substr(slash + 1);
-    if (!is_registry(reference.registry)) return wrong(text, concat("'", reference.registry, "' is no registry"));
+    if (!is_registry(reference.registry)) return wrong(text, concat("'", reference.registry, "' is not a registry"));
   }
   if (size_t colon = rest.rfind(':'); colon != std::string_view::npos) {
     reference.tag = rest.substr(colon + 1);
@@ -123,7 +123,7 @@ Result<ImageReference> parse_reference(std::string_view text) {
   }
   reference.repository = rest;
   if (!is_repository(rest))
-    return wrong(text, "a name has small letters and digits, with '.', '_', '-' and '/' between them");
+    return wrong(text, "a name has lowercase letters and digits, separated by '.', '_', '-' and '/'");
   if (reference.tag.empty() && reference.digest.empty()) reference.tag = "latest";
   return reference;
 }
@@ -139,9 +139,9 @@ std::string to_text(const ImageReference& reference) {
 Result<ImageReference> complete_reference(ImageReference reference, const std::string& usual) {
   if (!reference.registry.empty()) return in_library(std::move(reference));
   if (usual.empty())
-    return fail(Error(Code::Invalid,
-                      concat("'", to_text(reference), "' names no registry, and none is configured for such names"))
-                    .hint("write REGISTRY/NAME, or set images.registry in the server's configuration"));
+    return fail(
+        Error(Code::Invalid, concat("'", to_text(reference), "' names no registry, and no default is configured"))
+            .hint("write REGISTRY/NAME, or set images.registry in the server's configuration"));
   size_t slash = usual.find('/');
   reference.registry = usual.substr(0, slash);
   if (slash != std::string::npos && reference.repository.find('/') == std::string::npos)

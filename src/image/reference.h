@@ -9,39 +9,39 @@ namespace cove {
 
 // The name of an image: [REGISTRY/]REPOSITORY[:TAG][@DIGEST].
 //
-// What stands before the first slash is a registry where it has a dot or a colon in it, or is "localhost"; so "alpine"
-// and "tools/alpine" name none.
+// The part before the first slash is a registry if it contains a dot or a colon, or is "localhost"; so "alpine" and
+// "tools/alpine" name none.
 struct ImageReference {
   std::string registry;  // "registry.example.org:5000"; empty: none was named
   std::string repository;
-  std::string tag;     // "latest" where neither a tag nor a digest was named
+  std::string tag;     // "latest" if neither a tag nor a digest was given
   std::string digest;  // "sha256:…", or empty
 
   bool operator==(const ImageReference&) const = default;
 };
 
-// Invalid, with what is wrong about it.
+// Invalid, with the reason.
 Result<ImageReference> parse_reference(std::string_view text);
 std::string to_text(const ImageReference& reference);
 
 inline constexpr std::string_view kDockerHub = "docker.io";
 
-// With the registry that names without one are looked for in. `usual` is HOST[:PORT], or HOST[:PORT]/FOLDER where names
-// of one word lie in a folder. Names of one word at Docker Hub are in `library`. Invalid, with what to do, where none
-// is named and `usual` is empty.
+// Adds the default registry to a name without one. `usual` is HOST[:PORT], or HOST[:PORT]/FOLDER with a folder for
+// names of a single word. Such names at Docker Hub are in `library`. Invalid, with a hint, if the name has no registry
+// and `usual` is empty.
 Result<ImageReference> complete_reference(ImageReference reference, const std::string& usual);
 
-// Where an image of that name is fetched from: Docker Hub has another address than name, and may have a mirror
+// The registry to fetch such an image from: the address of Docker Hub differs from its name, and it may have a mirror
 // (HOST[:PORT]; empty: none).
 ImageReference source_of(ImageReference reference, const std::string& docker_hub_mirror);
 
 // "sha256:" and 64 hexadecimal digits.
 bool is_digest(std::string_view text);
-// Its digits: they become names of files.
+// Its digits, which are used as file names.
 std::string digest_hex(std::string_view digest);
 bool is_hex_key(std::string_view text);  // 64 hexadecimal digits
 
-// A registry that lies on this machine: to those plain HTTP is spoken.
+// Whether the registry is on this machine: such registries are accessed over plain HTTP.
 bool is_loopback(std::string_view registry);
 
 }  // namespace cove

@@ -58,7 +58,7 @@ bool worth_another_try(CURLcode code) {
 std::string advice_on(CURLcode code) {
   switch (code) {
     case CURLE_SSL_CONNECT_ERROR:
-      return "a registry that speaks plain HTTP must be named in images.insecure_registries";
+      return "a registry with plain HTTP must be listed in images.insecure_registries";
     case CURLE_PEER_FAILED_VERIFICATION:
       return "this machine does not trust its certificate: add the authority that signed it to the machine's "
              "certificates";
@@ -100,7 +100,7 @@ std::map<std::string, std::string> parse_challenge(std::string_view text) {
 Error not_public(const sockaddr& address) {
   return Error(Code::Denied, concat("connect to ", address_text(address),
                                     ": with a key, images can be pulled only from public addresses"))
-      .hint("have the administrator name the registry in images.private_registries, or pull it at the Unix socket");
+      .hint("ask the administrator to add the registry to images.private_registries, or pull it over the Unix socket");
 }
 
 std::string escaped(const std::string& text) {
@@ -117,15 +117,15 @@ struct Registry::Request {
   std::string accept = {};
   std::string form = {};  // sent, where there is one
   uint64_t offset = 0;
-  size_t most = kLargestManifest;  // of what is kept
-  const BlobSink* sink = nullptr;  // in place of keeping it
+  size_t most = kLargestManifest;  // of the kept response
+  const BlobSink* sink = nullptr;  // receives the body instead of keeping it
   uint64_t size = 0;               // with a sink: of the whole blob
   const std::atomic<bool>* cancelled = nullptr;
 
-  // While it runs.
+  // The state during a transfer.
   std::vector<sockaddr_storage> proxies = {};
   CURL* curl = nullptr;
-  uint64_t received = 0;  // of the blob, with what was there before
+  uint64_t received = 0;  // of the blob, including what was fetched before
   std::string kept = {};
   std::string challenge = {};
   std::optional<Error> failure = {};
@@ -148,15 +148,15 @@ struct Registry::Request {
       }
     }
     if (piece.size() > size - std::min(size, received))
-      return failure = Error(Code::Invalid, "the blob is longer than its manifest says"), 0;
+      return failure = Error(Code::Invalid, "the blob is longer than the size in its manifest"), 0;
     if (Result<void> taken = sink->take(piece); !taken) return failure = taken.error(), 0;
     received += piece.size();
     return piece.size();
   }
 };
 
-// Called for every connection, after names are resolved: what a name or a redirect leads to does not matter. A proxy
-// may be in a private network, and decides itself where its connections lead.
+// Called for every connection after the name is resolved, so names and redirects cannot bypass it. A proxy may be in a
+// private network, and decides itself where it connects.
 static curl_socket_t open_public_socket(void* data, curlsocktype, curl_sockaddr* address) {
   auto& request = *static_cast<Registry::Request*>(data);
   if (is_public_address(address->addr) || has_address(request.proxies, address->addr))
@@ -205,11 +205,11 @@ Result<Registry::Answer> Registry::perform(Request& request, const std::string& 
   ::curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
   ::curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
   ::curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, 512L << 10);
-  // A form has what nobody else may see.
+  // A form contains credentials.
   ::curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, request.form.empty() ? 1L : 0L);
   if (!request.form.empty()) ::curl_easy_setopt(handle, CURLOPT_POSTFIELDS, request.form.c_str());
   ::curl_easy_setopt(handle, CURLOPT_MAXREDIRS, kMostRedirects);
-  // One that is asked over TLS does not lead out of it.
+  // A transfer over TLS is not redirected to plain HTTP.
   ::curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, plain_ ? "http,https" : "https");
   ::curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, plain_ ? "http,https" : "https");
   if (is_loopback(reference_.registry)) ::curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
@@ -257,20 +257,20 @@ Result<Registry::Answer> Registry::perform(Request& request, const std::string& 
   answer.challenge = request.challenge;
   if (request.failure) return fail(*request.failure);
   if (code == CURLE_OK) return answer;
-  if (code == CURLE_ABORTED_BY_CALLBACK) return fail(Code::Unavailable, "it was called off");
-  Error error(
-      worth_another_try(code) ? Code::Unavailable : Code::Invalid,
-      concat("ask ", reference_.registry, ": ", std::string_view(problem[0] ? problem : ::curl_easy_strerror(code))));
+  if (code == CURLE_ABORTED_BY_CALLBACK) return fail(Code::Unavailable, "it was cancelled");
+  Error error(worth_another_try(code) ? Code::Unavailable : Code::Invalid,
+              concat("connect to ", reference_.registry, ": ",
+                     std::string_view(problem[0] ? problem : ::curl_easy_strerror(code))));
   std::string advice = advice_on(code);
   return fail(advice.empty() ? std::move(error) : std::move(error).hint(std::move(advice)));
 }
 
-// What servers with TLS say to a request in the clear; a bad request is answered with that status, too.
+// The response of TLS servers to a plain request; other bad requests get the same status.
 bool Registry::asks_for_tls(const Answer& answer) {
   return answer.status == 400 && answer.text.find("HTTPS") != std::string::npos;
 }
 
-// With whatever the registry wants to know of who asks; again where it is busy or out of reach for a moment.
+// Adds the credentials that the registry requires; retries if it is busy or temporarily unreachable.
 Result<Registry::Answer> Registry::ask(Request& request) {
   request.received = request.offset;
   request.cancelled = &cancelled_;
@@ -302,26 +302,26 @@ Result<Registry::Answer> Registry::ask(Request& request) {
     const bool again = answer ? is_busy(answer->status) : answer.error().code() == Code::Unavailable;
     const bool called_off = request.cancelled && *request.cancelled;
     if (!again || called_off) return answer;
-    // As long as something comes, it goes on.
+    // Continues as long as data arrives.
     if (request.received > before) attempt = 0;
     if (attempt >= kAttempts) return answer;
     std::this_thread::sleep_for(std::chrono::milliseconds(100 << attempt));
   }
 }
 
-// Empty where a name and a password are wanted with each request.
+// Empty if the registry requires a name and a password with each request.
 Result<std::string> Registry::fetch_token(const std::string& challenge) {
   std::map<std::string, std::string> fields = parse_challenge(challenge);
   if (fields["scheme"] == "basic") {
     if (!login_.username.empty() && login_.token.empty()) return std::string();
-    return fail(Error(Code::Denied, concat("registry ", reference_.registry, " wants a name and a password"))
-                    .hint("`docker login` or `podman login` puts them where cove pull finds them"));
+    return fail(Error(Code::Denied, concat("registry ", reference_.registry, " requires a name and a password"))
+                    .hint("use `docker login` or `podman login`; cove pull uses their credentials"));
   }
   std::string realm = fields["realm"];
   const bool allowed = realm.starts_with("https://") || (plain_ && realm.starts_with("http://"));
   if (fields["scheme"] != "bearer" || !allowed)
     return fail(Code::Unsupported,
-                concat("registry ", reference_.registry, " wants a login of a kind that is not known, or not safe"));
+                concat("registry ", reference_.registry, " requires an unknown or insecure kind of login"));
   std::string scope = fields["scope"].empty() ? concat("repository:", reference_.repository, ":pull") : fields["scope"];
   std::string query = concat("scope=", escaped(scope));
   if (!fields["service"].empty()) query += concat("&service=", escaped(fields["service"]));
@@ -334,26 +334,26 @@ Result<std::string> Registry::fetch_token(const std::string& challenge) {
   }
   request.most = kLargestToken;
   const bool by_name = login_.token.empty() && !login_.username.empty();
-  Answer answer = COVE_TRY_NOTE("ask for a token", perform(request, {}, by_name));
+  Answer answer = COVE_TRY_NOTE("request a token", perform(request, {}, by_name));
   if (answer.status != 200)
     return fail(
         Error(Code::Denied, concat("the token server of ", reference_.registry, " refused with status ", answer.status))
-            .hint("`docker login` or `podman login` puts a name and a password where cove pull finds them"));
+            .hint("use `docker login` or `podman login`; cove pull uses their credentials"));
   Json json = Json::parse(answer.text).value_or(Json());
   for (const char* name : {"token", "access_token"})
     if (json.is_object() && json.contains(name) && json[name].is_string() && !json[name].as_string().empty())
       return json[name].get<std::string>();
-  return fail(Code::Invalid, concat("the token server of ", reference_.registry, " gave no token"));
+  return fail(Code::Invalid, concat("the token server of ", reference_.registry, " returned no token"));
 }
 
 Result<void> Registry::check_answer(const Answer& answer, const std::string& what) const {
   if (answer.status == 200 || answer.status == 206) return {};
   std::string place = concat(reference_.registry, "/", reference_.repository);
-  if (answer.status == 404) return fail(Code::NotFound, concat("there is no ", what, " of ", place));
+  if (answer.status == 404) return fail(Code::NotFound, concat("no such ", what, " of ", place));
   if (answer.status == 401 || answer.status == 403)
-    return fail(Error(Code::Denied, concat("registry ", reference_.registry, " does not let you have ",
+    return fail(Error(Code::Denied, concat("registry ", reference_.registry, " denies access to ",
                                            reference_.repository, ", or it does not exist"))
-                    .hint("`docker login` or `podman login` puts a name and a password where cove pull finds them"));
+                    .hint("use `docker login` or `podman login`; cove pull uses their credentials"));
   Code code = is_busy(answer.status) || answer.status >= 500 ? Code::Unavailable : Code::Invalid;
   return fail(code, concat("registry ", reference_.registry, " answered with status ", answer.status));
 }
@@ -372,7 +372,7 @@ Result<Registry::Fetched> Registry::manifest(const std::string& tag_or_digest) {
   digest.update(answer.text);
   Fetched fetched{std::move(answer.text), concat("sha256:", digest.hex())};
   if (is_digest(tag_or_digest) && fetched.digest != tag_or_digest)
-    return fail(Code::Invalid, concat("the manifest ", tag_or_digest, " has another digest: ", fetched.digest));
+    return fail(Code::Invalid, concat("the manifest ", tag_or_digest, " does not match its digest: ", fetched.digest));
   return fetched;
 }
 
@@ -385,7 +385,7 @@ Result<std::string> Registry::blob(const Descriptor& descriptor) {
   unpack::Sha256 digest;
   digest.update(answer.text);
   if (concat("sha256:", digest.hex()) != descriptor.digest)
-    return fail(Code::Invalid, concat("the blob ", descriptor.digest, " has another digest"));
+    return fail(Code::Invalid, concat("the blob ", descriptor.digest, " does not match its digest"));
   return std::move(answer.text);
 }
 
@@ -399,7 +399,7 @@ Result<void> Registry::blob(const Descriptor& descriptor, uint64_t offset, const
   Answer answer = COVE_TRY_NOTE(concat("fetch layer ", descriptor.digest), ask(request));
   COVE_TRY(check_answer(answer, concat("blob ", descriptor.digest)));
   if (request.received != descriptor.size)
-    return fail(Code::Invalid, concat("the layer ", descriptor.digest, " is shorter than its manifest says"));
+    return fail(Code::Invalid, concat("the layer ", descriptor.digest, " is shorter than the size in its manifest"));
   return {};
 }
 

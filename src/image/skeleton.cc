@@ -38,7 +38,7 @@ constexpr const char* kPackageFolders[] = {
 // The host's folders below its root that hold programs; links where /usr is merged.
 constexpr const char* kProgramFolders[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 
-// What lies over one of the host's folders, so that an overlay of it has a lower of ours.
+// The layer over one of the host's folders, so that an overlay of it has a lower of ours.
 Result<void> add_over(const TreeWriter& image, const std::string& name) {
   COVE_TRY(image.folder("root/" + name));
   return image.folder("over/" + name);
@@ -56,8 +56,8 @@ Result<void> add_program_folders(const HostSource& host, const TreeWriter& image
   return {};
 }
 
-// What is in /opt is shown entry by entry, read-only, in a folder of the image's own: cheaper than an overlay of it.
-// Too many entries are an overlay after all. Their names are kept in the file `opt`.
+// The entries of /opt are mounted one by one, read-only, in a folder of the image, which is cheaper than an overlay.
+// Too many entries use an overlay after all. Their names are kept in the file `opt`.
 Result<void> add_opt(const HostSource& host, const TreeWriter& image) {
   constexpr size_t kMostEntries = 16;
   auto names = sys::list_folder(host.root + "/opt");
@@ -88,7 +88,7 @@ Result<void> add_host_folders(const HostSource& host, const TreeWriter& image) {
   return image.file("over/usr/bin/sudo", sudo, 0755);
 }
 
-// dpkg warns of every package whose list of files is missing, so these come along, if they are not too many.
+// dpkg warns about every package without a list of files, so these are copied unless there are too many.
 Result<void> copy_package_lists(const std::string& from, const TreeWriter& root) {
   uint64_t total = 0;
   for (const std::string& name : COVE_TRY(sys::list_folder(from))) {
@@ -102,7 +102,7 @@ Result<void> copy_package_lists(const std::string& from, const TreeWriter& root)
   return {};
 }
 
-// Enough of dpkg's and apt's state for them to know what is installed.
+// The part of dpkg's and apt's state that lists installed packages.
 Result<void> add_packages(const HostSource& host, const TreeWriter& root) {
   std::string dpkg = host.root + "/var/lib/dpkg";
   auto status = sys::stat(dpkg + "/status");
@@ -143,7 +143,7 @@ Result<void> add_root(const HostSource& host, const std::string& folder) {
   return add_home(root, "home/user", kUser, 0755);
 }
 
-// The device itself where this process may make one, else an empty file to bind it over.
+// A device node if this process may create one, otherwise an empty file as a mount point.
 Result<void> add_device(const TreeWriter& dev, const char* name) {
   COVE_TRY(dev.file(name, "", 0666));
   struct stat host;

@@ -37,7 +37,7 @@ void set_limit(__rlimit_resource resource, uint64_t value) {
   static_cast<void>(::setrlimit(resource, &limit));
 }
 
-// Its libraries are the host's: they are loaded before it is given its root.
+// It uses the host's libraries, so they are loaded before it changes its root.
 [[noreturn]] void become_unpacker(const UnpackOrder& order, const sys::IdPlan& ids, int program, int mapped, int report,
                                   int ready, int go) {
   char byte;
@@ -51,7 +51,7 @@ void set_limit(__rlimit_resource resource, uint64_t value) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   set_limit(RLIMIT_CORE, 0);
   set_limit(RLIMIT_AS, kMostMemory);
-  // Above all the numbers to be filled, so that none is overwritten.
+  // Above all target numbers, so that none is overwritten.
   constexpr int kHigh = 64;
   auto high = [&](int fd) { return ::fcntl(fd, F_DUPFD_CLOEXEC, kHigh); };
   int fds[] = {high(order.archive), high(report), high(report), high(ready), high(go)};
@@ -82,7 +82,7 @@ void set_limit(__rlimit_resource resource, uint64_t value) {
   ::_exit(1);
 }
 
-// What may be below the root of this mount namespace from now on: a file system in memory with the folders in it.
+// The root of this mount namespace: a memory file system that contains the folders.
 class Stage {
  public:
   explicit Stage(const sys::IdPlan& ids) : ids_(ids) {}
@@ -93,7 +93,7 @@ class Stage {
     return sys::attach_mount(root_.get(), AT_FDCWD, kStage);
   }
 
-  // A folder of the host's, copied before the stage covered anything.
+  // A mount of a folder of the host, copied before the stage covers anything.
   Result<UniqueFd> open(const std::string& folder) { return sys::open_tree_clone(AT_FDCWD, folder, Subtree::One); }
 
   Result<void> place(const UniqueFd& tree, const std::string& path, uint64_t attributes, int user_namespace) {
@@ -142,11 +142,11 @@ Result<Started> start_unpacker(const UnpackOrder& order, const sys::IdPlan& ids,
   sys::Setgroups setgroups = ids.single_id ? sys::Setgroups::Deny : sys::Setgroups::Keep;
   COVE_TRY(sys::write_id_maps(started.child.pid, ids.users, ids.groups, setgroups));
   started.user_namespace = COVE_TRY(sys::open(concat("/proc/", started.child.pid, "/ns/user"), O_RDONLY));
-  if (::write(mapped.write.get(), "m", 1) != 1) return fail_errno("let cove-unpack go");
+  if (::write(mapped.write.get(), "m", 1) != 1) return fail_errno("start cove-unpack");
   return started;
 }
 
-// In the builder: a process with power over mounts, and with a mount namespace that nobody else sees.
+// Runs in the builder: a process that may mount, in its own mount namespace.
 Result<void> build_and_wait(const UnpackOrder& order, const sys::IdPlan& ids, int report) {
   sys::Pipe ready = COVE_TRY(sys::pipe());
   sys::Pipe go = COVE_TRY(sys::pipe());
@@ -160,7 +160,7 @@ Result<void> build_and_wait(const UnpackOrder& order, const sys::IdPlan& ids, in
   char byte;
   if (::read(ready.read.get(), &byte, 1) != 1) {
     static_cast<void>(sys::wait_for(started.child.pid));
-    return {};  // it has told why
+    return {};  // the child has reported the error
   }
   COVE_TRY(stage.raise(parents.size()));
   uint32_t owner = ids.builder_id(0);
@@ -174,12 +174,12 @@ Result<void> build_and_wait(const UnpackOrder& order, const sys::IdPlan& ids, in
     COVE_TRY(sys::attach_mount(below.get(), AT_FDCWD, concat(kStage, unpack::kParentsFolder)));
   }
   COVE_TRY(sys::pivot_root(stage.root()));
-  if (::write(go.write.get(), "g", 1) != 1) return fail_errno("let cove-unpack go");
+  if (::write(go.write.get(), "g", 1) != 1) return fail_errno("start cove-unpack");
   static_cast<void>(sys::wait_for(started.child.pid));
   return {};
 }
 
-// Does `work` in a child that may mount, in a mount namespace of its own; rootless in a user namespace, too.
+// Calls `work` in a child that may mount, in its own mount namespace and, rootless, its own user namespace.
 Result<sys::Child> start_builder_child(const sys::IdPlan& ids, const std::function<Result<void>()>& work, int report) {
   sys::Pipe go = COVE_TRY(sys::pipe());
   const bool helped = ids.rootless && !ids.single_id;
@@ -190,13 +190,13 @@ Result<sys::Child> start_builder_child(const sys::IdPlan& ids, const std::functi
       char byte;
       if (::read(go.read.get(), &byte, 1) != 1) return fail(Code::Unavailable, "the user ids were not mapped");
       if (ids.rootless && ids.single_id) {
-        COVE_TRY_NOTE("make a user namespace", sys::unshare(CLONE_NEWUSER));
+        COVE_TRY_NOTE("create a user namespace", sys::unshare(CLONE_NEWUSER));
         COVE_TRY(sys::write_id_maps(::getpid(), ids.outer_users, ids.outer_groups, sys::Setgroups::Deny));
       }
       if (ids.rootless && (::setresgid(0, 0, 0) < 0 || ::setresuid(0, 0, 0) < 0))
         return fail_errno("become root of the namespace");
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-      COVE_TRY_NOTE("make a mount namespace", sys::unshare(CLONE_NEWNS));
+      COVE_TRY_NOTE("create a mount namespace", sys::unshare(CLONE_NEWNS));
       COVE_TRY(sys::make_mounts_private());
       return work();
     }();
@@ -204,7 +204,7 @@ Result<sys::Child> start_builder_child(const sys::IdPlan& ids, const std::functi
     ::_exit(0);
   }
   Result<void> mapped = helped ? sys::map_with_helpers(child.pid, ids) : Result<void>();
-  if (mapped && ::write(go.write.get(), "g", 1) != 1) mapped = fail_errno("let the builder go");
+  if (mapped && ::write(go.write.get(), "g", 1) != 1) mapped = fail_errno("start the builder");
   if (mapped) return child;
   go.write.reset();
   static_cast<void>(sys::wait_for(child.pid));
@@ -215,8 +215,9 @@ Result<sys::Child> start_builder_child(const sys::IdPlan& ids, const std::functi
 
 Result<unpack::Report> run_unpacker(const UnpackOrder& order, const sys::IdPlan& ids) {
   sys::Pipe report = COVE_TRY(sys::pipe());
-  int told = report.write.get();
-  sys::Child child = COVE_TRY(start_builder_child(ids, [&] { return build_and_wait(order, ids, told); }, told));
+  int report_fd = report.write.get();
+  sys::Child child =
+      COVE_TRY(start_builder_child(ids, [&] { return build_and_wait(order, ids, report_fd); }, report_fd));
   report.write.reset();
   Result<std::string> text = sys::read_all(report.read.get(), unpack::kLongestReport);
   COVE_TRY(sys::wait_for(child.pid));
@@ -225,7 +226,7 @@ Result<unpack::Report> run_unpacker(const UnpackOrder& order, const sys::IdPlan&
   if (text->front() == '-') return fail(decode_error(std::string_view(*text).substr(1)));
   unpack::Report answer;
   wire::Reader in(std::string_view(*text).substr(1));
-  if (!answer.decode(in)) return fail(Code::Internal, "cove-unpack sent nonsense");
+  if (!answer.decode(in)) return fail(Code::Internal, "cove-unpack sent a malformed reply");
   return answer;
 }
 

@@ -9,24 +9,24 @@
 
 namespace cove {
 
-// The work of one cove-unpack.
+// The parameters of one cove-unpack.
 struct UnpackOrder {
   std::string program;               // path of cove-unpack
   std::string folder;                // the layer's
   std::vector<std::string> parents;  // the folders of the layers below it, the topmost first; or none
-  int archive = -1;                  // -1: only a digest of what lies in the folder
+  int archive = -1;                  // -1: only compute a digest of the folder
   bool lowest = false;               // there are no layers below it
   uint64_t max_bytes = 0;
   uint64_t max_entries = 0;
 };
 
-// Starts cove-unpack in user, mount, process, network, ipc, uts and cgroup namespaces of its own, with ids that nothing
-// outside belongs to; its root holds the layer's folder, and the parents to read. Waits for its end. What it reports
-// was made of a stranger's archive.
+// Starts cove-unpack in its own user, mount, pid, network, ipc, uts and cgroup namespaces, with ids that own nothing
+// outside; its root contains the layer's folder, and the parents, read-only. Waits for its end. Its report is
+// untrusted, because it comes from an untrusted archive.
 Result<unpack::Report> run_unpacker(const UnpackOrder& order, const sys::IdPlan& ids);
 
-// Mounts layers, the topmost first, as one tree to read, and does `work` on it: in a child with a mount namespace of
-// its own, and with power over the files of all these ids.
+// Mounts layers, the topmost first, as one read-only tree, and calls `work` on it in a child with its own mount
+// namespace and access to files of all these ids.
 Result<void> with_layers_mounted(const std::vector<std::string>& layers, const sys::IdPlan& ids,
                                  const std::function<Result<void>(int root)>& work);
 

@@ -9,16 +9,16 @@
 #include <cstring>
 #include <utility>
 
-#include "init/door.h"
 #include "init/exec_child.h"
 #include "init/fences.h"
+#include "init/handoff.h"
 #include "init/protocol.h"
 
 namespace cove::init {
 namespace {
 
-// Waits until the walls stand; false where whoever builds them has given up.
-bool wait_for_walls() {
+// Waits until the sandbox is built; false if the build failed.
+bool wait_for_go() {
   char byte;
   bool ok = ::read(wire::kGoFd, &byte, 1) == 1;
   ::close(wire::kGoFd);
@@ -55,19 +55,19 @@ bool use_null_streams() {
   return true;
 }
 
-int serve_sandbox(const Mode& mode, int door) {
+int serve_sandbox(const Mode& mode, int connection) {
   UniqueFd listener(mode.one_run ? -1 : wire::kListenFd);
   UniqueFd inner(mode.outer ? wire::kInnerFd : -1);
-  // An OCI runtime passes one more: this program itself.
+  // An OCI runtime passes one more descriptor: this program itself.
   if (!mode.outer && !mode.contained)
     ::syscall(SYS_close_range, mode.one_run ? wire::kListenFd : wire::kLockFd + 1, kLastFd, 0);
-  // While the walls rise.
+  // Done while the sandbox is being built.
   if (limit_bounding_set(root_capabilities()) < 0) return 2;
-  if (!mode.single_id && put_up_filters(mode.filters) < 0) return 2;
-  // An engine's walls stand before it starts anything.
-  if (!mode.contained && !wait_for_walls()) return 2;
+  if (!mode.single_id && apply_filters(mode.filters) < 0) return 2;
+  // A container engine has built everything before it starts process 1.
+  if (!mode.contained && !wait_for_go()) return 2;
   if (::chdir("/") < 0 || !use_null_streams()) return 2;
-  if (mode.contained) close_door(door);
+  if (mode.contained) report_ready(connection);
   Supervisor supervisor(UniqueFd(wire::kControlFd), std::move(listener), mode);
   if (mode.outer) supervisor.run_programs_at(std::move(inner));
   supervisor.run();

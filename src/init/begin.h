@@ -2,20 +2,21 @@
 
 #include "init/supervisor.h"
 
-// How process 1 begins.
+// The start of process 1.
 namespace cove::init {
 
-// By the letters of protocol.h.
+// Parses the letters of protocol.h.
 Mode parse_mode(const char* letters);
 
-// First of all: closed to everybody's eyes, with a name, and with signals as programs expect them to begin with.
+// The first step: makes the process untraceable, names it, and sets signals to the defaults that programs expect.
 void become_process_one();
 
-// On the host's kernel, with the descriptors of protocol.h: puts up the fences while the walls rise, and serves the
-// sandbox until its end. `door`: the way in, in an engine's container; -1 elsewhere. Returns where it cannot begin.
-int serve_sandbox(const Mode& mode, int door);
+// On the host's kernel, with the descriptors of protocol.h: applies the restrictions while the sandbox is being built,
+// and serves the sandbox until its end. `connection`: from receive_descriptors in an engine's container; otherwise -1.
+// Returns only if it cannot start.
+int serve_sandbox(const Mode& mode, int connection);
 
-// 0 to 2 are what it was started with; from here on they lead nowhere.
+// Redirects 0 to 2 to /dev/null.
 bool use_null_streams();
 
 }  // namespace cove::init

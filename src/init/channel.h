@@ -7,12 +7,12 @@
 #include "init/protocol.h"
 #include "sys/socket.h"
 
-// Messages as process 1 takes and sends them: without waiting and without trust.
+// Receives and sends messages of process 1, without blocking and without trust.
 namespace cove::init {
 
 enum class Received { Message, Nothing, Closed };
 
-// One message, if there is one. What is too long or was cut counts as a Message with empty data.
+// One message, if there is one. A message that is too long or truncated is returned with empty data.
 inline Received receive(int socket, sys::Message& message) {
   Result<sys::Message> got = sys::receive_message(socket, wire::kMaxMessage, MSG_DONTWAIT);
   if (got) {
@@ -24,7 +24,7 @@ inline Received receive(int socket, sys::Message& message) {
   return got.error().errnum() == EAGAIN ? Received::Nothing : Received::Closed;
 }
 
-// False where the other side is gone or does not read.
+// False if the other side is gone or does not read.
 inline bool send(int socket, const wire::Writer& message, const std::vector<int>& fds = {}) {
   return sys::send_message(socket, message.data(), fds, MSG_DONTWAIT).has_value();
 }

@@ -1,6 +1,6 @@
-// Programs that are compiled first: one exec, whose first process is the compiler and whose second is the program, in
-// the same control group and with the same streams. Only process 1 knows which of the two has ended, so that nothing
-// that the program does can pass for the compiler's failure.
+// Execs with a compile step: the first process of the exec is the compiler and the second is the program, in the same
+// control group and with the same streams. Only process 1 knows which of the two has ended, so that the program cannot
+// fake a failure of the compiler.
 #include <sys/wait.h>
 
 #include <cerrno>
@@ -11,8 +11,8 @@
 
 namespace cove::init {
 
-// Puts what was planned off, and plans the compiler. It has no input, and on a terminal it does not become the one who
-// controls it: the terminal would go with it.
+// Postpones the program and plans the compiler. The compiler has no input and does not become the terminal's session
+// leader, because the terminal would hang up when it ends.
 void Supervisor::compile_first(ChildPlan& plan, Program& program, std::vector<UniqueFd>& fds, size_t stdio,
                                UniqueFd& slave) {
   auto next = std::make_unique<NextStep>();
@@ -25,7 +25,7 @@ void Supervisor::compile_first(ChildPlan& plan, Program& program, std::vector<Un
   program.next = std::move(next);
 }
 
-void Supervisor::go_on_or_end(Program& program, int status) {
+void Supervisor::continue_or_end(Program& program, int status) {
   if (program.next->asked_to_end != 0) status = program.next->asked_to_end;
   if (status != 0) return end_when_moved(program, exit_of(program, status, Step::Compile).data());
   std::unique_ptr<NextStep> next = std::move(program.next);
@@ -33,7 +33,7 @@ void Supervisor::go_on_or_end(Program& program, int status) {
   if (program.pid < 0) end_with(program, failure_of(program.id, wire::Stage::Fork, errno, Step::Run).data());
 }
 
-// A compiler that has just ended does not notice the signal; the program is not started for that.
+// The compiler may have just ended and miss the signal, so the program is not started either.
 void Supervisor::note_request_to_end(Program& program, int signal) {
   if (!program.next) return;
   for (int ending : {SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGKILL})

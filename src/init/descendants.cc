@@ -10,7 +10,7 @@
 
 namespace cove::init {
 
-// The name of the program, in parentheses, can have any sign in it.
+// The name of the program, in parentheses, may contain any character.
 bool read_origin(std::string_view stat, Origin& origin) {
   const size_t name_end = stat.rfind(')');
   if (name_end == std::string_view::npos) return false;
@@ -37,11 +37,12 @@ std::vector<Origin> list_origins() {
   return origins;
 }
 
-void add_kin(const std::vector<Origin>& all, std::set<pid_t>& kin) {
+void add_related(const std::vector<Origin>& all, std::set<pid_t>& related) {
   for (bool found = true; found;) {
     found = false;
     for (const Origin& each : all)
-      if (kin.contains(each.parent) || kin.contains(each.session)) found = kin.insert(each.pid).second || found;
+      if (related.contains(each.parent) || related.contains(each.session))
+        found = related.insert(each.pid).second || found;
   }
 }
 

@@ -8,7 +8,7 @@
 
 namespace cove::init {
 
-// Where a process comes from.
+// The origin of a process.
 struct Origin {
   pid_t pid = 0;
   pid_t parent = 0;
@@ -16,14 +16,14 @@ struct Origin {
   pid_t session = 0;
 };
 
-// Of /proc/PID/stat; false where it makes no sense, or the process has ended.
+// Parses /proc/PID/stat; false if it is malformed or the process has ended.
 bool read_origin(std::string_view stat, Origin& origin);
 
-// Of all processes but process 1.
+// The origins of all processes except process 1.
 std::vector<Origin> list_origins();
 
-// Adds what belongs to those in `kin`: what they started, what is in their sessions, and what these started. One that
-// went to a session of its own, and whose parent has ended, belongs to nobody.
-void add_kin(const std::vector<Origin>& all, std::set<pid_t>& kin);
+// Adds what belongs to those in `related`: what they started, what is in their sessions, and what these started. One
+// that went to a session of its own, and whose parent has ended, belongs to nobody.
+void add_related(const std::vector<Origin>& all, std::set<pid_t>& related);
 
 }  // namespace cove::init

@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-TEST(Kin, IsReadWhateverTheProgramIsCalled) {
+TEST(Descendants, IsReadWhateverTheProgramIsCalled) {
   Origin origin;
   ASSERT_TRUE(read_origin("17 (a) S 1 1 1 (b)) R 5 16 12 0 -1", origin));
   EXPECT_EQ(origin.pid, 17);
@@ -21,13 +21,13 @@ TEST(Kin, IsReadWhateverTheProgramIsCalled) {
   EXPECT_EQ(origin.session, 12);
 }
 
-TEST(Kin, HasNoneThatEndedOrMakeNoSense) {
+TEST(Descendants, HasNoneThatEndedOrMakeNoSense) {
   Origin origin;
   for (const char* stat : {"17 (a) Z 5 16 12 0", "17 (a) X 5 16 12", "17 (a) S 5", "17 (a)", "17 a S 5 16 12", "", ")"})
     EXPECT_FALSE(read_origin(stat, origin)) << stat;
 }
 
-TEST(Kin, AreChildrenAndSessionsAndTheirs) {
+TEST(Descendants, AreChildrenAndSessionsAndTheirs) {
   const std::vector<Origin> all = {
       {9, 8, 9, 9},                                     // in a session of its own, by one that is told of later
       {8, 7, 5, 5},    {7, 5, 5, 5},     {5, 1, 5, 5},  // the program, and what it started
@@ -36,21 +36,21 @@ TEST(Kin, AreChildrenAndSessionsAndTheirs) {
       {20, 1, 20, 20}, {21, 20, 20, 20},                // another program
       {30, 1, 30, 30},                                  // an orphan, by itself
   };
-  std::set<pid_t> kin = {5};
-  add_kin(all, kin);
-  EXPECT_THAT(kin, ElementsAre(5, 6, 7, 8, 9, 10));
+  std::set<pid_t> related = {5};
+  add_related(all, related);
+  EXPECT_THAT(related, ElementsAre(5, 6, 7, 8, 9, 10));
 }
 
-TEST(Kin, OfThisProcessAreFound) {
+TEST(Descendants, OfThisProcessAreFound) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::setsid();
     ::pause();
     ::_exit(0);
   }
-  std::set<pid_t> kin = {::getpid()};
-  add_kin(list_origins(), kin);
-  EXPECT_TRUE(kin.contains(child));
+  std::set<pid_t> related = {::getpid()};
+  add_related(list_origins(), related);
+  EXPECT_TRUE(related.contains(child));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
 }

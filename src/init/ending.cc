@@ -1,4 +1,4 @@
-// How programs end, and who is told.
+// Handles the end of programs and reports it.
 #include <sched.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
@@ -26,8 +26,7 @@ uint64_t microseconds(const timeval& time) {
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000 + static_cast<uint64_t>(time.tv_usec);
 }
 
-// What a process that has ended, and the children it waited for, moved from and to disks: the kernel counts in blocks
-// of 512.
+// Disk I/O of an ended process and the children it waited for: the kernel counts in blocks of 512 bytes.
 uint64_t block_bytes(long blocks) { return static_cast<uint64_t>(blocks) * 512; }
 
 std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
@@ -38,14 +37,14 @@ std::vector<int> numbers(const std::vector<UniqueFd>& fds) {
 
 }  // namespace
 
-// A server that does not read for a while misses nothing.
-void Supervisor::tell_of_ended() {
-  untold_ = false;
+// Ends that could not be sent are kept and sent later.
+void Supervisor::report_ended() {
+  unreported_ = false;
   for (const auto& program : programs_) {
-    if (!program->ended || program->told) continue;
-    program->told = control_ && sys::send_message(control_.get(), program->last_word, numbers(program->figures.files),
-                                                  MSG_DONTWAIT);
-    if (control_ && !program->told) untold_ = true;
+    if (!program->ended || program->reported) continue;
+    program->reported = control_ && sys::send_message(control_.get(), program->end_message,
+                                                      numbers(program->figures.files), MSG_DONTWAIT);
+    if (control_ && !program->reported) unreported_ = true;
   }
 }
 
@@ -59,38 +58,38 @@ void Supervisor::reap() {
     auto program = std::find_if(programs_.begin(), programs_.end(),
                                 [&](const auto& candidate) { return candidate->pid == pid && !candidate->ended; });
     if (program != programs_.end()) {
-      Spent& spent = (*program)->spent;
-      spent.user_us += microseconds(usage.ru_utime);
-      spent.system_us += microseconds(usage.ru_stime);
-      spent.peak_kib = std::max(spent.peak_kib, static_cast<uint64_t>(usage.ru_maxrss));
-      spent.disk_read += block_bytes(usage.ru_inblock);
-      spent.disk_written += block_bytes(usage.ru_oublock);
+      Usage& used = (*program)->used;
+      used.user_us += microseconds(usage.ru_utime);
+      used.system_us += microseconds(usage.ru_stime);
+      used.peak_kib = std::max(used.peak_kib, static_cast<uint64_t>(usage.ru_maxrss));
+      used.disk_read += block_bytes(usage.ru_inblock);
+      used.disk_written += block_bytes(usage.ru_oublock);
       program_ended(**program, status);
     }
-    for (auto& petitioner : petitioners_)
-      if (petitioner->pid == pid) petition_ended(*petitioner, status);
+    for (auto& client : sudo_clients_)
+      if (client->pid == pid) sudo_command_ended(*client, status);
     pump_ended(pid);
   }
-  // Ended programs are remembered for a server that comes later, the oldest forgotten first.
+  // Ended programs are remembered for a later server; the oldest are forgotten first.
   while (programs_.size() > kRememberedPrograms && programs_.front()->ended) programs_.erase(programs_.begin());
 }
 
-// What has been sent a KILL starts nothing more: when a look finds nobody new, all are gone or about to go. Groups are
-// killed as a whole, for those that are gone, and have left a child, whenever somebody looks.
+// A killed process starts no others: when a scan finds no new process, all have ended or are about to. Process groups
+// are killed as a whole, because a process may have ended and left a child between scans.
 void Supervisor::kill_all_of(const Program& program) const {
   constexpr int kLooks = 100;
-  std::set<pid_t> kin = {program.pid};
+  std::set<pid_t> related = {program.pid};
   std::set<pid_t> killed;
   for (int i = 0; i < kLooks; ++i) {
     ::kill(-program.pid, SIGKILL);
     const std::vector<Origin> all = list_origins();
-    add_kin(all, kin);
-    for (const auto& petitioner : petitioners_)
-      if (petitioner->pid > 0 && kin.contains(petitioner->peer)) kin.insert(petitioner->pid);
+    add_related(all, related);
+    for (const auto& client : sudo_clients_)
+      if (client->pid > 0 && related.contains(client->peer)) related.insert(client->pid);
     for (const Origin& each : all)
-      if (kin.contains(each.pid) && kin.contains(each.group)) ::kill(-each.group, SIGKILL);
-    if (killed.size() == kin.size()) return;
-    for (pid_t pid : kin)
+      if (related.contains(each.pid) && related.contains(each.group)) ::kill(-each.group, SIGKILL);
+    if (killed.size() == related.size()) return;
+    for (pid_t pid : related)
       if (killed.insert(pid).second) ::kill(pid, SIGKILL);
   }
 }
@@ -101,7 +100,7 @@ void Supervisor::program_ended(Program& program, int status) {
   if (::read(program.report.get(), &failure, sizeof failure) == sizeof failure) {
     end_with(program, failure_of(program.id, failure.stage, failure.errnum, step).data());
   } else if (step == Step::Compile) {
-    go_on_or_end(program, status);
+    continue_or_end(program, status);
   } else {
     if (!mode_.inner) program.figures = take_figures(program.pid);
     end_when_moved(program, exit_of(program, status, step).data());
@@ -110,16 +109,16 @@ void Supervisor::program_ended(Program& program, int status) {
 }
 
 Writer Supervisor::exit_of(const Program& program, int status, Step step) const {
-  const Spent& spent = program.spent;
+  const Usage& used = program.used;
   Writer message(Type::Exited);
   message.text(program.id)
       .number(static_cast<uint64_t>(status))
-      .number(spent.user_us)
-      .number(spent.system_us)
-      .number(spent.peak_kib)
+      .number(used.user_us)
+      .number(used.system_us)
+      .number(used.peak_kib)
       .number(mode_.contained ? 0 : layer_bytes())
-      .number(spent.disk_read)
-      .number(spent.disk_written)
+      .number(used.disk_read)
+      .number(used.disk_written)
       .number(program.memory_kills)
       .number(program.figures.left_out);
   if (step == Step::Compile) message.number(1);
@@ -135,13 +134,13 @@ Writer Supervisor::failure_of(const std::string& id, Stage stage, int errnum, St
 
 void Supervisor::end_with(Program& program, std::string word) {
   program.ended = true;
-  program.last_word = std::move(word);
-  program.told =
+  program.end_message = std::move(word);
+  program.reported =
       control_ &&
-      sys::send_message(control_.get(), program.last_word, numbers(program.figures.files), MSG_DONTWAIT).has_value();
-  untold_ = untold_ || (control_ && !program.told);
-  // Whoever was woken stands behind this process on its CPU, and the rest is not urgent.
-  if (program.told) ::sched_yield();
+      sys::send_message(control_.get(), program.end_message, numbers(program.figures.files), MSG_DONTWAIT).has_value();
+  unreported_ = unreported_ || (control_ && !program.reported);
+  // The woken process may queue behind this one on its CPU, and the rest is not urgent.
+  if (program.reported) ::sched_yield();
   program.report.reset();
   program.next.reset();
   program.join_fds.clear();

@@ -34,21 +34,21 @@ bool connect_stdio(const ChildPlan& plan) {
       if (::dup2(plan.terminal, fd) < 0) return false;
     return true;
   }
-  // The sources lie above 2 (process 1 keeps 0 to 2 open on /dev/null), so none is overwritten before it is copied.
+  // The sources are above 2 (process 1 keeps 0 to 2 open on /dev/null), so none is overwritten before it is copied.
   for (int fd = 0; fd < 3; ++fd)
     if (::dup2(plan.stdio[fd], fd) < 0) return false;
   return true;
 }
 
-// gVisor has a /dev/tty that cannot be opened. In a mount namespace of the program's own the terminal takes its place.
+// gVisor's /dev/tty cannot be opened. It is replaced by the terminal in a mount namespace of the program.
 bool replace_tty() {
   char path[64] = {};
   if (::readlink("/proc/self/fd/0", path, sizeof path - 1) <= 0) return false;
   return ::unshare(CLONE_NEWNS) == 0 && ::mount(path, "/dev/tty", nullptr, MS_BIND, nullptr) == 0;
 }
 
-// Signals whoever is in the foreground of the terminal, which this kernel tells only members of its session. The
-// terminal is opened for each: as long as one holds it, the other end does not learn that all others are gone.
+// Signals the terminal's foreground process group, which this kernel reveals only to members of its session. The
+// terminal is opened for each signal: while it is open, the other end does not notice that all others have closed it.
 [[noreturn]] void pass_on_keys(int keys, const char* terminal) {
   char number = 0;
   while (::read(keys, &number, 1) == 1) {
@@ -60,7 +60,7 @@ bool replace_tty() {
   ::_exit(0);
 }
 
-// In the session of the program, but not its child.
+// A member of the program's session, but not its child.
 bool start_key_watcher(int keys) {
   char path[64] = {};
   if (::readlink("/proc/self/fd/0", path, sizeof path - 1) <= 0) return false;
@@ -90,7 +90,7 @@ bool set_rlimits(const std::vector<wire::Rlimit>& limits) {
   return true;
 }
 
-// Process 1 has all at their defaults already, and only blocks some.
+// Process 1 has all signals at their defaults and only blocks some.
 void unblock_signals() {
   sigset_t none;
   sigemptyset(&none);
@@ -105,8 +105,8 @@ bool write_text(const char* path, const char* text, size_t size) {
   return ok;
 }
 
-// Where only one id is mapped, another user is played in a user namespace of the program's own. To write its maps this
-// process has to be open to its siblings for a moment: it holds no power by then.
+// With only one mapped id, another user is emulated in a user namespace of the program. To write its maps this process
+// must be dumpable for a moment, and so accessible to its siblings; it has no privilege by then.
 bool play_user(const User& user) {
   auto current = static_cast<unsigned>(::getuid());
   if (current == user.uid) return true;
@@ -121,7 +121,7 @@ bool play_user(const User& user) {
 }
 
 bool set_identity(const User& user) {
-  // Raw calls: the library's would look for other threads to tell.
+  // Raw system calls, because the C library's would synchronize with other threads.
   std::vector<gid_t> groups(user.groups.begin(), user.groups.end());
   return ::syscall(SYS_setgroups, groups.size(), groups.data()) == 0 &&
          ::syscall(SYS_setresgid, user.gid, user.gid, user.gid) == 0 &&
@@ -145,12 +145,12 @@ void execute(const wire::ExecRequest& request, const User& user) {
   std::vector<std::string> environment = complete_environment(request, user);
   std::vector<char*> argv = pointers(request.argv);
   std::vector<char*> env = pointers(environment);
-  environ = env.data();  // the search for the program goes by the sandbox's PATH
+  environ = env.data();  // the program is searched on the sandbox's PATH
   ::execvp(argv[0], argv.data());
 }
 
-// Nothing of process 1's is left open but the way to report and, if it is to come, the one for the command; these move
-// to the lowest numbers.
+// Closes all descriptors of process 1 except those for the report and for a later command, which move to the lowest
+// numbers.
 bool close_others(int& report, int& command) {
   constexpr int kReport = 3;
   constexpr int kCommand = 4;
@@ -163,8 +163,8 @@ bool close_others(int& report, int& command) {
   return ::syscall(SYS_close_range, command < 0 ? kReport + 1 : kCommand + 1, kLastFd, 0) == 0;
 }
 
-// What most programs look for first: in a sandbox that was just made each look goes through all of its layers.
-void look_around() {
+// Looks up files that most programs open first: in a new sandbox each lookup goes through all of its layers.
+void open_common_files() {
   constexpr const char* kUsual[] = {
       "/usr/local/sbin",
       "/usr/local/bin",
@@ -182,10 +182,10 @@ void look_around() {
   for (const char* path : kUsual) static_cast<void>(::access(path, F_OK));
 }
 
-// Waits for the command; false where none comes. What it may need is opened before, while nobody waits for it.
+// Waits for the command; false if none arrives. Files it may need are looked up before, while no caller is waiting.
 bool read_command(int from, wire::ExecRequest& request) {
-  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);  // as process 1 has it
-  // Most commands are short: memory that is not touched need not be made.
+  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);  // like process 1's own
+  // Most commands are short: untouched memory is not allocated.
   std::string text;
   char piece[4096];
   for (ssize_t count; (count = ::read(from, piece, sizeof piece)) != 0;) {
@@ -202,7 +202,7 @@ bool read_command(int from, wire::ExecRequest& request) {
   return nothing >= 0 && ::dup2(nothing, STDIN_FILENO) == STDIN_FILENO;
 }
 
-// The steps of the child, in order; returns the one that failed.
+// Performs the steps of the child in order; returns the step that failed.
 Stage run_steps(const ChildPlan& plan, int& report) {
   if (!join_groups(plan)) return Stage::JoinGroup;
   unblock_signals();
@@ -220,9 +220,9 @@ Stage run_steps(const ChildPlan& plan, int& report) {
     execute(plan.request, plan.user);
     return Stage::Execute;
   }
-  look_around();
+  open_common_files();
   wire::ExecRequest request = plan.request;
-  if (!read_command(command, request)) ::_exit(0);  // nobody waits for it any more
+  if (!read_command(command, request)) ::_exit(0);  // it is no longer needed
   execute(request, plan.user);
   return Stage::Execute;
 }
@@ -232,13 +232,13 @@ Stage run_steps(const ChildPlan& plan, int& report) {
 FenceOutcome become(const User& user, const Filters& filters, bool single_id) {
   const uint64_t kept = user.uid == 0 ? root_capabilities() : 0;
   if (single_id && !play_user(user)) return {false, Stage::Identity};
-  // Process 1 has no others to begin with; a namespace of the user's own has all.
+  // Process 1 has only these; a user namespace of the program has all.
   const int limited = single_id ? limit_bounding_set(kept) : limit_bounding_set(kept, root_capabilities());
   if (limited < 0) return {false, Stage::Fence};
   if (!single_id && !set_identity(user)) return {false, Stage::Identity};
   if (set_capabilities(kept) < 0) return {false, Stage::Fence};
   const bool each = single_id || filters.kernel == Kernel::Own;
-  if (each && put_up_filters(filters) < 0) return {false, Stage::Fence};
+  if (each && apply_filters(filters) < 0) return {false, Stage::Fence};
   return {true, Stage::Fence};
 }
 

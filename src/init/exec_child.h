@@ -11,10 +11,10 @@
 
 namespace cove::init {
 
-// For close_range(2): gVisor takes no larger number.
+// For close_range(2): the largest number that gVisor accepts.
 inline constexpr unsigned kLastFd = 0x7fffffff;
 
-// What a new program of the sandbox is started with.
+// How a new program of the sandbox is started.
 struct ChildPlan {
   wire::ExecRequest request;
   User user;
@@ -22,24 +22,24 @@ struct ChildPlan {
   bool joins_by_number = false;  // a process writes its own number there, not 0
   int stdio[3] = {-1, -1, -1};
   int terminal = -1;     // the slave end, instead of stdio
-  bool own_tty = false;  // in a kernel whose /dev/tty is of no use: the terminal is put in its place
-  int keys = -1;         // there: signals that keys of the terminal mean, one byte each
-  int command = -1;      // where argv and env come from, later
+  bool own_tty = false;  // in a kernel with an unusable /dev/tty: it is replaced by the terminal
+  int keys = -1;         // likewise: receives signals for keys of the terminal, one byte each
+  int command = -1;      // source of argv and env, read later
   Filters filters;
   bool single_id = false;
 };
 
-// How a start failed; travels over a pipe that closes when the program is running.
+// Why a start failed; sent over a pipe that closes when the program is running.
 struct StartFailure {
   wire::Stage stage;
   int errnum;
 };
 
-// Forks, and in the child goes through the steps (groups, terminal, limits, identity, folder, fences) to execve.
+// Forks, and performs the steps in the child (groups, terminal, limits, identity, folder, restrictions) up to execve.
 // `report` becomes readable with a StartFailure, or closes on success. Returns the pid, or -1 with errno.
 pid_t start_child(const ChildPlan& plan, UniqueFd& report);
 
-// Takes on the identity and the fences of a user's program in this process; 0, or the stage that failed with errno.
+// Assumes the identity and the restrictions of a user's program in this process; 0, or the failed stage, with errno.
 struct FenceOutcome {
   bool ok;
   wire::Stage stage;

@@ -33,7 +33,7 @@ struct Ruleset {
   uint64_t scoped;
 };
 
-// Older kernels take a shorter structure.
+// Older kernels accept only a shorter structure.
 size_t ruleset_size(int abi) {
   if (abi >= 6) return sizeof(Ruleset);
   return abi >= 4 ? offsetof(Ruleset, scoped) : offsetof(Ruleset, handled_access_net);
@@ -83,7 +83,7 @@ int apply_seccomp(Nesting nesting) {
   return nesting == Nesting::Allowed ? load(seccomp::kNestingFilter) : load(seccomp::kFilter);
 }
 
-int put_up_filters(const Filters& filters) {
+int apply_filters(const Filters& filters) {
   if (no_new_privileges() < 0) return -1;
   if (filters.set_id == SetId::Forbidden && load(seccomp::kSetIdFilter) < 0) return -1;
   if (filters.cpus == CpusHeld::ByAffinity && load(seccomp::kPinnedFilter) < 0) return -1;

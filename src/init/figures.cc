@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kLongestName = 64;
 constexpr const char* kLeftOut = "left-out";
 
-// Whatever lies there was put there by the user's programs. A fork that lives on may write to it still.
+// The files are untrusted: the user's programs created them, and a process that is still running may write to them.
 UniqueFd open_figure(int folder, const char* name) {
   UniqueFd file(::openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   struct stat info;
@@ -22,7 +22,7 @@ UniqueFd open_figure(int folder, const char* name) {
   return file;
 }
 
-// A byte for each figure that was left out.
+// Contains one byte for each figure that was left out.
 uint64_t size_of(int folder, const char* name) {
   struct stat info;
   if (::fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(info.st_mode)) return 0;

@@ -1,5 +1,5 @@
-// The part of process 1 that is in a kernel of its own (gVisor's): groups for its programs, terminals whose other end
-// is outside, and the memory limit, which that kernel does not hold itself.
+// The part of process 1 that runs in gVisor's kernel: groups for its programs, terminals whose other end is outside,
+// and the memory limit, which that kernel does not enforce itself.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/syscall.h>
@@ -14,11 +14,11 @@
 namespace cove::init {
 namespace {
 
-// This kernel counts in large pieces, and parts of its own among them.
+// This kernel accounts memory in large units, and includes its own.
 constexpr uint64_t kMemorySlack = 64 << 20;
-constexpr uint64_t kHeldMilliseconds = 500;  // for the output of a far terminal to be moved
+constexpr uint64_t kHeldMilliseconds = 500;  // to forward the remaining output of a remote terminal
 
-// Older gVisors refuse a flag that does nothing in them, and that ls(1) gives; then a library takes it away.
+// Older gVisor versions reject a statx flag that ls(1) uses; then a preloaded library removes it.
 void help_with_statx(wire::ExecRequest& request) {
   constexpr const char* kVariable = "LD_PRELOAD=";
   constexpr int kNoAutomount = 0x800;
@@ -47,7 +47,7 @@ bool write_all(int fd, const char* data, ssize_t size) {
   return true;
 }
 
-// False at the end of either.
+// False at the end of one of them.
 bool move_some(int from, int to) {
   char piece[16 * 1024];
   ssize_t size = ::read(from, piece, sizeof piece);
@@ -55,7 +55,7 @@ bool move_some(int from, int to) {
   return size > 0 && write_all(to, piece, size);
 }
 
-// What a key of the terminal means; 0: nothing but itself.
+// The signal that a key of the terminal sends; 0: none.
 int signal_of(char key, const termios& mode) {
   if ((mode.c_lflag & ISIG) == 0 || key == 0) return 0;
   const auto code = static_cast<cc_t>(key);
@@ -67,9 +67,9 @@ int signal_of(char key, const termios& mode) {
 struct Pump {
   int terminal;
   int far_end;
-  int keys;  // where signals go that keys mean: gVisor's terminals know none
+  int keys;  // receives the signals of keys: gVisor's terminals send none
 
-  // False at the end of either.
+  // False at the end of one of them.
   bool move_input() const {
     char piece[4096];
     const ssize_t size = ::read(far_end, piece, sizeof piece);
@@ -86,7 +86,7 @@ struct Pump {
     return size > 0 && write_all(terminal, piece + sent, size - sent);
   }
 
-  // Shows it as a terminal does: Ctrl-C as ^C.
+  // Echoes it like a terminal: Ctrl-C as ^C.
   bool press(char key, int number, const termios& mode) const {
     const char shown[] = {'^', static_cast<char>(key ^ 0x40)};
     if ((mode.c_lflag & ECHO) && !write_all(far_end, shown, sizeof shown)) return false;
@@ -117,7 +117,7 @@ bool Supervisor::enter_groups(Program& program, ChildPlan& plan) {
   return true;
 }
 
-// A process of its own: process 1 waits for nobody.
+// A separate process, because process 1 must not block.
 bool Supervisor::start_pump(Program& program, int far_end) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) < 0) return false;
@@ -135,10 +135,10 @@ bool Supervisor::start_pump(Program& program, int far_end) {
   Pump{kTerminal, kFarEnd, kKeys}.run();
 }
 
-// Whoever hears of its end has all that it wrote.
+// Its end is reported only after all its output has been forwarded.
 void Supervisor::end_when_moved(Program& program, std::string word) {
   if (program.pump <= 0) return end_with(program, std::move(word));
-  program.last_word = std::move(word);
+  program.end_message = std::move(word);
   program.held_until = monotonic_milliseconds() + kHeldMilliseconds;
   program.pid = -1;
 }
@@ -147,7 +147,7 @@ void Supervisor::pump_ended(pid_t pid) {
   for (auto& program : programs_) {
     if (program->pump != pid) continue;
     program->pump = -1;
-    if (program->held_until > 0 && !program->ended) end_with(*program, std::string(program->last_word));
+    if (program->held_until > 0 && !program->ended) end_with(*program, std::string(program->end_message));
   }
 }
 

@@ -15,7 +15,7 @@
 namespace cove::init {
 namespace {
 
-constexpr const char* kPlace = "/proc";  // any folder that there is: it is covered for a moment only
+constexpr const char* kPlace = "/proc";  // any existing folder: it is covered only for a moment
 
 std::string read_all(int fd) {
   std::string text;
@@ -31,7 +31,7 @@ bool write_number(int folder, const char* name, uint64_t number) {
   return file && ::write(file.get(), text, static_cast<size_t>(size)) == size;
 }
 
-// The top folder of a hierarchy, which nobody else sees.
+// The top folder of a hierarchy, which is not mounted anywhere else.
 UniqueFd open_hierarchy(const char* controller) {
   if (::mount("cgroup", kPlace, "cgroup", MS_NOSUID | MS_NODEV | MS_NOEXEC, controller) < 0) return {};
   UniqueFd top(::open(kPlace, O_RDONLY | O_DIRECTORY | O_CLOEXEC));

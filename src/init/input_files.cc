@@ -1,5 +1,5 @@
-// Input that is known whole but does not fit into a pipe: process 1 feeds it, so that whoever asked need not live on,
-// and the program reads from a pipe, as it would from whoever types.
+// Input that is complete but does not fit into a pipe: process 1 feeds it, so that the caller need not stay, and the
+// program still reads from a pipe.
 #include <fcntl.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@ constexpr size_t kPortion = 256 * 1024;
 
 }  // namespace
 
-// The file takes its place at the pipe's other end.
+// The file replaces the pipe's write end.
 bool Supervisor::prepare_feeding(Program& program, UniqueFd& input) const {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) < 0) return false;
@@ -27,7 +27,7 @@ bool Supervisor::prepare_feeding(Program& program, UniqueFd& input) const {
   return ::fcntl(program.input_pipe.get(), F_SETFL, O_NONBLOCK) == 0 && ::fchmod(input.get(), 0666) == 0;
 }
 
-void Supervisor::add_hungry(std::vector<pollfd>& polled) const {
+void Supervisor::add_unfed(std::vector<pollfd>& polled) const {
   for (const auto& program : programs_)
     if (program->input_pipe) polled.push_back({program->input_pipe.get(), POLLOUT, 0});
 }
@@ -41,7 +41,7 @@ void Supervisor::feed(const std::vector<pollfd>& polled) {
     if (!ready) continue;
     ssize_t count = ::sendfile(program->input_pipe.get(), program->input_file.get(), nullptr, kPortion);
     if (count > 0 || (count < 0 && (errno == EAGAIN || errno == EINTR))) continue;
-    // All of it is eaten, or nobody is there any more who eats.
+    // All input was read, or the reader has closed the pipe.
     program->input_pipe.reset();
     program->input_file.reset();
   }

@@ -1,5 +1,5 @@
-// The part of process 1 that has its programs run in another kernel: what a server asks for is passed on to process 1
-// there, with the descriptors of the host's that the program is to have; what that one tells comes without any.
+// The part of process 1 whose programs run in another kernel: requests of a server are passed on to process 1 there,
+// together with the host's descriptors for the program; its messages carry no descriptors.
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -20,14 +20,14 @@ using wire::Writer;
 
 constexpr int kMessagesPerTurn = 16;
 
-bool told_of_compiler(Reader& in) { return !in.rest().empty() && in.number() == 1; }
+bool is_about_compiler(Reader& in) { return !in.rest().empty() && in.number() == 1; }
 
 }  // namespace
 
-// The terminal itself is made in the other kernel, where the programs can have it; this one only carries its bytes.
+// The terminal is created in the other kernel, where the programs can use it; this socket only carries its bytes.
 bool Supervisor::prepare_far_terminal(const wire::ExecRequest& request, Program& program, UniqueFd& far_end) {
   User user;
-  if (!find_user(request.user, user)) user.uid = ::getuid();  // the one inside says so
+  if (!find_user(request.user, user)) user.uid = ::getuid();  // the inner process 1 reports the error
   if (!open_terminal(request, user, program, far_end)) return false;
   termios raw = {};
   if (::tcgetattr(far_end.get(), &raw) < 0) return false;
@@ -64,14 +64,14 @@ void Supervisor::take_inner_messages() {
       case Received::Nothing:
         return;
       case Received::Closed:
-        ::_exit(5);  // without the other kernel there is no sandbox
+        ::_exit(5);  // the sandbox ends with the other kernel
       case Received::Message:
         take_inner_message(message.data);
     }
   }
 }
 
-// Whatever is in there may have been written by a program that took that kernel over.
+// The messages are untrusted: a program may have compromised that kernel.
 void Supervisor::take_inner_message(const std::string& data) {
   Reader in(data);
   Type type = in.type<Type>();
@@ -83,7 +83,7 @@ void Supervisor::take_inner_message(const std::string& data) {
   if (type == Type::Started && in.done()) program->inner_pid = static_cast<pid_t>(first);
   if (type != Type::Failed) return;
   uint64_t errnum = in.number();
-  const bool compiler = told_of_compiler(in);
+  const bool compiler = is_about_compiler(in);
   if (!in.done()) return;
   end_with(
       *program,
@@ -94,10 +94,10 @@ void Supervisor::take_inner_message(const std::string& data) {
 void Supervisor::inner_exited(Reader& in) {
   std::string id = in.text();
   uint64_t status = in.number(), user_us = in.number(), system_us = in.number(), peak = in.number();
-  in.number();  // how full the layer is, this kernel knows better
+  in.number();  // the layer's size, which is measured on this kernel
   uint64_t read = in.number(), written = in.number(), kills = in.number();
-  in.number();  // figures that were left out: they are looked for below
-  const bool compiler = told_of_compiler(in);
+  in.number();  // figures that were left out: they are taken below
+  const bool compiler = is_about_compiler(in);
   Program* program = find(id);
   if (!in.done() || !program || program->ended) return;
   if (program->inner_pid > 0) program->figures = take_figures(program->inner_pid);

@@ -71,7 +71,7 @@ void add_groups(std::string_view group, User& user) {
 std::string read_bounded(const char* path) {
   constexpr size_t kMost = 1 << 20;
   std::string data;
-  // A hostile root inside can put a fifo here: never wait for it.
+  // Non-blocking, because a hostile root inside can put a FIFO here.
   int fd = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return data;
   char buffer[4096];

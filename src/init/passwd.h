@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-// Users as the sandbox's own /etc/passwd and /etc/group have them.
+// Users from the sandbox's own /etc/passwd and /etc/group.
 namespace cove::init {
 
 struct User {
@@ -16,7 +16,7 @@ struct User {
   std::vector<unsigned> groups;
 };
 
-// `wanted` is NAME, UID, NAME:GROUP or UID:GID. False where there is no such name; a bare number needs no entry.
+// `wanted` is NAME, UID, NAME:GROUP or UID:GID. False if there is no such name; a number needs no entry.
 bool find_user(std::string_view wanted, std::string_view passwd, std::string_view group, User& user);
 
 // The same, from the files. At most 1 MiB of each is read.

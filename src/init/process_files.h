@@ -12,7 +12,7 @@ namespace cove::init {
 
 inline std::string of_process(pid_t pid, const char* name) { return "/proc/" + std::to_string(pid) + "/" + name; }
 
-// False also where it is longer than a process's own files are.
+// Also false if it is longer than expected for such a file.
 inline bool read_process_file(const std::string& path, std::string& text) {
   constexpr size_t kMost = 1 << 20;
   UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));

@@ -6,8 +6,8 @@
 namespace cove::init {
 namespace {
 
-// The whole of a regular file, if it is no larger than a request may be. Whoever sent it can still change it: it is
-// copied first and looked at afterwards.
+// Reads a whole regular file, if it is not larger than a request may be. The sender can still change it, so it is
+// copied before it is parsed.
 bool read_file(int fd, std::string& data) {
   struct stat info;
   if (::fstat(fd, &info) < 0 || !S_ISREG(info.st_mode) || info.st_size < 0) return false;

@@ -1,5 +1,5 @@
-// A library that is loaded into programs in gVisor where its statx(2) refuses a flag that changes nothing there, and
-// that ls(1) and others always give. It needs no other library, so it goes with whatever C library an image has.
+// A library that is preloaded into programs in gVisor if its statx(2) rejects a flag that has no effect there and that
+// ls(1) and others always set. It depends on no other library, so it works with any C library of an image.
 #include <linux/stat.h>
 #include <sys/syscall.h>
 

@@ -1,4 +1,4 @@
-// sudo inside a sandbox: asks process 1 to start the command as another user of the sandbox.
+// sudo inside a sandbox: requests process 1 to start the command as another user of the sandbox.
 #include "init/sudo_client.h"
 
 #include <fcntl.h>
@@ -37,13 +37,13 @@ constexpr const char* kUsage =
   std::exit(1);
 }
 
-UniqueFd connect_door() {
+UniqueFd connect_to_process_1() {
   Result<UniqueFd> socket = sys::connect_unix(wire::kSudoAddress);
   if (!socket) die(std::string("cannot reach process 1 of the sandbox: ") + std::strerror(socket.error().errnum()));
   return std::move(*socket);
 }
 
-// Where no control group counts memory, there are no files in memory but those of a file system with a limit.
+// Without a memory control group memfds are not available, only files on a size-limited memory file system.
 UniqueFd memory_file() {
   const int file = ::memfd_create("sudo", MFD_CLOEXEC);
   return UniqueFd(file >= 0 || errno != ENOSYS ? file : ::open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
@@ -65,7 +65,7 @@ void send_request(int socket, const wire::ExecRequest& request) {
     message.number(wire::kExecInMemfd);
     if (sys::send_message(socket, message.data(), fds)) return;
   }
-  die(std::string("cannot ask process 1: ") + std::strerror(errno));
+  die(std::string("cannot send the request to process 1: ") + std::strerror(errno));
 }
 
 int exit_like(int status) {
@@ -108,7 +108,7 @@ int wait_for_end(int socket, const wire::ExecRequest& request) {
     }
     if (!polled[0].revents) continue;
     Result<sys::Message> message = sys::receive_message(socket, wire::kMaxMessage);
-    if (!message || message->data.empty()) die("process 1 refused");
+    if (!message || message->data.empty()) die("process 1 refused the request");
     Reader in(message->data);
     Type type = in.type<Type>();
     if (type == Type::Failed) return report_failure(in, request);
@@ -276,7 +276,7 @@ int sudo_main(char** argv) {
     return 1;
   }
   wire::ExecRequest request = build_request(options);
-  UniqueFd socket = connect_door();
+  UniqueFd socket = connect_to_process_1();
   send_request(socket.get(), request);
   return wait_for_end(socket.get(), request);
 }

@@ -33,7 +33,7 @@ using wire::Writer;
 
 constexpr int kMessagesPerTurn = 16;
 constexpr size_t kProgramsPerTable = 300;
-constexpr int kMostPatience = 64;  // messages from inside in a burst; then one a millisecond
+constexpr int kMaxBurst = 64;  // messages from inside in a burst; then one per millisecond
 constexpr int kClosedMilliseconds = 5;
 constexpr int kArmingMilliseconds = 5;
 
@@ -51,7 +51,7 @@ UniqueFd open_slave(int master) {
   return UniqueFd(::ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC));
 }
 
-// gVisor knows no other way.
+// The only way that gVisor supports.
 UniqueFd open_slave_by_name(int master) {
   unsigned number = 0;
   if (::ioctl(master, TIOCGPTN, &number) < 0) return {};
@@ -79,25 +79,25 @@ Supervisor::Supervisor(UniqueFd control, UniqueFd listener, Mode mode)
 
 void Supervisor::run() {
   if (mode_.landlock && apply_landlock() < 0) ::_exit(3);
-  if (!inner_) open_sudo_door();
+  if (!inner_) open_sudo_socket();
   while (true) {
-    bool open = door_is_open();
+    bool open = may_take_inside_message();
     std::vector<pollfd> polled = {{signals_.get(), POLLIN, 0},
                                   {control_.get(), POLLIN, 0},
                                   {listener_.get(), POLLIN, 0},
                                   {inner_ ? inner_.get()
-                                   : open ? sudo_door_.get()
+                                   : open ? sudo_listener_.get()
                                           : -1,
                                    POLLIN, 0}};
-    for (const auto& petitioner : petitioners_) polled.push_back({open ? petitioner->socket.get() : -1, POLLIN, 0});
-    add_hungry(polled);
-    if (untold_) polled[1].events |= POLLOUT;
+    for (const auto& client : sudo_clients_) polled.push_back({open ? client->socket.get() : -1, POLLIN, 0});
+    add_unfed(polled);
+    if (unreported_) polled[1].events |= POLLOUT;
     int patience = arming_ ? kArmingMilliseconds : !open ? kClosedMilliseconds : needs_turns() ? kTurnMilliseconds : -1;
     int ready = ::poll(polled.data(), polled.size(), patience);
     if (ready > 0)
       serve(polled);
     else if (ready < 0 && errno != EINTR)
-      ::_exit(4);  // never a busy loop outside the limits
+      ::_exit(4);  // never loop outside the limits
     if (arming_) look_for_waiting();
     if (needs_turns()) take_turn();
   }
@@ -105,25 +105,25 @@ void Supervisor::run() {
 
 void Supervisor::serve(const std::vector<pollfd>& polled) {
   if (polled[1].revents & ~POLLOUT) take_control_messages();
-  if (polled[1].revents & POLLOUT) tell_of_ended();
+  if (polled[1].revents & POLLOUT) report_ended();
   if (polled[0].revents) reap();
   if (polled[2].revents) accept_server();
   feed(polled);
-  size_t known = petitioners_.size();
+  size_t known = sudo_clients_.size();
   for (size_t i = 0; i < known && 4 + i < polled.size(); ++i)
-    if (polled[4 + i].revents) --patience_left_, take_petition(*petitioners_[i]);
-  forget_closed_petitioners();
+    if (polled[4 + i].revents) --message_budget_, take_sudo_request(*sudo_clients_[i]);
+  forget_closed_sudo_clients();
   if (polled[3].revents && inner_) return take_inner_messages();
-  if (polled[3].revents) --patience_left_, accept_petitioner();
+  if (polled[3].revents) --message_budget_, accept_sudo_client();
 }
 
-bool Supervisor::door_is_open() {
-  if (patience_left_ > 0) return true;
+bool Supervisor::may_take_inside_message() {
+  if (message_budget_ > 0) return true;
   uint64_t milliseconds = monotonic_milliseconds();
-  uint64_t earned = std::min<uint64_t>(milliseconds - patience_since_, kMostPatience);
+  uint64_t earned = std::min<uint64_t>(milliseconds - budget_since_, kMaxBurst);
   if (earned == 0) return false;
-  patience_left_ = static_cast<int>(earned);
-  patience_since_ = milliseconds;
+  message_budget_ = static_cast<int>(earned);
+  budget_since_ = milliseconds;
   return true;
 }
 
@@ -150,7 +150,7 @@ void Supervisor::control_closed() {
 void Supervisor::accept_server() {
   UniqueFd next(::accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!next) return;
-  // What the earlier server had asked for, it may have promised to somebody.
+  // Finishes requests of the earlier server, which may have acknowledged them already.
   while (control_ && take_control_messages()) {
   }
   control_ = std::move(next);
@@ -177,7 +177,7 @@ void Supervisor::handle(sys::Message message) {
       return close_input(in);
     case Type::Forget:
       return forget(in);
-    case Type::Who:
+    case Type::IdentityRequest:
       return send_own_pidfd();
     case Type::Code:
       return handle_code(in);
@@ -201,10 +201,10 @@ void Supervisor::handle_exec(Reader& in, std::vector<UniqueFd> fds) {
   pass_on(std::move(exec));
 }
 
-// What of an exec's descriptors is kept for a later server; the streams stay, and what follows them.
+// Takes the descriptors of an exec that are kept for a later server; leaves the streams and what follows them.
 bool Supervisor::take_streams(Program& program, uint64_t flags, std::vector<UniqueFd>& fds) {
   const bool pty = (flags & wire::kExecPty) != 0;
-  const size_t first = (flags & wire::kExecNoInput) != 0 ? 1 : 0;  // of the three that is given
+  const size_t first = (flags & wire::kExecNoInput) != 0 ? 1 : 0;  // of the three that are given
   const size_t stdio = pty ? 0 : 3 - first;
   const size_t kept = !pty && (flags & wire::kExecKeepPipes) ? stdio : 0;
   if (fds.size() < stdio + kept) return false;
@@ -218,7 +218,7 @@ bool Supervisor::take_streams(Program& program, uint64_t flags, std::vector<Uniq
 
 void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<UniqueFd> fds) {
   const bool pty = (flags & wire::kExecPty) != 0;
-  const size_t first = (flags & wire::kExecNoInput) != 0 ? 1 : 0;  // of the three that is given
+  const size_t first = (flags & wire::kExecNoInput) != 0 ? 1 : 0;  // of the three that are given
   const size_t stdio = pty ? 0 : 3 - first;
   auto program = std::make_unique<Program>();
   if (!take_streams(*program, flags, fds)) return failed(request.id, Stage::Request, EBADF);
@@ -234,7 +234,7 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   plan.terminal = slave.get();
   plan.own_tty = far;
   plan.keys = program->keys.get();
-  // Where no input is given, process 1's own descriptor 0 is /dev/null.
+  // Without input, process 1's own descriptor 0 is used, which is /dev/null.
   if (!pty) plan.stdio[0] = 0;
   for (size_t i = 0; i < stdio; ++i) plan.stdio[first + i] = fds[i].get();
   for (size_t i = stdio; i < fds.size(); ++i) plan.join_fds.push_back(fds[i].get());
@@ -311,7 +311,7 @@ void Supervisor::handle_resize(Reader& in) {
   size.ws_col = static_cast<unsigned short>(in.number());
   Program* program = find(id);
   if (in.done() && program && program->terminal) ::ioctl(program->terminal.get(), TIOCSWINSZ, &size);
-  // gVisor tells nobody.
+  // gVisor does not send SIGWINCH itself.
   if (in.done() && program && mode_.inner && program->pid > 0) {
     pid_t foreground = ::tcgetpgrp(program->terminal.get());
     ::kill(foreground > 0 ? -foreground : -program->pid, SIGWINCH);
@@ -335,7 +335,7 @@ void Supervisor::handle_view(Reader& in, std::vector<UniqueFd> fds) {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // Of what is process 1's nothing stays open: somebody may wait for the end of a pipe.
+  // Closes all descriptors of process 1, because a reader may wait for the end of a pipe.
   constexpr int kSocket = 3;
   if (::dup3(fds[0].get(), kSocket, O_CLOEXEC) < 0 && errno != EINVAL) ::_exit(1);
   ::syscall(SYS_close_range, kSocket + 1, kLastFd, 0);
@@ -347,7 +347,7 @@ void Supervisor::handle_dial(Reader& in) {
   uint64_t port = in.number();
   if (!in.done() || port < 1 || port > 65535) return;
   if (inner_) return tell(Writer(Type::Dialed).number(token).number(EOPNOTSUPP));
-  // Without waiting: a listener inside may have a full queue on purpose.
+  // Non-blocking: a listener inside may keep its queue full on purpose.
   UniqueFd connection(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   sockaddr_in address = {};
   address.sin_family = AF_INET;
@@ -388,7 +388,7 @@ void Supervisor::forget(Reader& in) {
 
 void Supervisor::send_own_pidfd() {
   UniqueFd me(static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0)));
-  tell(Writer(Type::Me), me ? std::vector<int>{me.get()} : std::vector<int>{});
+  tell(Writer(Type::Identity), me ? std::vector<int>{me.get()} : std::vector<int>{});
 }
 
 void Supervisor::send_table() {
@@ -400,8 +400,8 @@ void Supervisor::send_table() {
       message.text(programs_[i]->id).text(programs_[i]->group).number(programs_[i]->terminal ? wire::kExecPty : 0);
     tell(message);
   }
-  for (const auto& program : programs_) program->told = false;
-  tell_of_ended();
+  for (const auto& program : programs_) program->reported = false;
+  report_ended();
 }
 
 Supervisor::Program* Supervisor::find(const std::string& id) {

@@ -22,49 +22,49 @@ struct Mode {
   bool one_exec = false;
   bool single_id = false;
   bool landlock = false;
-  bool contained = false;  // in a container of somebody else's: the root is no file system of the sandbox's own
-  bool inner = false;      // in a kernel of its own: see protocol.h
-  bool outer = false;      // and the one that stays outside of it
-  uint64_t memory = 0;     // there: at which programs are killed; 0: none
+  bool contained = false;  // in a container of an engine: the root is not a file system of Cove
+  bool inner = false;      // in gVisor's kernel: see protocol.h
+  bool outer = false;      // the outer one of the two, on the host's kernel
+  uint64_t memory = 0;     // with inner: bytes at which programs are killed; 0: no limit
   Filters filters;
 };
 
-// Bytes in the file system of the root: those of the writable layer, where that is in memory.
+// Bytes used in the root file system: those of the writable layer if it is in memory.
 uint64_t layer_bytes();
 uint64_t monotonic_milliseconds();
-inline constexpr int kTurnMilliseconds = 20;  // between two looks at what the programs use
+inline constexpr int kTurnMilliseconds = 20;  // between two checks of the programs' memory
 
-// The life of process 1: starts programs on request, reaps everything, tells how they ended, and opens the door for
-// sudo. One thread, one loop; nothing that comes in over a socket can make it wait.
+// The main loop of process 1: starts programs on request, reaps all processes, reports how programs ended, and serves
+// sudo. One thread, one loop; no message from a socket can block it.
 class Supervisor {
  public:
   Supervisor(UniqueFd control, UniqueFd listener, Mode mode);
-  // The programs run in another kernel; `channel` leads to its process 1.
+  // The programs run in another kernel; `channel` connects to its process 1.
   void run_programs_at(UniqueFd channel) { inner_ = std::move(channel); }
-  // This is that kernel, with groups for the programs.
+  // This process is in that kernel; `groups` are for the programs.
   void put_programs_into(InnerGroups groups) { groups_ = std::move(groups); }
-  // Waits for requests until the sandbox's end.
+  // Serves requests until the sandbox ends.
   [[noreturn]] void run();
 
  private:
   friend struct SupervisorFuzzer;  // of tests/fuzz
 
-  // What follows when a compiler has ended well.
+  // The program to start after its compiler has succeeded.
   struct NextStep {
     ChildPlan plan;
     std::vector<UniqueFd> fds;  // its streams
-    UniqueFd slave;             // or its terminal
-    int asked_to_end = 0;       // the signal that reached the compiler: nothing follows then
+    UniqueFd slave;             // or its terminal, if it has one
+    int asked_to_end = 0;       // the signal that was sent to the compiler: then the program is not started
   };
-  // What steps have used so far.
-  struct Spent {
+  // The resources used by the steps so far.
+  struct Usage {
     uint64_t user_us = 0;
     uint64_t system_us = 0;
     uint64_t peak_kib = 0;
     uint64_t disk_read = 0;
     uint64_t disk_written = 0;
   };
-  // A program that runs, or has ended and is remembered for a server to come.
+  // A program that is running, or has ended and is remembered for a later server.
   struct Program {
     std::string id;
     std::string group;
@@ -72,35 +72,35 @@ class Supervisor {
     UniqueFd report;  // open until the program runs or has failed to start
     UniqueFd terminal;
     std::vector<UniqueFd> join_fds;
-    UniqueFd kept_input;         // our ends of its pipes, for a next server
+    UniqueFd kept_input;         // our ends of its pipes, for a later server
     std::vector<UniqueFd> kept;  // of stdout and stderr
     std::vector<wire::Rlimit> rlimits;
     bool ended = false;
-    std::string last_word;  // how it ended
-    Figures figures;        // that it left
-    bool told = false;      // to the present server
-    std::string script;     // the path of a script that is still to come
+    std::string end_message;  // the message that reports its end
+    Figures figures;          // that it created
+    bool reported = false;    // to the current server
+    std::string script;       // the path of a script that has not arrived yet
     User owner;
-    UniqueFd code;                   // where it is written to, once the program waits for it
-    UniqueFd input_file;             // its input, whole, as long as not all of it is in the pipe
-    UniqueFd input_pipe;             // that pipe
-    std::unique_ptr<NextStep> next;  // there while its compiler runs
-    Spent spent;
+    UniqueFd code;                   // where the script is written once the program waits for it
+    UniqueFd input_file;             // its complete input, until all of it is in the pipe
+    UniqueFd input_pipe;             // the pipe for input_file
+    std::unique_ptr<NextStep> next;  // set while its compiler runs
+    Usage used;
     pid_t inner_pid = -1;     // in the other kernel
-    pid_t pump = -1;          // moves the bytes of a far terminal
-    UniqueFd keys;            // what it tells of that terminal's keys
-    uint64_t held_until = 0;  // it has ended, and what it wrote is still being moved: milliseconds
+    pid_t pump = -1;          // forwards the bytes of a remote terminal
+    UniqueFd keys;            // reports keys of that terminal
+    uint64_t held_until = 0;  // it has ended, and its output is still being forwarded: milliseconds
     uint64_t memory_kills = 0;
   };
-  // An exec on its way to the other kernel.
+  // An exec that is being sent to the other kernel.
   struct Forwarded {
     wire::ExecRequest request;
     uint64_t flags;
-    std::string text;  // the request as it came; or
-    UniqueFd file;     // where it is
+    std::string text;  // the request as received; or
+    UniqueFd file;     // the file that contains it
     std::vector<UniqueFd> fds;
   };
-  // Someone inside who asked for sudo.
+  // A client inside that requested sudo.
   struct SudoClient {
     UniqueFd socket;
     UniqueFd report;
@@ -108,12 +108,13 @@ class Supervisor {
     pid_t pid = -1;
   };
 
-  void open_sudo_door();
+  void open_sudo_socket();
   void serve(const std::vector<pollfd>& polled);
-  // Whether those inside may be listened to now. Process 1 is outside the limits: whoever talks too much waits.
-  bool door_is_open();
+  // Whether a message from inside may be handled now. Process 1 is outside the sandbox's limits, so the rate is
+  // limited.
+  bool may_take_inside_message();
 
-  bool take_control_messages();  // whether there may be more
+  bool take_control_messages();  // returns whether there may be more
   void handle(sys::Message message);
   void handle_exec(wire::Reader& in, std::vector<UniqueFd> fds);
   void handle_signal(wire::Reader& in);
@@ -126,7 +127,7 @@ class Supervisor {
   void send_own_pidfd();
   // feeding.cc
   bool prepare_feeding(Program& program, UniqueFd& input) const;
-  void add_hungry(std::vector<pollfd>& polled) const;
+  void add_unfed(std::vector<pollfd>& polled) const;
   void feed(const std::vector<pollfd>& polled);
   // outer.cc
   void pass_on(Forwarded exec);
@@ -155,7 +156,7 @@ class Supervisor {
   // compiling.cc
   static void compile_first(ChildPlan& plan, Program& program, std::vector<UniqueFd>& fds, size_t stdio,
                             UniqueFd& slave);
-  void go_on_or_end(Program& program, int status);
+  void continue_or_end(Program& program, int status);
   static void note_request_to_end(Program& program, int signal);
 
   bool open_terminal(const wire::ExecRequest& request, const User& user, Program& program, UniqueFd& slave);
@@ -164,19 +165,19 @@ class Supervisor {
   static wire::Writer failure_of(const std::string& id, wire::Stage stage, int errnum, Step step);
   void failed(const std::string& id, wire::Stage stage, int errnum);
   void end_with(Program& program, std::string word);
-  void tell_of_ended();
+  void report_ended();
 
   void reap();
   void program_ended(Program& program, int status);
-  void petition_ended(SudoClient& petitioner, int status);
+  void sudo_command_ended(SudoClient& client, int status);
   void kill_all_of(const Program& program) const;
 
-  void accept_petitioner();
-  void turn_away_silent();
-  void take_petition(SudoClient& petitioner);
-  void start_petition(SudoClient& petitioner, wire::ExecRequest request, std::vector<UniqueFd> fds);
+  void accept_sudo_client();
+  void drop_silent_sudo_clients();
+  void take_sudo_request(SudoClient& client);
+  void start_sudo_command(SudoClient& client, wire::ExecRequest request, std::vector<UniqueFd> fds);
   const Program* program_of(pid_t pid) const;
-  void forget_closed_petitioners();
+  void forget_closed_sudo_clients();
 
   Program* find(const std::string& id);
   void tell(const wire::Writer& message, const std::vector<int>& fds = {});
@@ -187,14 +188,14 @@ class Supervisor {
   InnerGroups groups_;
   Mode mode_;
   UniqueFd signals_;
-  UniqueFd sudo_door_;
+  UniqueFd sudo_listener_;
   std::vector<std::unique_ptr<Program>> programs_;
-  std::vector<std::unique_ptr<SudoClient>> petitioners_;
-  bool arming_ = false;          // some program is to open its script, and has not yet
-  uint64_t turn_at_ = 0;         // when memory is looked at next
-  bool untold_ = false;          // some ended program could not be told of yet
-  int patience_left_ = 0;        // messages from inside that are still taken; grows with time
-  uint64_t patience_since_ = 0;  // milliseconds of the monotonic clock
+  std::vector<std::unique_ptr<SudoClient>> sudo_clients_;
+  bool arming_ = false;        // a program has not opened its script yet
+  uint64_t turn_at_ = 0;       // when memory is checked next
+  bool unreported_ = false;    // the end of a program could not be sent yet
+  int message_budget_ = 0;     // messages from inside that are still accepted; grows with time
+  uint64_t budget_since_ = 0;  // milliseconds of the monotonic clock
 };
 
 }  // namespace cove::init

@@ -41,7 +41,7 @@ wire::Entry describe(std::string name, const struct stat& info) {
           info.st_gid};
 }
 
-// Sends entries in portions; waits for the reader, which is the host.
+// Sends entries in portions; blocks for the reader, which is the host.
 class EntryStream {
  public:
   explicit EntryStream(int socket) : socket_(socket) {}
@@ -76,7 +76,7 @@ class View {
  public:
   explicit View(int socket) : socket_(socket) {}
 
-  // The caller is gone: what it had not finished goes, too.
+  // The caller is gone: removes its unfinished upload.
   void end() {
     if (!upload_.empty()) ::unlink(upload_.c_str());
   }
@@ -125,7 +125,7 @@ class View {
     auto flags = static_cast<int>(in.number());
     auto mode = static_cast<mode_t>(in.number());
     if (!in.done()) return done(EINVAL);
-    // Without waiting: the path may be a fifo.
+    // Non-blocking: the path may be a FIFO.
     UniqueFd fd(::open(path.c_str(), flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, mode));
     if (!fd) return done(errno);
     if (is_upload(path, flags)) upload_ = path;
@@ -182,7 +182,7 @@ class View {
     std::string from = in.text();
     std::string to = in.text();
     if (!in.done()) return done(EINVAL);
-    // An upload takes the place of an old file by exchange: a rename over it would make btrfs write out the new one.
+    // An upload replaces an old file by exchange: with a rename over it btrfs would write out the new file.
     int status = from == upload_ ? ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) : -1;
     if (status == 0)
       ::unlink(from.c_str());
@@ -232,7 +232,7 @@ class View {
     outcome(::symlink(target.c_str(), path.c_str()));
   }
 
-  // The host reads the events itself, from the descriptor that it is given once.
+  // The host reads the events itself, from the descriptor that is sent once.
   void watch(Reader& in) {
     std::string path = in.text();
     auto mask = static_cast<uint32_t>(in.number());
@@ -258,7 +258,7 @@ class View {
 
   int socket_;
   UniqueFd inotify_;
-  std::string upload_;  // the file that is being written, under the name it has until it is whole
+  std::string upload_;  // the temporary name of the file that is being written
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Interpreters that are started before their script is known: the real program with its real command line, but where
-// the script will be lies a pipe with a name, and the program waits in it when all it does before is done. Then the
-// name goes. When the script comes it is put there as a file, for whoever looks at it later, and written into the pipe.
+// Interpreters that are started before their script is known: the real program with its real command line, but a FIFO
+// at the path of the script, in which the program blocks after its initialization. Then the FIFO's name is removed.
+// When the script arrives it is stored at the path as a file, in case it is read later, and written to the FIFO.
 //
-// Where nothing is known at all, a child of process 1 waits that has gone through every step but the last.
+// If nothing is known in advance, a child of process 1 waits that has performed every step except the last.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ void Supervisor::look_for_waiting() {
   arming_ = false;
   for (const auto& program : programs_) {
     if (program->ended || program->script.empty() || program->code) continue;
-    // Succeeds only when somebody has opened the other end.
+    // Succeeds only when the program has opened the other end.
     program->code.reset(::open(program->script.c_str(), O_WRONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC));
     if (!program->code) {
       arming_ = true;
@@ -57,7 +57,7 @@ void Supervisor::handle_code(wire::Reader& in) {
   if (!in.done() || !program || program->ended || !program->code) return failed(id, wire::Stage::Request, EINVAL);
   bool put = program->script.empty() || put_script(*program, text);
   put = put && (text.empty() || write_whole(program->code.get(), text));
-  // Never half a script.
+  // Written completely or not at all.
   if (!put) {
     int errnum = errno;
     ::kill(program->pid, SIGKILL);

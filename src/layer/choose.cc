@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kBytesPerInode = 8 * kKiB;
 constexpr uint64_t kLeastInodes = 1024;
 
-// Whether the limit leaves the sandbox half of its memory for itself; nothing is known of 0 bytes of memory.
+// Whether the limit leaves half of the sandbox's memory for its processes; true without a memory limit.
 bool is_comfortable(uint64_t disk, uint64_t memory) { return memory > 0 && disk <= memory / 2; }
 
 LayerChoice in_memory(const LayerWish& wish) {
@@ -28,7 +28,7 @@ std::string larger_memory(const LayerWish& wish) {
 Result<LayerChoice> without_pool(const LayerWish& wish, const LayerFacts& facts, uint64_t bytes) {
   if (wish.disk.named || wish.strictness == Strictness::Strict)
     return fail(Error(Code::Unsupported,
-                      concat("limit disk to ", format_bytes(bytes), ": this needs a pool, and ", facts.no_pool))
+                      concat("limit disk to ", format_bytes(bytes), ": a pool is required, and ", facts.no_pool))
                     .hint(facts.no_pool_remedy + larger_memory(wish)));
   return LayerChoice{LayerKind::Folder, bytes, 0,
                      concat("the default disk limit (", format_bytes(bytes), ") is not enforced: ", facts.no_pool)};
@@ -46,9 +46,10 @@ Result<LayerChoice> choose_layer(const LayerWish& wish, const LayerFacts& facts)
   uint64_t memory = wish.memory ? wish.memory : facts.machine_memory;
   if (wish.lifetime == Lifetime::OneRun && is_comfortable(wish.disk.value, memory)) return in_memory(wish);
   if (wish.inodes.named)
-    return fail(Error(Code::Unsupported, concat("limit inodes to ", wish.inodes.value,
-                                                ": only layers in memory can, and this one does not fit there"))
-                    .hint("name no limit for inodes: they count as bytes of the disk limit"));
+    return fail(
+        Error(Code::Unsupported, concat("limit inodes to ", wish.inodes.value,
+                                        ": only layers in memory support this, and this one does not fit there"))
+            .hint("omit the inode limit: inodes count towards the disk limit"));
   uint64_t bytes = wish.disk.value ? wish.disk.value : kDefaultDisk;
   if (wish.disk.named && bytes > facts.free_disk)
     return fail(Code::Exhausted, concat("limit disk to ", format_bytes(bytes), ": only ", format_bytes(facts.free_disk),
@@ -64,7 +65,7 @@ Result<LayerChoice> choose_again(const LayerWish& wish, LayerKind existing) {
   if ((wish.disk.named && wish.disk.value > 0) || wish.strictness == Strictness::Strict)
     return fail(
         Error(Code::Unsupported, concat("limit disk to ", format_bytes(bytes), ": ", kWhy))
-            .hint("create another sandbox with this limit, where Cove runs as root and btrfs-progs is installed"));
+            .hint("create another sandbox with this limit, with Cove running as root and btrfs-progs installed"));
   return LayerChoice{existing, bytes, 0,
                      concat("the default disk limit (", format_bytes(bytes), ") is not enforced: ", kWhy)};
 }

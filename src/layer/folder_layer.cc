@@ -15,11 +15,11 @@
 namespace cove {
 namespace {
 
-constexpr uint64_t kBlock = 512;  // of st_blocks, whatever the file system's is
+constexpr uint64_t kBlock = 512;  // the unit of st_blocks on every file system
 constexpr std::string_view kOneRun = "run-";
 
 Result<std::string> make_layers_folder(const std::string& state) {
-  if (!sys::exists(state)) COVE_TRY_NOTE("make the state folder", sys::make_folders(state));
+  if (!sys::exists(state)) COVE_TRY_NOTE("create the state folder", sys::make_folders(state));
   COVE_TRY(sys::stat_own_folder(state, sys::kStateFolder));
   std::string layers = state + "/layers";
   if (::mkdir(layers.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno(concat("mkdir ", layers));
@@ -53,7 +53,7 @@ Result<std::unique_ptr<FolderLayer>> FolderLayer::create(const std::string& stat
   std::string layers = COVE_TRY(make_layers_folder(state));
   std::unique_ptr<FolderLayer> layer(new FolderLayer());
   layer->parent_ = COVE_TRY(sys::open(layers, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
-  // One at a time, so that none is swept before its owner holds it.
+  // Locked, so that no layer is swept before its owner has locked it.
   while (::flock(layer->parent_.get(), LOCK_EX) < 0)
     if (errno != EINTR) return fail_errno(concat("flock ", layers));
   sweep(layer->parent_.get());

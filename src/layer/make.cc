@@ -14,7 +14,7 @@
 namespace cove {
 namespace {
 
-// A tmpfs is made by whoever mounts it: there is nothing to own.
+// The builder mounts the tmpfs itself, so there is nothing to own.
 class MemoryLayer : public Layer {
  public:
   explicit MemoryLayer(const LayerChoice& choice) {
@@ -35,7 +35,7 @@ uint64_t machine_memory() {
   return ::sysinfo(&info) == 0 ? static_cast<uint64_t>(info.totalram) * info.mem_unit : 0;
 }
 
-// Of the file system that the folder lies on, or will.
+// For the file system that contains or will contain the folder.
 uint64_t free_disk(std::string folder) {
   struct statvfs info;
   while (::statvfs(folder.c_str(), &info) < 0) {
@@ -47,7 +47,7 @@ uint64_t free_disk(std::string folder) {
 
 void find_pool(LayerFacts& facts) {
   if (::geteuid() != 0) {
-    facts.no_pool = "only root can make one";
+    facts.no_pool = "only root can create one";
     facts.no_pool_remedy = "run it as root";
   } else if (sys::find_program("mkfs.btrfs").empty()) {
     facts.no_pool = "mkfs.btrfs is not installed";
@@ -56,12 +56,12 @@ void find_pool(LayerFacts& facts) {
     facts.no_pool = "this kernel has no btrfs";
     facts.no_pool_remedy = "`modprobe btrfs`";
   } else if (!sys::can_use_device("/dev/loop-control")) {
-    facts.no_pool = "there are no loop devices";
+    facts.no_pool = "loop devices are not available";
     facts.no_pool_remedy = "`modprobe loop`";
   }
 }
 
-// An id is the name of one folder, and not of one that someone else gave a meaning to.
+// An id is used as the name of a folder and must not clash with other names.
 Result<void> check_id(const std::string& id) {
   bool plain = !id.empty() && id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789") == std::string::npos;
   return plain ? Result<void>() : fail(Code::Invalid, concat("'", id, "' cannot be the id of a layer"));

@@ -25,14 +25,14 @@ constexpr uint64_t kAttributes = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_AT
 constexpr const char* kLockFile = "pool.lock";
 constexpr const char* kRun = "run";
 constexpr const char* kLong = "long";
-// Beyond this number of long-lived layers, what each has left is not added up: the reserve is held in full.
+// With more long-lived layers than this, their remaining room is not summed up: the full reserve is kept.
 constexpr size_t kFewLayers = 8;
-// A pool that stays open is swept once for so many layers that it makes: that looks at all there are.
+// A pool that stays open is swept after this many new layers, because a sweep examines all layers.
 constexpr uint64_t kSweepEvery = 1000;
-// How long a look at the room that is left holds: as often as somebody tends the pool.
+// How long a measurement of the remaining room is valid: the interval of maintain().
 constexpr std::chrono::milliseconds kLookHolds(200);
 
-// The bytes of pool.lock that are locked: one by whoever changes the pool, the other, shared, by all who have it open.
+// The bytes of pool.lock: one is locked to change the pool, the other, shared, by all processes that have it open.
 enum class Byte : off_t { Change = 0, Use = 1 };
 enum class Wait { Yes, No };
 
@@ -67,7 +67,7 @@ Result<uint64_t> disk_size(int folder) {
   return disk.f_blocks * disk.f_frsize;
 }
 
-// Up to `most` names; unlike with a full list, the others cost nothing.
+// Lists up to `most` names without reading the others.
 Result<std::vector<std::string>> list_some(int folder, size_t most) {
   UniqueFd own = COVE_TRY(open_folder(folder, "."));
   std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(own.get()), &::closedir);
@@ -81,7 +81,7 @@ Result<std::vector<std::string>> list_some(int folder, size_t most) {
 
 }  // namespace
 
-// Held while the pool is changed.
+// Locks the pool while it is changed.
 class Pool::Lock {
  public:
   explicit Lock(const UniqueFd& file) : file_(file.get()) { lock_byte(file_, Byte::Change, F_WRLCK, Wait::Yes); }
@@ -94,7 +94,7 @@ class Pool::Lock {
 };
 
 Result<std::shared_ptr<Pool>> Pool::open(const std::string& state, LayerRoom first, uint64_t most_reserve) {
-  if (!sys::exists(state)) COVE_TRY_NOTE("make the state folder", sys::make_folders(state));
+  if (!sys::exists(state)) COVE_TRY_NOTE("create the state folder", sys::make_folders(state));
   COVE_TRY(sys::stat_own_folder(state, sys::kStateFolder));
   std::shared_ptr<Pool> pool(new Pool());
   pool->state_ = COVE_TRY(sys::open(state, O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
@@ -106,9 +106,9 @@ Result<std::shared_ptr<Pool>> Pool::open(const std::string& state, LayerRoom fir
   bool made = !image && image.error().code() == Code::NotFound;
   uint64_t room = first.lifetime == Lifetime::OneRun ? first.bytes : std::min(first.bytes, pool->reserve_);
   if (made) image = make_pool_image(pool->state_.get(), image_size(room + kLayerSlack));
-  pool->image_ = COVE_TRY_NOTE("make the pool", std::move(image));
+  pool->image_ = COVE_TRY_NOTE("create the pool", std::move(image));
   COVE_TRY_NOTE(concat("open the pool ", state, "/pool.img"), pool->attach());
-  if (made) COVE_TRY_NOTE("make the pool", enlarge_metadata(pool->root_.get()));
+  if (made) COVE_TRY_NOTE("create the pool", enlarge_metadata(pool->root_.get()));
   if (made) COVE_TRY(name_pool_image(pool->state_.get(), pool->image_.get()));
   pool->sweep();
   return pool;
@@ -117,7 +117,7 @@ Result<std::shared_ptr<Pool>> Pool::open(const std::string& state, LayerRoom fir
 Result<void> Pool::attach() {
   std::optional<sys::LoopDevice> device = COVE_TRY(sys::find_loop(image_.get()));
   device_ = device ? std::move(*device) : COVE_TRY(sys::attach_loop(image_.get()));
-  // The descriptor of a mount is only good for lookups; the mount itself stays for as long as a file in it is open.
+  // The descriptor of a mount supports only lookups; the mount exists as long as a file in it is open.
   root_ = COVE_TRY(open_folder(COVE_TRY(mount("/")).get(), "."));
   run_ = COVE_TRY(make_folder(root_.get(), kRun));
   long_ = COVE_TRY(make_folder(root_.get(), kLong));
@@ -125,13 +125,13 @@ Result<void> Pool::attach() {
   return btrfs::enable_quota(root_.get());
 }
 
-// Each call makes a mount of its own of the one file system.
+// Each call creates a separate mount of the same file system.
 Result<UniqueFd> Pool::mount(const std::string& subvolume) const {
-  // No discards: they would give the image's blocks back.
+  // No discards: they would free the image's blocks.
   return sys::make_mount("btrfs", {{"source", device_.path}, {"subvol", subvolume}, {"nodiscard", ""}}, kAttributes);
 }
 
-// What killed processes left.
+// Removes leftovers of killed processes.
 void Pool::sweep() {
   for (const std::string& id : sys::list_folder(run_.get()).value_or(std::vector<std::string>())) {
     Result<UniqueFd> layer = open_folder(run_.get(), id);
@@ -148,7 +148,7 @@ void Pool::close() {
   UniqueFd own = std::move(lock_);
   UniqueFd parents;
   if (is_forked()) {
-    // The lock is the parent's, too: whether someone else is left is asked with another one.
+    // The parent shares this lock, so another one is used to check for other users.
     parents = std::move(own);
     own = sys::openat(state_.get(), kLockFile, O_RDWR | O_NOFOLLOW).value_or(UniqueFd());
   }
@@ -157,9 +157,9 @@ void Pool::close() {
   bool alone = lock_byte(own.get(), Byte::Use, F_WRLCK, Wait::No);
   Result<std::vector<PoolEntry>> layers = list();
   if (layers && layers->empty() && alone) remove_pool_image(state_.get());
-  // The file system goes before others may look for it.
+  // Unmounts the file system before the lock is released.
   for (UniqueFd* fd : {&run_, &long_, &root_, &device_.fd, &image_}) fd->reset();
-  // Said aloud, because a child may have the lock open still.
+  // Unlocked explicitly, because a child may still have the lock file open.
   lock_byte(own.get(), Byte::Use, F_UNLCK, Wait::No);
 }
 
@@ -170,7 +170,7 @@ Result<std::vector<PoolEntry>> Pool::list() const {
   return entries;
 }
 
-// What the layer may still write; nothing where someone has just removed it.
+// The remaining room of a layer; 0 if it was just removed.
 Result<uint64_t> Pool::unused(Lifetime lifetime, const std::string& id) const {
   auto measure = [&]() -> Result<uint64_t> {
     UniqueFd layer = COVE_TRY(open_folder(folder_of(lifetime), id));
@@ -300,7 +300,7 @@ Result<void> Pool::remove(const std::string& id) { return btrfs::destroy_subvolu
 Result<void> Pool::maintain(std::chrono::steady_clock::time_point now) {
   Lock lock(lock_);
   COVE_TRY_NOTE("grow the pool", make_room({}));
-  // Runs come one after the other: what one leaves, the next may want.
+  // Consecutive runs reuse the room, so it is not released immediately.
   if (now < next_look_) return {};
   next_look_ = now + kSpareHolds;
   had_spare_ = COVE_TRY_NOTE("shrink the pool", shrink(had_spare_ ? Spare::GivenBack : Spare::Kept));

@@ -23,7 +23,7 @@ struct PoolEntry {
   Lifetime lifetime = Lifetime::OneRun;
 };
 
-// What a layer may be filled with.
+// The room that a layer may use.
 struct LayerRoom {
   Lifetime lifetime = Lifetime::OneRun;
   uint64_t bytes = 0;
@@ -35,43 +35,41 @@ struct LayerRoom {
 //   std::unique_ptr<Layer> layer = COVE_TRY(pool->create(id, Lifetime::OneRun, 5 * kGiB));
 //
 // In the state folder: `pool.img`, the file system, all of it allocated (see pool_size.h), and `pool.lock`. In the file
-// system: `run/ID`, layers of one run, whose owners hold a flock(2) on them (one that nobody holds is removed by the
-// next who opens the pool), and `long/ID`, layers that stay until they are removed.
+// system: `run/ID`, layers of one run, whose owners hold a flock(2) on them (one without a lock is removed by the
+// next process that opens the pool), and `long/ID`, layers that are kept until they are removed.
 //
-// Nothing is mounted anywhere that others can see: each user of the pool has a detached mount of his own of the one
-// file system, and the kernel takes these down, and lets go of the loop device, with their last holder, however that
-// ends. Processes may use a pool at once, each for as long as it likes. The last one to close an empty pool removes the
-// image. Not thread-safe.
+// No mount is visible to other processes: each process that uses the pool has its own detached mount of the file
+// system. The kernel removes these mounts and the loop device when their last holder ends, in any way. Several
+// processes may use a pool at the same time. The last one to close an empty pool removes the image. Not thread-safe.
 class Pool : public std::enable_shared_from_this<Pool> {
  public:
-  // What no layer needs is given back when it was not needed for so long.
+  // Unneeded room is released after this time.
   static constexpr std::chrono::seconds kSpareHolds{10};
 
-  // An image that has to be made is given room for the first layer at once. `most_reserve`: see pool_size.h.
+  // A new image gets room for the first layer immediately. `most_reserve`: see pool_size.h.
   static Result<std::shared_ptr<Pool>> open(const std::string& state, LayerRoom first,
                                             uint64_t most_reserve = kPoolReserve);
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // A new layer that can be filled up to `bytes`; Exhausted where the host's disk has no room for it, or, if it is a
-  // long-lived one, for the reserve.
+  // Creates a layer with a limit of `bytes`; Exhausted if the host's disk has no room for it or, for a long-lived
+  // layer, for the reserve.
   Result<std::unique_ptr<Layer>> create(const std::string& id, Lifetime lifetime, uint64_t bytes);
-  // A layer that was kept.
+  // Opens a kept layer.
   Result<std::unique_ptr<Layer>> find(const std::string& id);
-  // A copy of a kept layer, as it is now, with the same limit; kept itself. Exhausted as `create`.
+  // Creates a kept copy of the current state of a kept layer, with the same limit. Exhausted like `create`.
   Result<void> fork(const std::string& from, const std::string& id, sys::btrfs::Writes writes);
-  // Sets how far a kept layer can be filled. Conflict where it holds more already: it could not be mounted.
+  // Sets the limit of a kept layer. Conflict if it contains more already, because it could not be mounted.
   Result<void> change_limit(const std::string& id, uint64_t bytes);
   // Makes a kept layer read-only.
   Result<void> freeze(const std::string& id);
-  // Removes a kept layer; NotFound where there is none.
+  // Removes a kept layer; NotFound if it does not exist.
   Result<void> remove(const std::string& id);
   Result<std::vector<PoolEntry>> list() const;
 
-  // Grows the pool so that the reserve is there again, or gives back what it has too much of. To be called a few times
-  // a second while long-lived layers are written to. Exhausted where the host's disk has no room for it: layers then
-  // meet the end of the pool (ENOSPC).
+  // Grows the pool to restore the reserve, or releases surplus room. Must be called a few times per second while
+  // long-lived layers are written to. Exhausted if the host's disk has no room; layers may then get ENOSPC.
   Result<void> maintain(std::chrono::steady_clock::time_point now = std::chrono::steady_clock::now());
 
  private:
@@ -91,7 +89,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   Result<void> make_room(LayerRoom more);
   bool has_room_for(LayerRoom more) const;
   Result<void> grow(uint64_t size, uint64_t more);
-  // Whether there is more room at the end than is needed, for it to be given back.
+  // Whether the end of the pool has surplus room to release.
   enum class Spare { Kept, GivenBack };
   Result<bool> shrink(Spare spare);
   void close();
@@ -106,7 +104,7 @@ class Pool : public std::enable_shared_from_this<Pool> {
   UniqueFd run_;
   UniqueFd long_;
   uint64_t reserve_ = 0;
-  // Until then the pool has room for the reserve in full, and another long-lived layer asks for no more.
+  // Until then the pool has room for the full reserve, and another long-lived layer needs no more.
   std::chrono::steady_clock::time_point roomy_until_;
   std::chrono::steady_clock::time_point next_look_;
   bool had_spare_ = false;

@@ -23,7 +23,7 @@ namespace cove {
 namespace {
 
 constexpr const char* kImage = "pool.img";
-constexpr int kTarget = 3;  // the descriptor that mkfs.btrfs finds the file at
+constexpr int kTarget = 3;  // the descriptor of the file in mkfs.btrfs
 
 class FileActions {
  public:
@@ -46,7 +46,7 @@ Result<void> run_mkfs(int file) {
   ::posix_spawn_file_actions_addopen(actions.get(), 0, "/dev/null", O_RDONLY, 0);
   for (int fd : {1, 2}) ::posix_spawn_file_actions_adddup2(actions.get(), output.write.get(), fd);
   ::posix_spawn_file_actions_adddup2(actions.get(), file, kTarget);
-  // No discards: they would give the image's blocks back.
+  // No discards: they would free the image's blocks.
   std::string words[] = {program,       "--quiet",    "--force",
                          "--nodiscard", "--metadata", "single",
                          "--data",      "single",     concat("/proc/self/fd/", kTarget)};
@@ -74,7 +74,7 @@ Result<void> copy_data(int from, int to) {
   return errno == ENXIO ? Result<void>() : fail_errno("seek");
 }
 
-// Made in memory and copied: mkfs.btrfs waits for the disk a dozen times.
+// Created in memory and copied, because mkfs.btrfs waits for the disk a dozen times.
 Result<void> make_file_system(int image, uint64_t bytes) {
   UniqueFd memory(::memfd_create("pool", MFD_CLOEXEC));
   if (!memory) return fail_errno("memfd_create");
@@ -98,12 +98,12 @@ Result<void> check_host_room(int image, uint64_t more) {
   uint64_t reserve = host_reserve(disk.f_blocks * disk.f_frsize);
   if (available >= more + reserve) return {};
   return fail(Error(Code::Exhausted,
-                    concat("the pool needs ", format_bytes(more), " more, and of the ", format_bytes(available),
-                           " that are free on the host's disk ", format_bytes(reserve), " stay free"))
-                  .hint("make room on that disk, or ask for a smaller disk limit"));
+                    concat("the pool needs ", format_bytes(more), " more, but of the ", format_bytes(available),
+                           " that are free on the host's disk ", format_bytes(reserve), " must stay free"))
+                  .hint("free space on that disk, or use a smaller disk limit"));
 }
 
-// In the chunks of one kind: "data", "metadata".
+// For the chunks of one kind: "data", "metadata".
 Result<uint64_t> free_bytes(const std::string& uuid, std::string_view kind) {
   auto read = [&](std::string_view name) -> Result<uint64_t> {
     std::string path = concat("/sys/fs/btrfs/", uuid, "/allocation/", kind, "/", name);
@@ -112,7 +112,7 @@ Result<uint64_t> free_bytes(const std::string& uuid, std::string_view kind) {
   uint64_t taken = 0;
   for (const char* name : {"bytes_used", "bytes_may_use", "bytes_reserved", "bytes_pinned", "bytes_readonly"})
     taken += COVE_TRY(read(name));
-  // More can be promised than is there, against what is in no chunk yet.
+  // Reservations may exceed the chunks, backed by unallocated space.
   uint64_t total = COVE_TRY(read("total_bytes"));
   return total - std::min(total, taken);
 }
@@ -140,7 +140,7 @@ Result<void> grow_pool_image(int image, uint64_t bytes) {
   auto size = static_cast<uint64_t>(info.st_size);
   if (bytes <= size) return {};
   COVE_TRY(check_host_room(image, bytes - size));
-  // Not posix_fallocate: where the file system cannot, that would write.
+  // Not posix_fallocate, which writes zeros if the file system has no support.
   if (::fallocate(image, 0, info.st_size, static_cast<off_t>(bytes - size)) == 0) return {};
   Error error = Error::from_errno(errno, concat("allocate ", format_bytes(bytes - size), " for the pool's image"));
   if (::ftruncate(image, info.st_size) < 0) return fail_errno("shorten the pool's image");

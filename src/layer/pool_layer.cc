@@ -33,7 +33,7 @@ Result<void> PoolLayer::remove() {
   mount_.reset();
   Result<void> removed = sys::btrfs::destroy_subvolume(pool->folder_of(lifetime_), id_);
   folder_.reset();
-  // A child cleans up after the process that opened the pool, and has no other use for it.
+  // A child only cleans up for the process that opened the pool.
   if (pool->is_forked()) pool->close();
   if (removed || removed.error().code() == Code::NotFound) return {};
   return fail(std::move(removed.error()).note(concat("remove layer ", id_)));

@@ -11,7 +11,7 @@ namespace cove {
 // A subvolume of the pool.
 class PoolLayer : public Layer {
  public:
-  // `folder` is the subvolume, `parent` the folder that it lies in; `mount` a detached mount of it.
+  // `folder` is the subvolume, `parent` the folder that contains it; `mount` a detached mount of it.
   PoolLayer(std::shared_ptr<Pool> pool, Lifetime lifetime, std::string id, UniqueFd folder, UniqueFd mount)
       : pool_(std::move(pool)),
         lifetime_(lifetime),
@@ -30,7 +30,7 @@ class PoolLayer : public Layer {
   std::shared_ptr<Pool> pool_;
   Lifetime lifetime_;
   std::string id_;
-  UniqueFd folder_;  // holds the flock that tells that someone owns the layer
+  UniqueFd folder_;  // holds the flock that marks the layer as owned
   UniqueFd mount_;
   bool kept_ = false;
 };

@@ -7,18 +7,18 @@
 namespace cove {
 namespace {
 
-// Those that hold the limits that every sandbox has.
+// The controllers for the limits that every sandbox has.
 constexpr const char* kLimiting[] = {"cpu", "memory", "pids"};
 
 Finding good(std::string name, std::string title, std::string value) {
-  return {std::move(name), std::move(title), BuiltContainer::Good, std::move(value), "", ""};
+  return {std::move(name), std::move(title), FindingStatus::Good, std::move(value), "", ""};
 }
 
 Finding kernel(const MachineFacts& facts) {
   Finding finding = good("kernel", "kernel", facts.kernel.release);
   if (facts.kernel.at_least(5, 12)) return finding;  // mount_setattr
-  finding.standing = BuiltContainer::Missing;
-  finding.effect = "the native runtime needs Linux 5.12 or later";
+  finding.standing = FindingStatus::Missing;
+  finding.effect = "the native runtime requires Linux 5.12 or later";
   finding.remedy = "install a newer kernel";
   return finding;
 }
@@ -31,23 +31,23 @@ std::string user_namespace_remedy(const MachineFacts& facts) {
 }
 
 Finding user_namespaces(const MachineFacts& facts) {
-  Finding finding = good("user_namespaces", "user namespaces", "can be made");
+  Finding finding = good("user_namespaces", "user namespaces", "can be created");
   if (facts.user_namespaces.works) return finding;
-  return {
-      finding.name,
-      finding.title,
-      BuiltContainer::Missing,
-      facts.user_namespaces.problem,
-      facts.apparmor_restricts ? "AppArmor restricts user namespaces; every sandbox is one" : "every sandbox is one",
-      user_namespace_remedy(facts)};
+  return {finding.name,
+          finding.title,
+          FindingStatus::Missing,
+          facts.user_namespaces.problem,
+          facts.apparmor_restricts ? "AppArmor restricts user namespaces, which every sandbox needs"
+                                   : "every sandbox needs one",
+          user_namespace_remedy(facts)};
 }
 
 Finding apparmor(const MachineFacts& facts) {
   Finding finding = good("apparmor", "AppArmor's restriction", "none");
   if (!facts.apparmor_restricts) return finding;
   finding.value = "unprivileged user namespaces are restricted";
-  if (facts.user_namespaces.works) return finding;  // a profile of its own, or root, gets through
-  finding.standing = BuiltContainer::Missing;
+  if (facts.user_namespaces.works) return finding;  // allowed by its own profile, or as root
+  finding.standing = FindingStatus::Missing;
   finding.effect = "an ordinary user cannot start sandboxes";
   finding.remedy = "sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0";
   return finding;
@@ -61,7 +61,7 @@ Finding overlay(const MachineFacts& facts) {
   bool too_old = !facts.root && !facts.kernel.at_least(5, 11);
   return {finding.name,
           finding.title,
-          BuiltContainer::Missing,
+          FindingStatus::Missing,
           needed.problem,
           "the writable layer is an overlay",
           too_old ? "install Linux 5.11 or later" : "sudo modprobe overlay"};
@@ -70,12 +70,12 @@ Finding overlay(const MachineFacts& facts) {
 Finding idmapped_mounts(const MachineFacts& facts) {
   Finding finding = good("idmapped_mounts", "idmapped mounts", "work, under overlays too");
   if (!facts.root) {
-    finding.standing = BuiltContainer::Absent;
+    finding.standing = FindingStatus::Absent;
     finding.value = "not used without root";
     return finding;
   }
   if (facts.idmapped_mounts.works && facts.kernel.at_least(5, 19)) return finding;
-  finding.standing = BuiltContainer::Weak;
+  finding.standing = FindingStatus::Weak;
   finding.value = facts.idmapped_mounts.works ? "work, but not under overlays" : facts.idmapped_mounts.problem;
   finding.effect = "all sandboxes share one range of user ids";
   finding.remedy = "install Linux 5.19 or later, with /usr on ext4, xfs or btrfs";
@@ -87,9 +87,9 @@ Finding landlock(const MachineFacts& facts) {
   if (facts.landlock_abi > 0) return finding;
   return {finding.name,
           finding.title,
-          BuiltContainer::Weak,
+          FindingStatus::Weak,
           "not available",
-          "the second fence around files is missing",
+          "the second layer of defence for files is missing",
           "boot with landlock in the lsm= parameter, on Linux 5.13 or later"};
 }
 
@@ -98,7 +98,7 @@ Finding seccomp(const MachineFacts& facts) {
   if (std::ranges::count(facts.seccomp_actions, "errno") > 0) return finding;
   return {finding.name,
           finding.title,
-          BuiltContainer::Missing,
+          FindingStatus::Missing,
           "no filters",
           "system calls cannot be filtered",
           "use a kernel built with CONFIG_SECCOMP_FILTER"};
@@ -113,7 +113,7 @@ std::vector<std::string> missing_controllers(const CgroupFacts& cgroups) {
 
 std::string cgroup_remedy(const MachineFacts& facts) {
   if (!facts.cgroups.remedy.empty()) return facts.cgroups.remedy;
-  if (facts.root) return "run Cove outside of a container, or in one that may write to its control groups";
+  if (facts.root) return "run Cove outside a container, or in one with writable control groups";
   return "sudo mkdir -p /etc/systemd/system/user@.service.d && printf '[Service]\\nDelegate=cpu cpuset io memory "
          "pids\\n' | "
          "sudo tee /etc/systemd/system/user@.service.d/delegate.conf && sudo systemctl daemon-reload   (then log in "
@@ -121,7 +121,7 @@ std::string cgroup_remedy(const MachineFacts& facts) {
 }
 
 std::string cgroup_value(const CgroupFacts& cgroups) {
-  if (cgroups.version == 0) return "none can be made";
+  if (cgroups.version == 0) return "cannot be created";
   return concat("v", cgroups.version, " with ",
                 cgroups.controllers.empty() ? "no controllers" : join(cgroups.controllers, " "),
                 cgroups.through_systemd ? ", through the user's systemd" : "");
@@ -131,8 +131,8 @@ Finding cgroups(const MachineFacts& facts) {
   Finding finding = good("cgroups", "control groups", cgroup_value(facts.cgroups));
   std::vector<std::string> missing = missing_controllers(facts.cgroups);
   if (missing.empty()) return finding;
-  finding.standing = BuiltContainer::Weak;
-  finding.effect = concat("limits held by weaker means: ", join(missing, ", "));
+  finding.standing = FindingStatus::Weak;
+  finding.effect = concat("limits with weaker enforcement: ", join(missing, ", "));
   if (!facts.cgroups.problem.empty()) finding.effect += concat(" (", facts.cgroups.problem, ")");
   finding.remedy = cgroup_remedy(facts);
   return finding;
@@ -140,7 +140,8 @@ Finding cgroups(const MachineFacts& facts) {
 
 std::string add_ids(const MachineFacts& facts) {
   if (facts.free_ids == 0)
-    return concat("make room for 65536 ids of ", facts.user, " in /etc/subuid and /etc/subgid: others have them all");
+    return concat("free 65536 ids for ", facts.user,
+                  " in /etc/subuid and /etc/subgid: all are assigned to other users");
   std::string range = concat(facts.free_ids, "-", facts.free_ids + 65535);
   return concat("sudo usermod --add-subuids ", range, " --add-subgids ", range, " ", facts.user);
 }
@@ -153,9 +154,9 @@ Finding user_ids(const MachineFacts& facts) {
     finding.value = "a subordinate range, through newuidmap";
     return finding;
   }
-  finding.standing = BuiltContainer::Weak;
+  finding.standing = FindingStatus::Weak;
   finding.value = helpers ? "no subordinate range" : "newuidmap is not installed";
-  finding.effect = "there is only one user inside, who has your rights to the files below /usr and /opt";
+  finding.effect = "sandboxes have only one user, with your rights to the files below /usr and /opt";
   std::string range = add_ids(facts);
   finding.remedy = helpers                 ? range
                    : facts.subordinate_ids ? "sudo apt install uidmap"
@@ -165,7 +166,7 @@ Finding user_ids(const MachineFacts& facts) {
 
 Finding extra(Finding finding, bool there, std::string absent_value, std::string effect, std::string remedy) {
   if (there) return finding;
-  return {std::move(finding.name), std::move(finding.title), BuiltContainer::Absent,
+  return {std::move(finding.name), std::move(finding.title), FindingStatus::Absent,
           std::move(absent_value), std::move(effect),        std::move(remedy)};
 }
 
@@ -176,8 +177,8 @@ Finding pool(const MachineFacts& facts) {
                        : !facts.btrfs_in_kernel   ? "sudo modprobe btrfs"
                                                   : "sudo modprobe loop";
   return extra(good("disk_quota", "disk quotas", "btrfs with quota groups"), there,
-               facts.root ? "no btrfs pool can be made" : "not used without root", "writable layers are kept in memory",
-               remedy);
+               facts.root ? "a btrfs pool cannot be created" : "not used without root",
+               "writable layers are kept in memory", remedy);
 }
 
 Finding kvm(const MachineFacts& facts) {
@@ -187,7 +188,7 @@ Finding kvm(const MachineFacts& facts) {
 
 Finding io_limits(const MachineFacts& facts) {
   bool there = std::ranges::count(facts.cgroups.controllers, "io") > 0;
-  return extra(good("io_limits", "I/O limits", "can be held"), there, "cannot be held",
+  return extra(good("io_limits", "I/O limits", "available"), there, "not available",
                "--io-read and --io-write are refused", cgroup_remedy(facts));
 }
 
@@ -196,17 +197,18 @@ RuntimeFact native_runtime(const Diagnosis& diagnosis) {
       .name = kNativeRuntime, .title = find_runtime_kind(kNativeRuntime)->title, .version = diagnosis.version};
   fact.available = diagnosis.level != IsolationLevel::None;
   if (fact.available) return fact;
-  fact.problem = "something that every sandbox needs is missing here";
-  fact.remedy = "`cove doctor` names it, and how to mend it";
+  fact.problem = "a requirement of every sandbox is missing";
+  fact.remedy = "`cove doctor` shows what is missing and how to fix it";
   return fact;
 }
 
 IsolationLevel level_of(const std::vector<Finding>& findings) {
-  auto stands = [](BuiltContainer standing) {
+  auto has_status = [](FindingStatus standing) {
     return [=](const Finding& finding) { return finding.standing == standing; };
   };
-  if (std::ranges::any_of(findings, stands(BuiltContainer::Missing))) return IsolationLevel::None;
-  return std::ranges::any_of(findings, stands(BuiltContainer::Weak)) ? IsolationLevel::Reduced : IsolationLevel::Full;
+  if (std::ranges::any_of(findings, has_status(FindingStatus::Missing))) return IsolationLevel::None;
+  return std::ranges::any_of(findings, has_status(FindingStatus::Weak)) ? IsolationLevel::Reduced
+                                                                        : IsolationLevel::Full;
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 namespace cove {
 
-// What the facts mean: how far this machine gets, and for each thing that is not good, what it costs and what would
-// mend it.
+// Evaluates the facts: the isolation level of this machine and, for each finding that is not good, its effect and a
+// remedy.
 Diagnosis diagnose(const MachineFacts& facts);
 
 }  // namespace cove

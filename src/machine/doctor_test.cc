@@ -50,7 +50,7 @@ TEST(Doctor, FindsNothingWrongWithASoundMachine) {
     Diagnosis diagnosis = diagnose(facts);
     EXPECT_EQ(diagnosis.level, IsolationLevel::Full) << diagnosis.mode;
     for (const Finding& each : diagnosis.findings)
-      EXPECT_TRUE(each.standing == BuiltContainer::Good || each.standing == BuiltContainer::Absent) << each.name;
+      EXPECT_TRUE(each.standing == FindingStatus::Good || each.standing == FindingStatus::Absent) << each.name;
   }
 }
 
@@ -61,7 +61,7 @@ TEST(Doctor, HasARemedyForWhateverIsNotGood) {
   for (bool root : {true, false}) {
     bare.root = root;
     for (const Finding& each : diagnose(bare).findings) {
-      if (each.standing != BuiltContainer::Weak && each.standing != BuiltContainer::Missing) continue;
+      if (each.standing != FindingStatus::Weak && each.standing != FindingStatus::Missing) continue;
       EXPECT_NE(each.effect, "") << each.name;
       EXPECT_NE(each.remedy, "") << each.name;
     }
@@ -127,10 +127,10 @@ TEST(Doctor, NamesTheControllersThatAreMissing) {
   MachineFacts facts = sound_rootless_machine();
   facts.cgroups.controllers = {"memory", "pids"};
   Finding found = finding(diagnose(facts), "cgroups");
-  EXPECT_EQ(found.standing, BuiltContainer::Weak);
-  EXPECT_THAT(found.effect, HasSubstr("means: cpu"));
+  EXPECT_EQ(found.standing, FindingStatus::Weak);
+  EXPECT_THAT(found.effect, HasSubstr("enforcement: cpu"));
   EXPECT_THAT(found.remedy, HasSubstr("Delegate=cpu"));
-  EXPECT_EQ(finding(diagnose(facts), "io_limits").standing, BuiltContainer::Absent);
+  EXPECT_EQ(finding(diagnose(facts), "io_limits").standing, FindingStatus::Absent);
 }
 
 TEST(Doctor, WantsSubordinateIdsWithoutRoot) {
@@ -142,7 +142,7 @@ TEST(Doctor, WantsSubordinateIdsWithoutRoot) {
   facts.newuidmap = "";
   EXPECT_THAT(finding(diagnose(facts), "user_ids").remedy, HasSubstr("apt install uidmap &&"));
   facts.root = true;
-  EXPECT_EQ(finding(diagnose(facts), "user_ids").standing, BuiltContainer::Good);
+  EXPECT_EQ(finding(diagnose(facts), "user_ids").standing, FindingStatus::Good);
 }
 
 TEST(Doctor, TakesExtrasAsExtras) {

@@ -18,10 +18,10 @@ namespace {
 
 constexpr sys::Controller kLimiting[] = {sys::Controller::Cpu, sys::Controller::Memory, sys::Controller::Pids,
                                          sys::Controller::Io};
-constexpr size_t kEssential = 3;  // of these: all but I/O
+constexpr size_t kEssential = 3;  // of these: all except I/O
 constexpr int64_t kIdsWanted = 65536;
-constexpr int64_t kFirstId = 100'000;    // where useradd begins
-constexpr int64_t kIdsEnd = 0x70000000;  // the sandboxes' own begin there
+constexpr int64_t kFirstId = 100'000;    // where useradd starts
+constexpr int64_t kIdsEnd = 0x70000000;  // the start of the sandboxes' own ranges
 
 Attempt attempt(const Result<void>& outcome) {
   if (outcome) return {true, ""};
@@ -44,7 +44,7 @@ std::string user_name(unsigned uid) {
   return std::to_string(uid);
 }
 
-// The controllers that the user's own systemd hands on to the scopes it makes; none where there is no such systemd.
+// The controllers that the user's systemd delegates to its scopes; empty without a user systemd.
 std::vector<std::string> systemd_controllers() {
   std::string uid = std::to_string(::getuid());
   if (!sys::exists(concat("/run/user/", uid, "/systemd/private"))) return {};
@@ -150,7 +150,7 @@ bool has_subordinate_ids(const std::string& table, const std::string& user, unsi
 }
 
 uint32_t first_free_ids(const std::vector<std::string>& tables) {
-  std::vector<std::pair<int64_t, int64_t>> taken;  // from, and the first that is not
+  std::vector<std::pair<int64_t, int64_t>> taken;  // first, and first after the range
   for (const std::string& table : tables) {
     for (const std::string& line : split(table, '\n')) {
       std::vector<std::string> fields = split(trim(line), ':');

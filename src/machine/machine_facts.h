@@ -9,31 +9,31 @@
 
 namespace cove {
 
-// Whether something worked when it was tried, and if not, why.
+// Whether an attempt worked and, if not, why.
 struct Attempt {
   bool works = false;
   std::string problem;
 };
 
 struct CgroupFacts {
-  int version = 0;                       // 0: no groups can be made
-  std::vector<std::string> controllers;  // "cpu", "memory", "pids", "io": those that can be used
+  int version = 0;                       // 0: groups cannot be created
+  std::vector<std::string> controllers;  // the usable ones of "cpu", "memory", "pids", "io"
   std::string problem;                   // why groups, or some of the controllers, cannot be used
   std::string remedy;
   bool through_systemd = false;  // in a scope that this user's systemd delegates
 };
 
-// All that a diagnosis rests on.
+// The facts on which a diagnosis is based.
 struct MachineFacts {
   bool root = false;
   sys::KernelVersion kernel;
   Attempt user_namespaces;
-  long max_user_namespaces = -1;          // -1: not told
+  long max_user_namespaces = -1;          // -1: unknown
   bool user_namespaces_disabled = false;  // Debian's kernel.unprivileged_userns_clone=0
   bool apparmor_restricts = false;        // kernel.apparmor_restrict_unprivileged_userns=1
-  Attempt overlay;                        // with root's privilege; as root only
+  Attempt overlay;                        // with root privilege; only as root
   Attempt overlay_in_user_namespace;
-  Attempt idmapped_mounts;  // of /usr; as root only
+  Attempt idmapped_mounts;  // of /usr; only as root
   int landlock_abi = 0;
   std::vector<std::string> seccomp_actions;
   CgroupFacts cgroups;
@@ -45,18 +45,18 @@ struct MachineFacts {
   std::string newuidmap;
   std::string newgidmap;
   bool subordinate_ids = false;  // at least 65,536 in both /etc/subuid and /etc/subgid
-  uint32_t free_ids = 100'000;   // the first of 65,536 that neither of them gives to anybody; 0: there are none
+  uint32_t free_ids = 100'000;   // the first of 65,536 ids that neither assigns to anyone; 0: none
   std::string user;
-  std::vector<RuntimeFact> runtimes;  // but native
+  std::vector<RuntimeFact> runtimes;  // except native
 };
 
-// Tries everything out: some tens of milliseconds.
+// Tries everything; takes some tens of milliseconds.
 MachineFacts examine_machine();
 
-// Whether a table like /etc/subuid gives a user, by name or number, at least 65,536 ids in one range.
+// Whether a table like /etc/subuid assigns a user, by name or number, at least 65,536 ids in one range.
 bool has_subordinate_ids(const std::string& table, const std::string& user, unsigned uid);
 
-// The first of 65,536 ids, from where useradd begins up, that none of such tables gives to anybody; 0 where there are
+// The first of 65,536 ids, starting where useradd starts, that none of these tables assigns to anyone; 0 if there are
 // none below those of the sandboxes.
 uint32_t first_free_ids(const std::vector<std::string>& tables);
 

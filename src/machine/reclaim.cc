@@ -15,12 +15,12 @@
 namespace cove {
 namespace {
 
-// In a namespace in which the user is 0 and his subordinate ids are the others.
+// Runs in a namespace in which the user is 0 and the user's subordinate ids are the others.
 class Reclaimer {
  public:
   Result<void> take(int file, const std::string& path) {
     struct stat info = COVE_TRY(sys::fstat(file));
-    // The ids of others are not mapped: theirs stays theirs.
+    // Ids of other users are not mapped, so their files are not changed.
     if (info.st_uid != 0 && ::fchownat(file, "", 0, 0, AT_EMPTY_PATH) == 0) ++count_;
     if (!S_ISDIR(info.st_mode)) return {};
     Result<UniqueFd> folder = sys::openat(file, ".", O_RDONLY | O_DIRECTORY);
@@ -28,7 +28,7 @@ class Reclaimer {
     if (!folder) return std::unexpected(folder.error());
     for (const std::string& name : COVE_TRY(sys::list_folder(folder->get()))) {
       Result<UniqueFd> entry = sys::openat(folder->get(), name, O_PATH | O_NOFOLLOW);
-      if (!entry && entry.error().errnum() == ENOENT) continue;  // it went meanwhile
+      if (!entry && entry.error().errnum() == ENOENT) continue;  // it was removed meanwhile
       if (!entry) return fail(std::move(entry.error()).note(concat("reclaim ", path, "/", name)));
       COVE_TRY(take(entry->get(), concat(path, "/", name)));
     }

@@ -26,15 +26,15 @@ const char* level_meaning(IsolationLevel level) {
   return "";
 }
 
-const char* standing_name(BuiltContainer standing) {
+const char* standing_name(FindingStatus standing) {
   switch (standing) {
-    case BuiltContainer::Good:
+    case FindingStatus::Good:
       return "good";
-    case BuiltContainer::Weak:
+    case FindingStatus::Weak:
       return "weak";
-    case BuiltContainer::Missing:
+    case FindingStatus::Missing:
       return "missing";
-    case BuiltContainer::Absent:
+    case FindingStatus::Absent:
       return "absent";
   }
   return "absent";

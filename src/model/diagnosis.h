@@ -16,19 +16,19 @@ enum class IsolationLevel {
 const char* level_name(IsolationLevel level);     // "none", "reduced", "full"
 const char* level_meaning(IsolationLevel level);  // in words
 
-enum class BuiltContainer {
+enum class FindingStatus {
   Good,
   Weak,     // sandboxes work, with something less
   Missing,  // sandboxes cannot be started
   Absent,   // not needed for a sandbox
 };
-const char* standing_name(BuiltContainer standing);  // "good", "weak", "missing", "absent"
+const char* standing_name(FindingStatus standing);  // "good", "weak", "missing", "absent"
 
 // One thing that was looked at.
 struct Finding {
   std::string name;   // for programs: "user_namespaces"
   std::string title;  // for people: "user namespaces"
-  BuiltContainer standing = BuiltContainer::Good;
+  FindingStatus standing = FindingStatus::Good;
   std::string value;   // what was found
   std::string effect;  // what it means that it is not good
   std::string remedy;  // the command that would mend it, or what to do

@@ -160,7 +160,7 @@ TEST(DiagnosisJson, NamesTheLevelAndEveryFinding) {
   Diagnosis diagnosis;
   diagnosis.mode = "rootless";
   diagnosis.level = IsolationLevel::Reduced;
-  diagnosis.findings.push_back({"cgroups", "control groups", BuiltContainer::Weak, "none", "weaker", "log in"});
+  diagnosis.findings.push_back({"cgroups", "control groups", FindingStatus::Weak, "none", "weaker", "log in"});
   Json json = Json::parse(to_json(diagnosis, JsonLayout::Line)).value();
   EXPECT_EQ(json["level"], "reduced");
   EXPECT_EQ(json["mode"], "rootless");

@@ -15,7 +15,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMost = 64 * 1024;
 
-// What is there now; false at the end of it.
+// Reads available data; false at the end.
 bool take(int fd, std::string& text) {
   char buffer[4096];
   ssize_t count;
@@ -41,7 +41,7 @@ Result<std::string> listen(Sandbox& sandbox, const Attachment& streams, Clock::t
   while (true) {
     auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now()).count();
     if (left <= 0 || ::poll(polled, 2, static_cast<int>(left)) < 0)
-      return fail(Code::Unavailable, "a program in a sandbox does not answer");
+      return fail(Code::Unavailable, "a program in a sandbox does not respond");
     if (!take(streams.out.get(), text)) polled[0].fd = -1;
     if (COVE_TRY(has_ended(sandbox))) break;
   }

@@ -9,8 +9,8 @@
 
 namespace cove {
 
-// What a command prints in a sandbox of its own, which is gone afterwards: at most 64 KiB. Unavailable where it takes
-// longer than `patience`; how it ends does not matter.
+// The output of a command in a temporary sandbox, at most 64 KiB. Unavailable if it takes longer than `patience`; its
+// exit status is ignored.
 Result<std::string> asked_inside(Runtime& runtime, SandboxSpec spec, const std::vector<std::string>& argv,
                                  std::chrono::milliseconds patience);
 

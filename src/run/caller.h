@@ -12,10 +12,10 @@
 
 namespace cove {
 
-// The caller's side of a run: his signals and his terminal. Everything is as it was when this is gone.
+// The caller's side of a run: signals and terminal. Both are restored on destruction.
 class Caller {
  public:
-  // Takes the signals that are passed on (INT, TERM, HUP, QUIT, USR1, USR2, WINCH, CONT) from now on.
+  // Catches the signals that are passed on (INT, TERM, HUP, QUIT, USR1, USR2, WINCH, CONT) from now on.
   static Result<Caller> create();
   Caller(Caller&& other) noexcept
       : signals_(std::move(other.signals_)), saved_(std::exchange(other.saved_, std::nullopt)) {}
@@ -28,7 +28,7 @@ class Caller {
   };
   std::optional<Signal> next_signal();
 
-  // Raw mode, so that every key reaches the program; nothing where stdin is no terminal.
+  // Enables raw mode, so that every key reaches the program; does nothing if stdin is not a terminal.
   void enter_raw_mode();
   static WindowSize window_size();
 

@@ -24,7 +24,7 @@ std::string below(const std::string& folder, const std::string& name) {
   return folder.ends_with('/') ? folder + name : concat(folder, "/", name);
 }
 
-// Moves all bytes; Exhausted where there are more than `room`.
+// Copies all bytes; Exhausted if there are more than `room`.
 Result<uint64_t> copy_bytes(int from, int to, uint64_t room, const std::string& what) {
   char buffer[65536];
   uint64_t total = 0;
@@ -35,7 +35,7 @@ Result<uint64_t> copy_bytes(int from, int to, uint64_t room, const std::string& 
     if (count == 0) return total;
     total += static_cast<uint64_t>(count);
     if (total > room)
-      return fail(Error(Code::Exhausted, concat("copy ", what, ": more than may be copied out in all"))
+      return fail(Error(Code::Exhausted, concat("copy ", what, ": exceeds the total size that may be copied out"))
                       .hint("copy fewer or smaller files"));
     COVE_TRY_NOTE(concat("copy ", what), sys::write_all(to, {buffer, static_cast<size_t>(count)}));
   }
@@ -58,8 +58,8 @@ Result<void> copy_entry_in(View& view, const std::string& source, const std::str
   return {};
 }
 
-// Once the view has answered another question it has closed its own descriptors of what was written: a program that
-// is still open for writing could not be executed (ETXTBSY).
+// After another request the view has closed its descriptors of written files: a program that is still open for writing
+// could not be executed (ETXTBSY).
 Result<void> let_go(View& view, const std::string& path) {
   COVE_TRY(view.stat(path, Links::Keep));
   return {};
@@ -98,12 +98,12 @@ class Exporter {
     return {};
   }
 
-  // Without waiting: what stands there may be a fifo.
+  // Non-blocking, because the target may be a FIFO.
   static Result<UniqueFd> open_target(int folder, const std::string& name, mode_t mode) {
     constexpr int kFlags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK;
     UniqueFd to = COVE_TRY(sys::openat(folder, name, kFlags, mode & 0755));
     struct stat info = COVE_TRY(sys::fstat(to.get()));
-    if (!S_ISREG(info.st_mode)) return fail(Code::Invalid, concat(name, " is there already, and is not a plain file"));
+    if (!S_ISREG(info.st_mode)) return fail(Code::Invalid, concat(name, " exists and is not a regular file"));
     return to;
   }
 
@@ -111,8 +111,8 @@ class Exporter {
                          mode_t mode) {
     UniqueFd from = COVE_TRY(view_.open(path, O_RDONLY | O_NOFOLLOW));
     struct stat info = COVE_TRY(sys::fstat(from.get()));
-    // It may have been swapped since it was looked at.
-    if (!S_ISREG(info.st_mode)) return leave_out(path, "it is not a plain file");
+    // It may have been replaced since it was checked.
+    if (!S_ISREG(info.st_mode)) return leave_out(path, "it is not a regular file");
     UniqueFd to = COVE_TRY_NOTE(concat("copy out to ", host_path), open_target(folder, name, mode));
     uint64_t bytes = COVE_TRY(copy_bytes(from.get(), to.get(), room_, path));
     room_ -= bytes;

@@ -10,12 +10,12 @@
 
 namespace cove {
 
-// Files of the caller into a sandbox; folders with all that is in them. `cwd` is where relative destinations begin.
+// Copies files and folders of the caller into a sandbox. Relative destinations start at `cwd`.
 Result<void> copy_in(View& view, const CopyIn& order, const std::string& cwd);
 Result<void> write_inline(View& view, const InlineFile& file);
 
-// Files of a sandbox to the caller. Links are never followed and never copied; what is neither file nor folder is left
-// out. Stops with Exhausted when more than `room` bytes would come; `room` shrinks by what came.
+// Copies files of a sandbox to the caller. Links are never followed and never copied; only files and folders are
+// copied. Fails with Exhausted if there are more than `room` bytes; `room` is reduced by what was copied.
 struct CopiedOut {
   std::vector<OutputFile> files;
   std::vector<Denial> left_out;

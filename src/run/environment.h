@@ -4,11 +4,10 @@
 
 namespace cove {
 
-// The variables that every program in a sandbox has, before what the caller gives. Nothing of the caller's own
-// environment is among them.
+// The variables of every program in a sandbox, to which the caller's options are added. They include nothing from the
+// caller's own environment.
 Environment safe_environment();
-// The same for a sandbox of this image: those of the image, where it is not this machine's own userland, which wants
-// some more.
+// The same for a sandbox of this image: the image's own variables or, for this machine's own userland, some more.
 Environment base_environment(const SandboxSpec& sandbox);
 
 }  // namespace cove

@@ -5,11 +5,11 @@
 
 namespace cove {
 
-// What git inside reads for the author of the workspace; "" where none is named.
+// The git configuration for the author of the workspace; "" if there is none.
 std::string git_config_of(const GitAuthor& author);
 
-// Adds it to /etc/gitconfig of a new sandbox: the user's own files there, and those of repositories, count for more.
-// Waits until the sandbox is ready, if there is something to do.
+// Adds it to /etc/gitconfig of a new sandbox, where users' and repositories' own configuration overrides it. Waits
+// until the sandbox is ready, if there is something to add.
 Result<void> write_git_author(Sandbox& sandbox, const SandboxSpec& spec);
 
 }  // namespace cove

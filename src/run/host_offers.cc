@@ -21,7 +21,7 @@ constexpr const char* kFolders[] = {"/usr/local/sbin", "/usr/local/bin", "/usr/s
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 
-// Changes when a program comes or goes.
+// Changes when a program is added or removed.
 std::string stamp_of_folders() {
   std::string stamp;
   for (const char* folder :
@@ -34,11 +34,11 @@ std::string stamp_of_folders() {
 }
 
 struct File {
-  std::string path;      // where it is found
-  std::string identity;  // of what it leads to
+  std::string path;      // the path inside
+  std::string identity;  // of the file it resolves to
 };
 
-// A file that the host image shows, and that an unprivileged user may execute.
+// A file that is visible in the host image and that an unprivileged user may execute.
 std::optional<File> visible(const std::string& path) {
   std::unique_ptr<char, void (*)(void*)> real(::realpath(path.c_str(), nullptr), std::free);
   struct stat info = {};
@@ -59,7 +59,7 @@ std::optional<File> find_program(const std::string& name) {
   return std::nullopt;
 }
 
-// Versions for which there is a program of such a name: "python3.11" of "python{version}".
+// The versions for which a program with such a name exists: "python3.11" for "python{version}".
 std::set<std::string> versions_of(const std::string& name) {
   std::set<std::string> versions;
   size_t at = name.find(kVersionMark);
@@ -122,7 +122,7 @@ std::vector<HostOffers::Program> HostOffers::programs_of(const Language& languag
   return programs;
 }
 
-// Those whose version is not known yet, in one question. Nobody who wants what is known waits for the answer.
+// Determines unknown versions, with one script. Callers that need only known versions do not wait for it.
 void HostOffers::ask_for(const std::vector<Program>& programs) {
   std::string script;
   std::vector<std::string> asked;
@@ -176,8 +176,8 @@ std::optional<std::vector<std::vector<LanguageOffer>>> HostOffers::known(
   const std::string& now = stamp();
   std::vector<std::vector<LanguageOffer>> all;
   for (const Language* language : languages) {
-    auto looked = looked_.find(language->name);
-    if (looked == looked_.end() || looked->second.stamp != now) return std::nullopt;
+    auto looked = programs_by_language_.find(language->name);
+    if (looked == programs_by_language_.end() || looked->second.stamp != now) return std::nullopt;
     all.push_back(looked->second.offers);
   }
   return all;
@@ -199,15 +199,15 @@ std::vector<std::vector<LanguageOffer>> HostOffers::of(const std::vector<const L
   std::vector<std::vector<LanguageOffer>> all;
   for (size_t i = 0; i < languages.size(); ++i) {
     all.push_back(offers_of(programs[i]));
-    // What could not be asked is asked again the next time.
+    // Failures are retried the next time.
     const bool whole =
         std::ranges::all_of(programs[i], [&](const Program& each) { return versions_.contains(each.file.identity); });
-    looked_[languages[i]->name] = {whole ? before : std::string("?"), all.back()};
+    programs_by_language_[languages[i]->name] = {whole ? before : std::string("?"), all.back()};
   }
   return all;
 }
 
-// Programs that come while the server runs are there a second later.
+// Programs that are installed while the server runs are found a second later.
 const std::string& HostOffers::stamp() {
   constexpr std::chrono::seconds kFresh(1);
   auto now = std::chrono::steady_clock::now();
@@ -228,7 +228,7 @@ void HostOffers::read_cache() {
       versions_[line.substr(space + 1)] = line.substr(0, space);
 }
 
-// Whoever loses a race asks once more than needed.
+// Losing a race only causes an extra query.
 void HostOffers::write_cache() const {
   if (cache_.empty()) return;
   std::string text;

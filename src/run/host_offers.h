@@ -13,23 +13,23 @@
 
 namespace cove {
 
-// What the host image offers of languages: programs of this machine that are visible in it, with their versions. A
-// program is asked for its version once, inside; the answer holds as long as the file is the same. Thread-safe.
+// The languages available in the host image: programs of this machine that are visible in it, with their versions. A
+// program is run once inside to get its version, which is cached as long as the file is unchanged. Thread-safe.
 class HostOffers {
  public:
-  // What a shell script prints in a sandbox of the host image.
+  // Returns the output of a shell script in a sandbox of the host image.
   using Ask = std::function<Result<std::string>(const std::string& script)>;
-  // `cache`: a file that answers are kept in; empty: they are kept in memory only.
+  // `cache`: a file for known versions; empty: they are kept only in memory.
   HostOffers(Ask ask, std::string cache);
 
-  // In the order of the language's commands. Where nobody can be asked, versions are not known.
+  // In the order of the language's commands. Versions are unknown if no sandbox can be started.
   std::vector<LanguageOffer> of(const Language& language);
-  // The same for many, with one question.
+  // The same for several languages, with one script.
   std::vector<std::vector<LanguageOffer>> of(const std::vector<const Language*>& languages);
 
  private:
   struct Program;
-  struct Looked {
+  struct CachedPrograms {
     std::string stamp;
     std::vector<LanguageOffer> offers;
   };
@@ -45,15 +45,15 @@ class HostOffers {
 
   const Ask ask_;
   const std::string cache_;
-  std::mutex asking_;                            // taken before the other one
-  std::mutex mutex_;                             // of all below
-  std::map<std::string, std::string> versions_;  // by the identity of the program's file
-  std::map<std::string, Looked> looked_;         // by language
+  std::mutex asking_;                                           // locked before mutex_
+  std::mutex mutex_;                                            // protects all below
+  std::map<std::string, std::string> versions_;                 // by the identity of the program's file
+  std::map<std::string, CachedPrograms> programs_by_language_;  // by language
   std::string stamp_;
   std::chrono::steady_clock::time_point stamped_;
 };
 
-// The first version number in what a program says of itself; empty where there is none.
+// The first version number in a program's output; empty if there is none.
 std::string version_in(std::string_view text);
 
 }  // namespace cove

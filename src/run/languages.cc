@@ -57,7 +57,7 @@ std::vector<LanguageOffer> Languages::table_offers(const Language& language,
   return offers;
 }
 
-// Its programs have their usual names, or the table would have to say.
+// Its programs have their usual names unless the table says otherwise.
 Result<LanguagePlan> Languages::plan_for_unknown(const Language& language, const std::string& version,
                                                  const std::string& image) {
   LanguagePlan plan{{language.name, version, short_name(image), ""}, {}};
@@ -65,13 +65,13 @@ Result<LanguagePlan> Languages::plan_for_unknown(const Language& language, const
     const bool versioned = command.program().find(kVersionMark) != std::string::npos;
     if (versioned != version.empty()) plan.commands.push_back(with_version(command, version));
   }
-  // Which version of a program is in there nobody knows: what any version can do goes first.
+  // The version in the image is unknown, so commands that work with any version come first.
   std::ranges::stable_partition(plan.commands, [](const CommandLine& command) { return command.least.empty(); });
   if (!plan.commands.empty()) return plan;
   return fail(
-      Error(Code::NotFound, concat("which ", language.name, " the image ", short_name(image), " has is not known"))
-          .hint(
-              concat("leave the version out, or set languages.", language.name, ".versions.\"", version, "\".image")));
+      Error(Code::NotFound,
+            concat("the version of ", language.name, " in the image ", short_name(image), " is unknown"))
+          .hint(concat("omit the version, or set languages.", language.name, ".versions.\"", version, "\".image")));
 }
 
 Result<LanguagePlan> Languages::plan(const LanguageWish& wish, const std::string& image) {
@@ -80,7 +80,7 @@ Result<LanguagePlan> Languages::plan(const LanguageWish& wish, const std::string
   std::vector<LanguageAbsence> absent;
   std::vector<LanguageOffer> offers = table_offers(language, absent);
   if (image.empty()) {
-    // Where the table has it, nobody need look at this machine's programs.
+    // If the table has the version, this machine's programs need not be examined.
     const std::string& wanted = wish.version.empty() ? language.default_version : wish.version;
     Result<LanguageChoice> known = fail(Code::NotFound, "");
     if (!wanted.empty()) known = choose_language(language, wanted, offers, {}, "");
@@ -96,7 +96,7 @@ Result<LanguagePlan> Languages::plan(const LanguageWish& wish, const std::string
   return LanguagePlan{std::move(choice.use), {std::move(choice.command)}};
 }
 
-// What other images have is looked up only for whoever does not find it here.
+// Other images are examined only if the host image does not have it.
 Result<LanguagePlan> Languages::plan_for_host(const Language& language, const std::string& version) {
   std::vector<LanguageOffer> offers = host_.of(language);
   Result<LanguageChoice> choice = choose_language(language, version, offers, {}, kHost);
@@ -144,8 +144,8 @@ Result<CommandLine> pick_command(View& view, const LanguagePlan& plan, const std
       return command;
     names.push_back(command.program());
   }
-  return fail(Error(Code::NotFound, concat("the image ", plan.use.image, " has nothing that runs ", plan.use.name))
-                  .hint(concat("it would be one of: ", join(names, ", "))));
+  return fail(Error(Code::NotFound, concat("the image ", plan.use.image, " has no program that runs ", plan.use.name))
+                  .hint(concat("expected one of: ", join(names, ", "))));
 }
 
 bool names_class(const LanguagePlan& plan) {

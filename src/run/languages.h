@@ -12,33 +12,33 @@
 
 namespace cove {
 
-// How code is to be run in an image.
+// How code is run in an image.
 struct LanguagePlan {
   LanguageUse use;
-  std::vector<CommandLine> commands;  // one; several where only a look into the image can tell which
+  std::vector<CommandLine> commands;  // several if the image must be examined to choose one
 };
 
-// A version of a language as `cove languages` lists it.
+// A version of a language in `cove languages`.
 struct LanguageState {
   enum class Kind { Ready, ToPull, Absent };
-  std::string version;  // empty: not known
+  std::string version;  // empty: unknown
   Kind kind = Kind::Ready;
   std::string image;
   std::string path;
   CommandLine command;
-  bool usual = false;  // this one is used where no version is asked for
+  bool usual = false;  // the default version
 };
 const char* kind_name(LanguageState::Kind kind);  // "ready", "pull", "absent"
 
-// The table of languages, and what of it is there. Thread-safe.
+// The table of languages, and which of them are available. Thread-safe.
 class Languages {
  public:
-  // NAME@DIGEST of an image that is there.
+  // NAME@DIGEST of a stored image.
   using Stored = std::function<std::optional<std::string>(const std::string& image)>;
   Languages(LanguageTable table, Stored stored, HostOffers::Ask ask, std::string cache);
 
   const LanguageTable& table() const { return table_; }
-  // `image`: the one that it has to be in, "host" or NAME@DIGEST; empty: any. NotFound as choose_language says.
+  // `image`: the required image, "host" or NAME@DIGEST; empty: any. NotFound like choose_language.
   Result<LanguagePlan> plan(const LanguageWish& wish, const std::string& image);
   std::vector<std::vector<LanguageState>> list();  // in the table's order
 
@@ -54,11 +54,11 @@ class Languages {
   HostOffers host_;
 };
 
-// The first of them whose programs are in a sandbox. NotFound names them.
+// The first command whose programs exist in a sandbox. NotFound names them.
 Result<CommandLine> pick_command(View& view, const LanguagePlan& plan, const std::string& path_variable);
-// Whether programs are started by the name of a class.
+// Whether programs are started by a class name.
 bool names_class(const LanguagePlan& plan);
-// That of the Java program in a file in a sandbox. Of a file that cannot be read its compiler will tell.
+// The class name of the Java program in a file in a sandbox. The compiler reports a file that cannot be read.
 std::string main_class_of(View& view, const std::string& file);
 
 }  // namespace cove

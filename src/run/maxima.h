@@ -4,7 +4,7 @@
 
 namespace cove {
 
-// What this machine has: the most that a sandbox on it can be given.
+// The resources of this machine: the maximum limits of a sandbox.
 Maxima machine_maxima();
 
 }  // namespace cove

@@ -9,7 +9,7 @@ namespace {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
-// Text stays text: half a character of UTF-8 at the cut is left out. What is not text loses at most three bytes.
+// Drops an incomplete UTF-8 character at the cut, so that text stays valid. Binary data loses at most three bytes.
 void cut_between_characters(std::string& head, std::string& tail) {
   size_t begin = 0;
   while (begin < 3 && begin < tail.size() && continues(tail[begin])) ++begin;

@@ -8,14 +8,14 @@
 
 namespace cove {
 
-// Keeps a bounded part of a stream: its first half of `most` bytes and its last half.
+// Keeps at most `most` bytes of a stream: half from its start and half from its end.
 class Retained {
  public:
   explicit Retained(uint64_t most) : head_most_(most - most / 2), tail_most_(most / 2) {}
   void add(std::string_view data);
-  // Bytes that would be kept by neither half: only their number is added.
+  // Skips bytes that neither half would keep: only their number is added.
   void skip(uint64_t bytes) { total_ += bytes; }
-  // Whether more bytes, followed by `rest` others, would be kept by neither half.
+  // Whether neither half would keep more bytes that are followed by `rest` others.
   bool can_skip(uint64_t rest) const { return head_.size() >= head_most_ && rest >= tail_most_; }
   CapturedStream take();
 
@@ -25,7 +25,7 @@ class Retained {
   uint64_t total_ = 0;
   std::string head_;
   std::string tail_;  // a ring once it is full
-  size_t next_ = 0;   // where the ring's oldest byte lies
+  size_t next_ = 0;   // the position of the ring's oldest byte
 };
 
 }  // namespace cove

@@ -94,13 +94,13 @@ void RunLoop::on_signals() {
     }
     auto reach = signal->from_terminal ? SignalReach::Group : SignalReach::Process;
     static_cast<void>(sandbox_.signal(request_.exec.id, signal->number, reach));
-    // A shell at a terminal ignores SIGTERM; that its terminal goes away it does not.
+    // An interactive shell ignores SIGTERM, but not the loss of its terminal.
     if (request_.exec.pty && signal->number == SIGTERM) hang_up();
     if (request_.exec.pty && signal->number == SIGHUP) hangs_up_at_ = Clock::now() + kRepeatPause;
   }
 }
 
-// Until the program ends: bash misses a SIGHUP that comes just before it waits for a key.
+// Repeated until the program ends: bash misses a SIGHUP that arrives just before it waits for a key.
 void RunLoop::hang_up() {
   static_cast<void>(sandbox_.signal(request_.exec.id, SIGHUP, SignalReach::Group));
   hangs_up_at_ = Clock::now() + kRepeatPause;
@@ -141,7 +141,7 @@ void RunLoop::on_clock() {
   if (hangs_up_at_ && Clock::now() >= *hangs_up_at_ && !ended_) hang_up();
   if (!deadline_ || Clock::now() < *deadline_ || ended_) return;
   if (!terminated_) {
-    // Time is up: first asked, then forced.
+    // Timed out: SIGTERM first, then SIGKILL.
     terminated_ = true;
     cause_ = Cause::Timeout;
     static_cast<void>(sandbox_.signal(request_.exec.id, SIGTERM, SignalReach::Group));
@@ -164,7 +164,7 @@ void RunLoop::end_by_force(Cause cause) {
   static_cast<void>(sandbox_.kill(request_.exec.id));
 }
 
-// The program has ended; orphans may still hold its pipes, and are not waited for.
+// The program has ended; orphans that still have its pipes open are not waited for.
 void RunLoop::finish_streams() {
   in_.close();
   if (out_.open()) out_.drain();

@@ -11,13 +11,13 @@
 
 namespace cove {
 
-// Carries one exec from its start to its end: streams, the caller's signals, time and output limits.
+// Runs one exec from its start to its end: streams, the caller's signals, time and output limits.
 class RunLoop {
  public:
   RunLoop(Sandbox& sandbox, const RunRequest& request, Caller& caller, Attachment streams);
-  // How it ended. Errors are Cove's own.
+  // Returns how it ended. Errors are Cove's own failures.
   Result<ExecResult> run();
-  // Afterwards: whether the caller's own streams have taken what the program wrote.
+  // Call afterwards: whether the program's output was written to the caller's streams.
   Result<void> delivered() const;
 
  private:

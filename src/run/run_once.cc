@@ -30,7 +30,7 @@ Result<Catalogue> stored_images() {
   return read_catalogue(COVE_TRY(std::move(folder)).get(), concat("server/", kServerImages));
 }
 
-// What an image says of itself, where no server has looked it up.
+// Reads an image's configuration if no server has resolved it.
 Result<ImageConfig> look_up_image(SandboxSpec& sandbox, Runtime& runtime,
                                   const std::function<Result<RunLanguages>()>& known) {
   Capabilities can = runtime.capabilities();
@@ -56,7 +56,7 @@ Result<void> settle_image(RunRequest& request, Runtime& runtime, const std::func
   return {};
 }
 
-// Finds what runs the code, and with it the image, where that was left to it.
+// Finds the command that runs the code, and the image if none is named.
 Result<LanguagePlan> plan_code(Runtime& runtime, const RunLanguages& known, RunRequest& request) {
   LanguageWish wish = COVE_TRY_NOTE("--lang", parse_language(known.table, request.code->language));
   const bool own_images = runtime.capabilities().own_images;
@@ -132,7 +132,7 @@ Result<void> copy_all_out(Sandbox& sandbox, const RunRequest& request, CopiedOut
   return {};
 }
 
-// The program has ended: whatever goes wrong here is told beside its result, which is not lost.
+// The program has ended: errors from here on are reported beside its result, which is kept.
 void fetch_files(Sandbox& sandbox, const RunRequest& request, const Warn& warn, ExecResult& result) {
   if (request.copy_out.empty()) return;
   CopiedOut copied;
@@ -143,7 +143,7 @@ void fetch_files(Sandbox& sandbox, const RunRequest& request, const Warn& warn, 
   result.denials.insert(result.denials.end(), copied.left_out.begin(), copied.left_out.end());
 }
 
-// The words to execute, where several could be: that takes a look inside.
+// The command to execute, if there are several candidates: examines the sandbox.
 Result<void> settle_command(Sandbox& sandbox, const LanguagePlan& plan, RunRequest& request) {
   if (!request.code) return {};
   if (plan.commands.size() == 1 && !names_class(plan)) return fill_code(plan.commands[0], "", request), Result<void>();

@@ -17,7 +17,7 @@ struct CopyIn {
   std::string destination;  // inside; empty: the working folder; a trailing '/' or an existing folder means: into it
 };
 
-// A file whose content comes with the request (a snippet of code).
+// A file whose content is part of the request (a snippet of code).
 struct InlineFile {
   std::string path;  // inside, absolute; it belongs to the user of the exec
   std::string data;
@@ -28,7 +28,7 @@ struct CopyOut {
   std::string folder;  // on the host; empty: the current one
 };
 
-// A file of code, which `files` or `copy_in` bring in: what runs it, and where, is found by the table of languages.
+// A file of code that `files` or `copy_in` copy in: the table of languages determines the command and the image.
 struct RunCode {
   std::string language;  // "python@3.10"
   std::string file;      // inside, absolute
@@ -37,32 +37,32 @@ struct RunCode {
 
 enum class Stdio { Stream, Capture };
 
-// One command in a sandbox of its own that is gone afterwards.
+// One command in a temporary sandbox.
 struct RunRequest {
   SandboxSpec sandbox;
   ExecSpec exec;
-  std::optional<RunCode> code;  // in place of the exec's argv; the image may be left to it, empty then
+  std::optional<RunCode> code;  // replaces the exec's argv; if the image is empty, the language selects it
   std::vector<CopyIn> copy_in;
   std::vector<InlineFile> files;
   std::vector<CopyOut> copy_out;
   uint64_t copy_out_limit = 1 * kGiB;
   Stdio stdio = Stdio::Stream;                         // Capture: output goes only into the result
   bool interactive = true;                             // the caller's stdin is forwarded
-  std::optional<std::vector<std::string>> entrypoint;  // in place of the image's; empty: none
+  std::optional<std::vector<std::string>> entrypoint;  // replaces the image's; empty: none
 };
 
 using Warn = std::function<void(const std::string&)>;
 
-// The table of languages, and where images without a registry's name come from.
+// The table of languages, and the registry of image names without one.
 struct RunLanguages {
   LanguageTable table;
   std::string registry;
 };
 
-// Warnings go line by line to `warn`; what this machine lacks for every sandbox (a default limit that fell back, …) to
+// Calls `warn` once per line of warning; warnings about this machine (such as a default limit with a fallback) go to
 // `tell_weakness`.
 // Streams the program's output to this process's stdout and stderr and forwards INT, TERM, HUP and QUIT.
-// `languages` is asked for only where there is code, or another image than the host's.
+// `languages` is called only if there is code, or an image other than the host's.
 Result<ExecResult> run_once(const RunRequest& request, const std::function<Result<RunLanguages>()>& languages,
                             const Warn& warn, const Warn& tell_weakness);
 

@@ -18,7 +18,7 @@ constexpr size_t kPortion = 65536;
 constexpr int kWidePipe = 1 << 20;
 constexpr char kEndKey = 'd' & 0x1f;
 
-// A pipe of the caller's is opened a second time, so that writing never waits and his own descriptor stays as it is.
+// The caller's pipe is opened again in non-blocking mode, so that the caller's own descriptor is unchanged.
 Target open_target(int fd) {
   struct stat info;
   if (fd < 0 || ::fstat(fd, &info) < 0) return {fd, {}, PIPE_BUF};
@@ -59,13 +59,13 @@ uint64_t OutputStream::read_portion() {
   char buffer[kPortion];
   ssize_t count = ::read(source_.get(), buffer, sizeof buffer);
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return 0;
-  if (count <= 0) {  // a terminal whose last user is gone answers EIO
+  if (count <= 0) {  // a terminal whose last user has closed it returns EIO
     source_.reset();
     return 0;
   }
   std::string_view data(buffer, static_cast<size_t>(count));
   retained_.add(data);
-  // A program that fills its pipe gets a wider one.
+  // If a program fills its pipe, the pipe is enlarged.
   if (data.size() == kPortion && !widened_) {
     widened_ = true;
     ::fcntl(source_.get(), F_SETPIPE_SZ, kWidePipe);
@@ -77,15 +77,15 @@ uint64_t OutputStream::read_portion() {
   return data.size();
 }
 
-// The target may be shared with others, so it is not made non-blocking: what poll calls writable takes PIPE_BUF bytes
-// without waiting, and a pipe that was opened anew takes what it can.
+// The target may be shared with others, so it is not made non-blocking: a descriptor that poll reports as writable
+// takes PIPE_BUF bytes without blocking, and a pipe that was opened again takes what it can.
 void OutputStream::write_pending() {
   ssize_t count = ::write(target_.fd, pending_.data(), std::min(pending_.size(), target_.portion));
   if (count < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (count < 0) {
     pending_.clear();
     if (is_unread(errno)) {
-      // Nobody reads any more: the program must learn it as it would have without us.
+      // The reader is gone: the program gets SIGPIPE, as it would from its own pipe.
       source_.reset();
     } else {
       error_ = errno;
@@ -106,7 +106,7 @@ void OutputStream::flush() {
 
 uint64_t OutputStream::drain() {
   uint64_t total = 0;
-  // Bounded by what the pipe held when the program ended, give or take: an orphan may go on writing.
+  // Limited to about what the pipe contained when the program ended, because an orphan may keep writing.
   for (int i = 0; i < 64; ++i) {
     flush();
     uint64_t count = source_ ? read_portion() : 0;

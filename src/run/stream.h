@@ -12,33 +12,34 @@
 
 namespace cove {
 
-// Whether a write failed with this error because nobody reads any more.
+// Whether a write failed with this error because the reader is gone.
 bool is_unread(int error);
-// What becomes of a standard stream that took no more, with this error; 0: it took all. That nobody reads is no fault.
+// The result for a standard stream whose write failed with this error; 0: none failed. A missing reader is not an
+// error.
 Result<void> delivered(int fd, int error);
 
-// Where a stream is passed on to.
+// The target of a stream.
 struct Target {
   int fd = -1;
-  UniqueFd own;        // what `fd` is, if it was opened here
-  size_t portion = 0;  // the most to write at once, so that it does not wait
+  UniqueFd own;        // owns `fd` if it was opened here
+  size_t portion = 0;  // the maximum to write at once without blocking
 };
 
-// One output of a program: read as fast as the target takes it, so that a slow reader makes the program wait.
+// One output of a program: read as fast as the target accepts it, so that a slow reader blocks the program.
 class OutputStream {
  public:
   // `target` is the descriptor to pass everything on to, or -1.
   OutputStream(UniqueFd source, int target, uint64_t retained);
 
   bool open() const { return source_.valid(); }
-  // What to wait for: data, or room at the target.
+  // For poll: data to read, or room at the target.
   pollfd wanted() const;
-  // After poll: moves one portion. Returns the number of bytes that the program wrote.
+  // Call after poll: moves one portion. Returns the number of bytes that the program wrote.
   uint64_t move(short revents);
-  // Takes what is still in the pipe, without waiting for more; the program has ended.
+  // Reads what is left in the pipe, without waiting for more; call when the program has ended.
   uint64_t drain();
   CapturedStream take() { return retained_.take(); }
-  // The error of the target, where it took no more although it is still there; 0: none.
+  // The error of writing to the target, except for a missing reader; 0: none.
   int error() const { return error_; }
 
  private:
@@ -54,11 +55,11 @@ class OutputStream {
   int error_ = 0;
 };
 
-// The caller's stdin on its way to the program.
+// Forwards the caller's stdin to the program.
 class InputStream {
  public:
-  // What tells the program that there is no more. A terminal cannot be closed for reading alone: it sees Ctrl-D, which
-  // a program may miss while it changes the terminal's mode; so it is pressed again until the program ends.
+  // Signals the end of input to the program. A terminal cannot be half-closed, so it gets Ctrl-D, which a program may
+  // miss while it changes the terminal's mode; therefore it is repeated until the program ends.
   enum class End { Close, Key };
   InputStream(int source, UniqueFd target, End end);
   bool open() const { return target_.valid(); }

@@ -17,26 +17,32 @@ namespace {
 constexpr std::string_view kFullDisk = "the disk is full: writing to it fails";
 constexpr std::string_view kLargeFile = "a file became too large";
 
+// "500ms", "90s".
+std::string duration_text(std::chrono::milliseconds duration) {
+  const int64_t milliseconds = duration.count();
+  return milliseconds % 1000 == 0 ? concat(milliseconds / 1000, "s") : concat(milliseconds, "ms");
+}
+
 void explain(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& limits) {
   bool killed = result.signal == SIGKILL || result.exit_code == 128 + SIGKILL;
   if (cause == Cause::Timeout) {
     result.status = ExecStatus::Timeout;
-    result.why = concat("it ran longer than ", limits.timeout.value.count(), " ms");
+    result.why = concat("timed out after ", duration_text(limits.timeout.value));
   } else if (cause == Cause::Output) {
     result.status = ExecStatus::LimitExceeded;
-    result.why = concat("it wrote more than ", format_bytes(limits.output.value));
+    result.why = concat("exceeded the output limit of ", format_bytes(limits.output.value));
   } else if (end.oom_kills > 0 && killed) {
     result.status = ExecStatus::OomKilled;
-    result.why = concat("it used more than ", format_bytes(limits.memory.value), " of memory");
+    result.why = concat("exceeded the memory limit of ", format_bytes(limits.memory.value));
   } else if (cause == Cause::Killed) {
     result.status = ExecStatus::Killed;
-    result.why = "it was ended on request";
+    result.why = "killed on request";
   } else if (result.signal) {
     result.status = ExecStatus::Killed;
-    result.why = concat("signal ", *result.signal, " (", ::strsignal(*result.signal), ") ended it");
+    result.why = concat("killed by signal ", *result.signal, " (", ::strsignal(*result.signal), ")");
   } else if (*result.exit_code != 0) {
     result.status = ExecStatus::Error;
-    result.why = concat(result.phase == Phase::Compile ? "it does not compile: the compiler" : "it",
+    result.why = concat(result.phase == Phase::Compile ? "compilation failed: the compiler" : "it",
                         " ended with exit code ", *result.exit_code);
   } else {
     result.status = ExecStatus::Success;
@@ -46,7 +52,7 @@ void explain(ExecResult& result, const ExecEnded& end, Cause cause, const Limits
 
 std::string limit_is(uint64_t bytes) { return concat("the limit is ", format_bytes(bytes)); }
 
-// A command may be as long as it likes; who reads why it failed knows it.
+// Shortens a long command, which the caller knows anyway.
 std::string without_middle(const std::string& text) {
   constexpr size_t kHead = 500, kTail = 300;
   if (text.size() <= kHead + kTail) return text;
@@ -56,10 +62,10 @@ std::string without_middle(const std::string& text) {
 Denial left_out_figures(uint64_t count) {
   return {concat(count, count == 1 ? " figure was" : " figures were", " left out"),
           concat("at most ", kMostFigures, " figures of ", format_bytes(kMostOfFigure), " each and ",
-                 format_bytes(kMostOfFigures), " in all are returned; stderr tells of those that cannot be drawn")};
+                 format_bytes(kMostOfFigures), " in total are returned; stderr names those that cannot be drawn")};
 }
 
-// A full disk is no news to a program that neither wrote to it nor failed.
+// A full disk is irrelevant for a program that neither wrote to it nor failed.
 bool met_full_disk(const ExecResult& result, const ExecEnded& end) {
   return end.full_disk > 0 && (end.usage.disk_written_bytes > 0 || result.exit_code != 0);
 }

@@ -5,14 +5,14 @@
 
 namespace cove {
 
-// What Cove itself did to an exec.
+// Why Cove ended an exec.
 enum class Cause { None, Timeout, Output, Killed };
 
-// How an exec ended, in a result: exit code or signal, usage, status and why.
+// Converts the end of an exec to a result: exit code or signal, usage, status and why.
 void judge(ExecResult& result, const ExecEnded& end, Cause cause, const Limits& limits);
-// Limits that the kernel enforces without counting: what the program itself says of them on its error output.
+// Adds denials for limits that the kernel enforces without counting, from the program's own error output.
 void note_reported_limits(ExecResult& result, const Limits& limits);
-// The program could not be started, by the user's mistake.
+// The result for a program that could not be started because of a user error.
 void judge(ExecResult& result, const ExecFailed& failure);
 
 }  // namespace cove

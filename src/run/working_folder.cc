@@ -14,7 +14,7 @@ Result<void> make_working_folder(Sandbox& sandbox, const SandboxSpec& spec) {
   std::unique_ptr<View> view = COVE_TRY(sandbox.open_view("root"));
   Result<FileEntry> there = view->stat(folder, Links::Follow);
   if (there || there.error().errnum() != ENOENT) return {};
-  COVE_TRY_NOTE(concat("make ", folder, ", the image's working folder"), view->mkdir(folder, 0755, Depth::Recursive));
+  COVE_TRY_NOTE(concat("create ", folder, ", the image's working folder"), view->mkdir(folder, 0755, Depth::Recursive));
   return {};
 }
 

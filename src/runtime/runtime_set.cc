@@ -16,7 +16,7 @@ Result<Runtime*> RuntimeSet::of(const std::string& name) const {
   auto found = by_name_.find(name.empty() ? kNativeRuntime : name);
   if (found != by_name_.end()) return found->second;
   return fail(Error(Code::Unavailable, concat("this server has no runtime '", name, "'"))
-                  .hint("`cove doctor` lists the runtimes and what each of them needs"));
+                  .hint("`cove doctor` lists the runtimes and what each requires"));
 }
 
 Capabilities RuntimeSet::capabilities_of(const std::string& name) const {

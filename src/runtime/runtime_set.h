@@ -9,11 +9,11 @@
 
 namespace cove {
 
-// All runtimes of a server behind the interface of one: a sandbox is made, adopted and removed by the runtime that its
-// spec names. As thread-safe as they are.
+// All runtimes of a server behind one interface: the runtime in a sandbox's spec creates, adopts and removes it. As
+// thread-safe as these runtimes.
 class RuntimeSet : public Runtime {
  public:
-  // The first one also does what no sandbox's runtime is asked for, such as recording a workspace.
+  // The first one also handles calls that concern no particular sandbox, such as recording a workspace.
   void add(const std::vector<std::string>& names, std::unique_ptr<Runtime> runtime);
 
   Capabilities capabilities() const override { return runtimes_.front()->capabilities(); }

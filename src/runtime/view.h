@@ -16,8 +16,8 @@ using FileEntry = wire::Entry;
 enum class Links { Follow, Keep };
 enum class Depth { One, Recursive };
 
-// A sandbox's files as one of its users sees them. Links resolve inside; what comes back as a descriptor has been
-// opened there, and may be anything (check what it is before reading).
+// A sandbox's files as one of its users sees them. Links resolve inside; a returned descriptor was opened there and may
+// be anything (check its type before reading).
 class View {
  public:
   virtual ~View() = default;
@@ -30,11 +30,11 @@ class View {
   virtual Result<void> chmod(const std::string& path, mode_t mode) = 0;
   virtual Result<std::string> readlink(const std::string& path) = 0;
   virtual Result<void> symlink(const std::string& target, const std::string& path) = 0;
-  // Changes of a file or a folder's entries, by inotify(7): the first call also makes events_fd() valid.
+  // Watches a file or a folder's entries with inotify(7): the first call also makes events_fd() valid.
   virtual Result<int> watch(const std::string& path, uint32_t mask) = 0;
   virtual Result<void> unwatch(int watched) = 0;
   virtual int events_fd() const = 0;
-  // Paths that match, relative to `folder` where the pattern is.
+  // The matching paths, relative to `folder` if the pattern is.
   virtual Result<std::vector<FileEntry>> glob(const std::string& pattern, const std::string& folder) = 0;
 };
 

@@ -16,19 +16,19 @@ namespace cove::spawn {
 namespace {
 
 constexpr uid_t kNobody = static_cast<uid_t>(-1);
-constexpr size_t kMostGroups = 65536;  // the kernel's own NGROUPS_MAX
+constexpr size_t kMostGroups = 65536;  // the kernel's NGROUPS_MAX
 
 Result<int> number_of(int socket, int option) {
   int number = 0;
   socklen_t size = sizeof number;
-  if (::getsockopt(socket, SOL_SOCKET, option, &number, &size) < 0) return fail_errno("ask who the caller is");
+  if (::getsockopt(socket, SOL_SOCKET, option, &number, &size) < 0) return fail_errno("identify the caller");
   return number;
 }
 
-// The file that a Unix socket is bound to, whatever is at its path by now.
+// The file that a Unix socket is bound to, even if its path has been replaced.
 Result<UniqueFd> file_of(int socket) {
   UniqueFd file(::ioctl(socket, SIOCUNIXFILE));
-  if (!file) return fail_errno("find the file of a Unix socket");
+  if (!file) return fail_errno("open the file of a Unix socket");
   return file;
 }
 
@@ -42,20 +42,20 @@ Result<std::vector<gid_t>> groups_at(int connection) {
   std::vector<gid_t> groups(64);
   while (true) {
     auto size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
-    const bool told = ::getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) == 0;
-    if (!told && (errno != ERANGE || groups.size() >= kMostGroups)) return fail_errno("ask for the caller's groups");
-    groups.resize(told ? size / sizeof(gid_t) : groups.size() * 2);
-    if (told) return groups;
+    const bool known = ::getsockopt(connection, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) == 0;
+    if (!known && (errno != ERANGE || groups.size() >= kMostGroups)) return fail_errno("get the caller's groups");
+    groups.resize(known ? size / sizeof(gid_t) : groups.size() * 2);
+    if (known) return groups;
   }
 }
 
 }  // namespace
 
-Result<void> take_identity(const Person& person) {
+Result<void> assume_identity(const UserCredentials& user) {
   if (::geteuid() != 0) return {};
-  if (::setgroups(person.groups.size(), person.groups.data()) < 0) return fail_errno("take the caller's groups");
-  if (::setresgid(person.gid, person.gid, person.gid) < 0) return fail_errno("take the caller's group");
-  if (::setresuid(person.uid, person.uid, person.uid) < 0) return fail_errno("take the caller's identity");
+  if (::setgroups(user.groups.size(), user.groups.data()) < 0) return fail_errno("assume the caller's groups");
+  if (::setresgid(user.gid, user.gid, user.gid) < 0) return fail_errno("assume the caller's group");
+  if (::setresuid(user.uid, user.uid, user.uid) < 0) return fail_errno("assume the caller's identity");
   return {};
 }
 
@@ -67,25 +67,25 @@ Result<Callers> Callers::of(const std::vector<int>& listeners) {
 }
 
 Result<void> Callers::check_accepted(int connection) const {
-  // A listening socket has the file, too, and names itself.
+  // A listening socket has the file, too, but its peer credentials are its own.
   if (COVE_TRY(number_of(connection, SO_ACCEPTCONN)) != 0)
-    return fail(Code::Denied, "the caller is not at the other end of a connection");
+    return fail(Code::Denied, "the descriptor is not an accepted connection");
   Result<UniqueFd> file = file_of(connection);
   if (!file && file.error().errnum() != ENOENT) return std::unexpected(file.error());
   for (const UniqueFd& own : files_)
     if (file && COVE_TRY(is_same_file(file->get(), own.get()))) return {};
-  return fail(Code::Denied, "the caller has not connected to this server's own socket");
+  return fail(Code::Denied, "the connection was not accepted at this server's own socket");
 }
 
-Result<Person> Callers::identify(int connection) const {
+Result<UserCredentials> Callers::identify(int connection) const {
   if (COVE_TRY(number_of(connection, SO_DOMAIN)) != AF_UNIX)
-    return fail(Code::Denied, "the caller is not at a Unix socket");
+    return fail(Code::Denied, "the connection is not a Unix socket");
   if (::geteuid() == 0) COVE_TRY(check_accepted(connection));
   struct ucred caller = {};
   socklen_t size = sizeof caller;
-  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &caller, &size) < 0) return fail_errno("ask who the caller is");
-  if (caller.uid == kNobody) return fail(Code::Denied, "it is not known who the caller is");
-  return Person{caller.uid, caller.gid, COVE_TRY(groups_at(connection))};
+  if (::getsockopt(connection, SOL_SOCKET, SO_PEERCRED, &caller, &size) < 0) return fail_errno("identify the caller");
+  if (caller.uid == kNobody) return fail(Code::Denied, "the caller cannot be identified");
+  return UserCredentials{caller.uid, caller.gid, COVE_TRY(groups_at(connection))};
 }
 
 }  // namespace cove::spawn

@@ -9,36 +9,36 @@
 
 namespace cove::spawn {
 
-// A user of this machine, with all that he is a member of.
-struct Person {
+// A user of this machine with all its groups.
+struct UserCredentials {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups = {};
 };
 
-// In a child of root's: becomes this person for good. As an ordinary user there is nobody else to become.
-Result<void> take_identity(const Person& person);
+// In a child of root: becomes this user permanently. Does nothing as an ordinary user.
+Result<void> assume_identity(const UserCredentials& user);
 
-// Tells who is at the other end of a connection to one of the server's own Unix sockets.
+// Identifies the user at the other end of a connection to one of the server's own Unix sockets.
 //
-// The kernel names who called connect(2), but only on a connection that was accepted; on the client's end of one it
-// names who called listen(2), which is root for our own sockets and for many others. The connections are handed over by
-// coved, which may have been taken over: so root's cove-spawn asks about those only that were accepted at one of the
-// server's sockets. They are told by the socket's file: what is accepted at a socket has that socket's file, and every
-// bind(2) makes a new one.
+// On an accepted connection the kernel reports the user that called connect(2); on the client's end it reports the user
+// that called listen(2), which is root for our own sockets and many others. The connections are passed by coved, which
+// may be compromised. So root's cove-spawn only accepts connections that were accepted at one of the server's sockets.
+// It recognizes them by the socket's file: an accepted connection has the file of the listening socket, and every
+// bind(2) creates a new file.
 class Callers {
  public:
   Callers() = default;  // of no socket
-  // Of these listening sockets, which need not stay open.
+  // For these listening sockets, which need not stay open.
   static Result<Callers> of(const std::vector<int>& listeners);
 
-  // Denied where it cannot be known who that is.
-  Result<Person> identify(int connection) const;
+  // Denied if the user cannot be determined.
+  Result<UserCredentials> identify(int connection) const;
 
  private:
   Result<void> check_accepted(int connection) const;
 
-  std::vector<UniqueFd> files_;  // held open, so that no other file can have their inodes' numbers
+  std::vector<UniqueFd> files_;  // held open, so that their inode numbers are not reused
 };
 
 }  // namespace cove::spawn

@@ -17,7 +17,7 @@ using wire::Reader;
 using wire::Writer;
 
 Error gone_error() {
-  return Error(Code::Unavailable, "cove-spawn, which makes sandboxes, is gone").hint("the server has to be restarted");
+  return Error(Code::Unavailable, "cove-spawn, which creates sandboxes, has ended").hint("restart the server");
 }
 
 }  // namespace
@@ -139,7 +139,7 @@ void SpawnClient::ask(Type type, const Writer& rest, Later later, const std::vec
     unsent = std::move(found->second);
     waiting_.erase(found);
   }
-  unsent(fail(std::move(sent.error()).note("ask cove-spawn")));
+  unsent(fail(std::move(sent.error()).note("call cove-spawn")));
 }
 
 Result<SpawnClient::Answer> SpawnClient::ask(Type type, const Writer& rest, const std::vector<int>& fds) {
@@ -153,7 +153,7 @@ Result<std::string> diagnose(SpawnClient& spawn) {
   SpawnClient::Answer answer = COVE_TRY(spawn.ask(Type::Diagnose, Writer()));
   Reader in(answer.body);
   std::string report = in.text();
-  if (!in.done()) return fail(Code::Internal, "cove-spawn sent nonsense");
+  if (!in.done()) return fail(Code::Internal, "cove-spawn sent a malformed reply");
   return report;
 }
 

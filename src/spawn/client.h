@@ -16,7 +16,7 @@
 
 namespace cove::spawn {
 
-// coved's end of the channel to cove-spawn. Thread-safe; a thread of its own reads the answers.
+// coved's end of the channel to cove-spawn. Thread-safe; a separate thread reads the replies.
 class SpawnClient {
  public:
   struct Answer {
@@ -24,7 +24,7 @@ class SpawnClient {
     std::vector<UniqueFd> fds;
   };
   using Later = std::function<void(Result<Answer>)>;
-  // What cove-spawn says of a sandbox unasked; called by the reading thread.
+  // Receives cove-spawn's notifications about a sandbox; called by the reading thread.
   struct Listener {
     virtual ~Listener() = default;
     virtual void built() = 0;
@@ -32,22 +32,22 @@ class SpawnClient {
     virtual void out_of_memory() = 0;
   };
 
-  // `gone` is called once, by the reading thread, when the channel has closed.
+  // `gone` is called once by the reading thread, when the channel has closed.
   static std::shared_ptr<SpawnClient> create(UniqueFd channel, std::function<void()> gone);
   ~SpawnClient();
 
-  // Waits for the answer.
+  // Waits for the reply.
   Result<Answer> ask(spawn::Type type, const wire::Writer& rest, const std::vector<int>& fds = {});
-  // `later` is called by the reading thread, or by this one where the request cannot be sent; it must be quick.
+  // `later` is called by the reading thread, or by this one if the request cannot be sent; it must not block.
   void ask(spawn::Type type, const wire::Writer& rest, Later later, const std::vector<int>& fds = {});
-  // Requests that have no answer.
+  // Sends a request that has no reply.
   void tell(spawn::Type type, const wire::Writer& rest);
 
   void listen(const std::string& id, std::weak_ptr<Listener> listener);
   void unlisten(const std::string& id);
   bool closed();
 
-  // Sandboxes that are ended with nobody waiting; false where there are too many of them.
+  // Limits the number of sandboxes that are ended without a waiting caller; false if there are too many.
   bool begin_ending();
   void end_ending() { --endings_; }
 
@@ -69,18 +69,17 @@ class SpawnClient {
   std::thread reader_;
 };
 
-// The native runtime and the OCI runtimes by way of cove-spawn: what it makes can be used in a process with threads and
-// without privilege.
+// The native runtime and the OCI runtimes through cove-spawn, for a process with threads and without privilege.
 std::vector<std::string> spawned_runtime_names();
 std::unique_ptr<Runtime> make_spawned_runtime(std::shared_ptr<SpawnClient> spawn);
-// Commands on the host itself, likewise.
+// Commands on the host through cove-spawn.
 Result<std::unique_ptr<HostProcess>> spawned_record(std::shared_ptr<SpawnClient> spawn, const Workspace& workspace);
 std::unique_ptr<HostRunner> make_spawned_host_runner(std::shared_ptr<SpawnClient> spawn);
 
-// The unpacked layers of images, likewise.
+// The unpacked layers of images, through cove-spawn.
 std::unique_ptr<LayerStore> make_spawned_layer_store(std::shared_ptr<SpawnClient> spawn);
 
-// What `cove doctor --json` says of this machine, examined by cove-spawn, whose rights decide what sandboxes can have.
+// The output of `cove doctor --json`, run by cove-spawn, whose rights determine what sandboxes can use.
 Result<std::string> diagnose(SpawnClient& spawn);
 
 }  // namespace cove::spawn

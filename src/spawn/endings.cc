@@ -1,4 +1,4 @@
-// Sandboxes that come down, many at a time.
+// Ends sandboxes, many at a time.
 #include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -18,24 +18,23 @@ using spawn::Type;
 using wire::Reader;
 using wire::Writer;
 
-// So many sandboxes may be coming down with nobody waiting for them.
+// The maximum number of sandboxes that are being removed without a waiting caller.
 constexpr size_t kMostEndings = 64;
 
 }  // namespace
 
-// Ending a sandbox takes the kernel some milliseconds, in which others are served. Where nothing ran in it any more,
-// nobody could tell the rest of the work from its being done, and its caller does not wait for that; unless too much of
-// it is waiting already.
+// Ending a sandbox takes the kernel some milliseconds, in which other requests are served. If nothing runs in it any
+// more, the remaining work has no visible effect and the caller does not wait for it, unless too many are pending.
 Result<void> SpawnServer::destroy(uint64_t token, Reader& in) {
   std::string id = in.text();
   Files files = in.number() != 0 ? Files::Remove : Files::Keep;
   auto found = resources_by_id_.find(id);
   if (!in.done() || found == resources_by_id_.end())
-    return fail(Code::NotFound, concat("cove-spawn holds no sandbox ", id));
-  Ending ending{id, files, token, std::move(found->second), std::chrono::steady_clock::now() + kEndPatience};
+    return fail(Code::NotFound, concat("cove-spawn has no sandbox ", id));
+  Ending ending{id, files, token, std::move(found->second), std::chrono::steady_clock::now() + kEndTimeout};
   resources_by_id_.erase(found);
   if (!ending.resources->can_end_in_steps(files)) {
-    COVE_TRY(end_aside(ending));
+    COVE_TRY(end_in_helper(ending));
   } else {
     const bool in_use = ending.resources->in_use();
     ending.resources->begin_end();
@@ -48,14 +47,14 @@ Result<void> SpawnServer::destroy(uint64_t token, Reader& in) {
   return {};
 }
 
-Result<void> SpawnServer::end_aside(Ending& ending) {
+Result<void> SpawnServer::end_in_helper(Ending& ending) {
   sys::Pipe answer = COVE_TRY(sys::pipe());
   sys::Child child = COVE_TRY(sys::clone3(0));
   if (child.pid == 0) {
     channel_.reset();
     Result<void> ended = ending.resources->destroy(ending.files);
     if (!ended) static_cast<void>(sys::write_all(answer.write.get(), encode_error(ended.error())));
-    // A byte tells the end from a death on the way.
+    // A byte distinguishes completion from a crash of the child.
     if (ended) static_cast<void>(sys::write_all(answer.write.get(), "."));
     ::_exit(0);
   }
@@ -64,25 +63,25 @@ Result<void> SpawnServer::end_aside(Ending& ending) {
   return {};
 }
 
-// True where it has ended, well or not.
+// True if it has ended, successfully or not.
 bool SpawnServer::finish(Ending& ending) {
   if (!ending.child) {
     Result<void> ended = ending.resources->finish_end(ending.files);
-    if (!ended && ended.error().code() == Code::Unavailable && end_aside(ending)) return false;
-    say_ended(ending, ended);
+    if (!ended && ended.error().code() == Code::Unavailable && end_in_helper(ending)) return false;
+    report_ended(ending, ended);
     return true;
   }
   Result<std::string> word = sys::read_all(ending.answer.get(), wire::kMaxMessage);
   if (word && *word == ".")
-    say_ended(ending, {});
+    report_ended(ending, {});
   else if (word && !word->empty())
-    say_ended(ending, fail(decode_error(*word)));
+    report_ended(ending, fail(decode_error(*word)));
   else
-    say_ended(ending, fail(Code::Unavailable, concat("whoever was to end sandbox ", ending.id, " died on the way")));
+    report_ended(ending, fail(Code::Unavailable, concat("the process that was ending sandbox ", ending.id, " died")));
   return true;
 }
 
-void SpawnServer::say_ended(const Ending& ending, const Result<void>& ended) {
+void SpawnServer::report_ended(const Ending& ending, const Result<void>& ended) {
   if (ending.token == 0) {
     if (!ended)
       std::fprintf(stderr, "cove-spawn: end sandbox %s: %s\n", ending.id.c_str(), ended.error().message().c_str());
@@ -92,13 +91,13 @@ void SpawnServer::say_ended(const Ending& ending, const Result<void>& ended) {
   send(spawn::message(Type::Failed, ending.token).text(encode_error(ended.error())));
 }
 
-void SpawnServer::look_at_endings(const std::vector<pollfd>& polled, size_t first) {
+void SpawnServer::check_endings(const std::vector<pollfd>& polled, size_t first) {
   auto now = std::chrono::steady_clock::now();
   for (size_t i = polled.size(); i > first; --i) {
     Ending& ending = endings_[i - 1 - first];
     bool over = polled[i - 1].revents != 0 && finish(ending);
     if (!over && !ending.child && now > ending.until) {
-      say_ended(ending, fail(Code::Unavailable, concat("sandbox ", ending.id, " does not end")));
+      report_ended(ending, fail(Code::Unavailable, concat("sandbox ", ending.id, " does not end")));
       over = true;
     }
     if (over) endings_.erase(endings_.begin() + static_cast<std::ptrdiff_t>(i - 1 - first));

@@ -1,4 +1,4 @@
-// What takes long: a child of cove-spawn does it, and its answer is passed on.
+// Long operations run in a child of cove-spawn, whose reply is passed on.
 #include <poll.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -17,13 +17,13 @@ using spawn::Type;
 using wire::Reader;
 using wire::Writer;
 
-constexpr size_t kMostAsides = 32;
+constexpr size_t kMaxHelpers = 32;
 constexpr size_t kLongestAnswer = spawn::kMaxMessage - 64;
 
 }  // namespace
 
 Result<void> SpawnServer::run_helper(uint64_t token, const HelperWork& work, HelperFinish finish) {
-  if (helpers_.size() >= kMostAsides) return fail(Code::Exhausted, "too much is going on at the same time");
+  if (helpers_.size() >= kMaxHelpers) return fail(Code::Exhausted, "too many operations are in progress");
   sys::SocketPair answer = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
   sys::Child child = COVE_TRY(sys::clone3(0));
   if (child.pid == 0) {
@@ -42,13 +42,13 @@ Result<void> SpawnServer::run_helper(uint64_t token, const HelperWork& work, Hel
   return {};
 }
 
-void SpawnServer::look_at_asides(const std::vector<pollfd>& polled, size_t first) {
+void SpawnServer::check_helpers(const std::vector<pollfd>& polled, size_t first) {
   const auto now = std::chrono::steady_clock::now();
   for (size_t i = polled.size(); i > first; --i) {
     const size_t index = i - 1 - first;
     const bool answered = polled[i - 1].revents != 0;
     if (!answered && now < helpers_[index].until) continue;
-    // What follows may begin another.
+    // The continuation may start another helper.
     Helper helper = std::move(helpers_[index]);
     helpers_.erase(helpers_.begin() + static_cast<std::ptrdiff_t>(index));
     if (answered)
@@ -68,16 +68,16 @@ void SpawnServer::take_answer(Helper& helper, sys::Message message) {
     if (!finished) send(spawn::message(Type::Failed, helper.token).text(encode_error(finished.error())));
   } else {
     Error error = text.starts_with('-') ? decode_error(text.substr(1))
-                                        : Error(Code::Unavailable, "the process that was to do it died");
+                                        : Error(Code::Unavailable, "the process that was doing it died");
     send(spawn::message(Type::Failed, helper.token).text(encode_error(error)));
   }
 }
 
-// The child may be stuck in the kernel: nobody waits for its end.
+// Does not wait for its end: the child may be stuck in the kernel.
 void SpawnServer::give_up(const Helper& helper) {
   static_cast<void>(sys::kill_by_pidfd(helper.child.pidfd.get(), SIGKILL));
   Error error = Error(Code::Unavailable, concat(helper.what, ": timed out"))
-                    .hint("the file system of the folder does not answer");
+                    .hint("check the file system of the folder: it does not respond");
   send(spawn::message(Type::Failed, helper.token).text(encode_error(error)));
 }
 

@@ -27,11 +27,11 @@ constexpr size_t kFds = 3;
 constexpr int kCannotExecute = 126;
 constexpr int kNotFound = 127;
 constexpr int kNotRun = 125;
-// Where cove-host finds things.
+// The descriptors that cove-host expects.
 constexpr int kWorkspaceFd = 3;
-constexpr const char* kOtherFolder = " is another folder than the one that was recorded";
+constexpr const char* kOtherFolder = " is not the folder that was recorded";
 constexpr int kVerdictFd = 4;
-// For cove-record, should whoever waits for it not end it before.
+// A limit for cove-record if the caller does not end it before.
 constexpr unsigned kRecordSeconds = 90;
 constexpr rlim_t kRecordMemory = rlim_t{1} << 30;
 
@@ -62,10 +62,10 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   ::_exit(code);
 }
 
-void become(const Person& person, pid_t parent, int errors) {
+void become(const UserCredentials& user, pid_t parent, int errors) {
   ::setsid();
-  if (!take_identity(person)) give_up(errors, "take the caller's identity", kNotRun);
-  // It ends with cove-spawn, and so with coved. After the change of identity, which would undo it.
+  if (!assume_identity(user)) give_up(errors, "assume the caller's identity", kNotRun);
+  // Ends this process with cove-spawn, and so with coved. Set after the change of identity, which would clear it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(kNotRun);
   sigset_t none;
@@ -75,7 +75,7 @@ void become(const Person& person, pid_t parent, int errors) {
   ::umask(022);
 }
 
-// Puts descriptors into their places, whatever places they are in now, and closes all others.
+// Moves descriptors to their target numbers, from any current numbers, and closes all others.
 void arrange(std::vector<int> wanted, int errors) {
   for (int& fd : wanted)
     if ((fd = ::fcntl(fd, F_DUPFD, static_cast<int>(wanted.size()))) < 0) give_up(errors, "dup", kNotRun);
@@ -83,10 +83,10 @@ void arrange(std::vector<int> wanted, int errors) {
   ::syscall(SYS_close_range, static_cast<unsigned>(wanted.size()), ~0u, 0);
 }
 
-// Why a command must not run on the host; empty where it may.
+// Why a command must not run on the host; empty if it may.
 std::string why_not(const HostRunOrder& order, int workspace, const Result<OwnFolders>& own) {
   if (!is_same_folder(workspace, order.device, order.inode)) return concat(order.workspace, kOtherFolder);
-  // What it holds cannot be hidden from a command on the host, as it is in a sandbox.
+  // Its contents cannot be hidden from a command on the host, as they are in a sandbox.
   const Workspace shown{.path = order.workspace, .access = Access::ReadWrite};
   Result<void> checked = own ? own->check(workspace, shown) : std::unexpected(own.error());
   return checked ? "" : checked.error().message();
@@ -105,7 +105,7 @@ std::string why_not(const HostRunOrder& order, int workspace, const Result<OwnFo
   if (!order.cwd.empty()) words.insert(words.end(), {"--cwd", order.cwd});
   words.insert(words.end(), {"--seen-at", kWorkspacePath});
   if (!order.shell.empty()) words.insert(words.end(), {"--shell", order.shell});
-  words.push_back("--");  // a command may begin with what looks like an option of cove-host
+  words.push_back("--");  // the command may start like an option of cove-host
   words.insert(words.end(), order.argv.begin(), order.argv.end());
   arrange({null, output, errors, workspace, verdict, program}, errors);
   ::fcntl(kVerdictFd + 1, F_SETFD, FD_CLOEXEC);
@@ -116,7 +116,7 @@ std::string why_not(const HostRunOrder& order, int workspace, const Result<OwnFo
 }
 
 void bound_record() {
-  ::alarm(kRecordSeconds);  // holds beyond execve
+  ::alarm(kRecordSeconds);  // survives execve
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   const struct rlimit memory = {kRecordMemory, kRecordMemory};
   ::setrlimit(RLIMIT_AS, &memory);
@@ -136,8 +136,8 @@ void bound_record() {
   give_up(2, "execute cove-record", kNotRun);
 }
 
-[[noreturn]] void run_plain(const HostRunOrder& order, const Person& person, int input, int output, int errors) {
-  Account account = account_of(person.uid);
+[[noreturn]] void run_plain(const HostRunOrder& order, const UserCredentials& user, int input, int output, int errors) {
+  Account account = account_of(user.uid);
   if (order.inode != 0) {
     int workspace = ::open(order.workspace.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (workspace < 0) give_up(errors, concat("open ", order.workspace), kCannotExecute);
@@ -170,43 +170,45 @@ void bound_record() {
 
 Result<void> HostRuns::check_room(const std::string& id) const {
   if (std::ranges::any_of(runs_, [&](const Run& run) { return run.id == id; }))
-    return fail(Code::Exists, concat("there is a run ", id, " already"));
-  if (runs_.size() >= kMostRuns) return fail(Code::Exhausted, concat(kMostRuns, " commands run on the host already"));
+    return fail(Code::Exists, concat("run ", id, " exists already"));
+  if (runs_.size() >= kMostRuns)
+    return fail(Code::Exhausted, concat(kMostRuns, " commands are already running on the host"));
   return {};
 }
 
-Result<void> HostRuns::record(uint64_t token, const std::string& id, const Person& person, int folder,
+Result<void> HostRuns::record(uint64_t token, const std::string& id, const UserCredentials& user, int folder,
                               std::vector<UniqueFd> fds) {
   COVE_TRY(check_room(id));
   UniqueFd program = COVE_TRY(sys::open(rules_.programs + "/cove-record", O_RDONLY));
   const pid_t parent = ::getpid();
   sys::Child child = COVE_TRY(sys::clone3(0));
   if (child.pid == 0) {
-    become(person, parent, fds[1].get());
+    become(user, parent, fds[1].get());
     execute_record(program.get(), folder, fds[0].get(), fds[1].get());
   }
   runs_.push_back({id, token, std::move(child)});
   return {};
 }
 
-Result<void> HostRuns::start(uint64_t token, const std::string& id, const HostRunOrder& order, const Person& person,
-                             std::vector<UniqueFd> fds) {
-  if (fds.size() != kFds) return fail(Code::Invalid, "the request lacks a descriptor");
+Result<void> HostRuns::start(uint64_t token, const std::string& id, const HostRunOrder& order,
+                             const UserCredentials& user, std::vector<UniqueFd> fds) {
+  if (fds.size() != kFds) return fail(Code::Invalid, "the request has too few descriptors");
   if (order.fence == HostFence::None && !rules_.allow_off)
     return fail(Error(Code::Denied, "mode 'off' is not allowed on this server")
-                    .hint("use mode 'all', or have the administrator set modes.allow_off"));
+                    .hint("use mode 'all', or ask the administrator to set modes.allow_off"));
   COVE_TRY(check_room(id));
-  if (::geteuid() != 0 && person.uid != ::geteuid()) return fail(Code::Denied, "this server is another user's");
+  if (::geteuid() != 0 && user.uid != ::geteuid()) return fail(Code::Denied, "this server belongs to another user");
   UniqueFd program;
   if (order.fence == HostFence::Reading) program = COVE_TRY(sys::open(rules_.programs + "/cove-host", O_RDONLY));
   const pid_t parent = ::getpid();
   sys::Child child = COVE_TRY(sys::clone3(0));
   if (child.pid == 0) {
     int output = fds[0].get(), errors = fds[1].get(), third = fds[2].get();
-    Result<OwnFolders> own = OwnFolders::look(rules_.own_folders);  // the caller may not see them
-    become(person, parent, errors);
+    Result<OwnFolders> own =
+        OwnFolders::look(rules_.own_folders);  // located with root's rights: the caller may not have access to them
+    become(user, parent, errors);
     if (order.fence == HostFence::Reading) run_fenced(order, own, program.get(), output, errors, third);
-    run_plain(order, person, third, output, errors);
+    run_plain(order, user, third, output, errors);
   }
   runs_.push_back({id, token, std::move(child)});
   return {};
@@ -215,7 +217,7 @@ Result<void> HostRuns::start(uint64_t token, const std::string& id, const HostRu
 void HostRuns::kill(const std::string& id) {
   for (const Run& run : runs_) {
     if (run.id != id) continue;
-    // Before it has made a session of its own there is nothing but itself.
+    // Until it has created its own session, only the process itself exists.
     ::kill(-run.child.pid, SIGKILL);
     static_cast<void>(sys::kill_by_pidfd(run.child.pidfd.get(), SIGKILL));
   }

@@ -14,34 +14,33 @@
 
 namespace cove::spawn {
 
-// Commands that cove-spawn runs on the host, for callers of this machine. Each has the rights of whoever is at the
-// other end of the connection that came with the request (see Callers), and no others.
+// Commands that cove-spawn runs on the host, for local callers. Each has only the rights of the user at the other end
+// of the connection that came with the request (see Callers).
 //
-// With a fence the command is cove-host's to judge and to keep in; without one it runs only where the administrator
-// allows that. So whoever has taken over coved gets nothing here that its caller could not have had, but for that one
-// setting.
+// With a fence, cove-host judges and restricts the command; without one it runs only if the administrator allows that.
+// So a compromised coved gains nothing here that its callers do not have, except through that one setting.
 class HostRuns {
  public:
   struct Rules {
     bool allow_off = false;
     std::string programs;                  // the folder of cove-host
-    std::vector<std::string> own_folders;  // Cove's, which no command may read
+    std::vector<std::string> own_folders;  // Cove's own, which no command may read
   };
   HostRuns() = default;
   explicit HostRuns(Rules rules) : rules_(std::move(rules)) {}
 
-  // As this person. fds: output, errors, and the verdict or the input. Denied, Invalid, Exhausted.
-  Result<void> start(uint64_t token, const std::string& id, const HostRunOrder& order, const Person& person,
+  // Runs a command as this user. fds: output, errors, and the verdict or the input. Denied, Invalid, Exhausted.
+  Result<void> start(uint64_t token, const std::string& id, const HostRunOrder& order, const UserCredentials& user,
                      std::vector<UniqueFd> fds);
-  // cove-record on a folder, as this person. fds: output, errors.
-  Result<void> record(uint64_t token, const std::string& id, const Person& person, int folder,
+  // Runs cove-record on a folder, as this user. fds: output, errors.
+  Result<void> record(uint64_t token, const std::string& id, const UserCredentials& user, int folder,
                       std::vector<UniqueFd> fds);
   void kill(const std::string& id);
 
-  // Readable when one of them has ended.
+  // Readable when a run has ended.
   void poll_for(std::vector<pollfd>& polled) const;
   bool empty() const { return runs_.empty(); }
-  // Of a child that was reaped: the token of the run, 0 where it was none, and how it ended.
+  // For a child that was reaped: the token of the run, or 0 if it was none, and how it ended.
   struct Ended {
     uint64_t token = 0;
     HostRunEnd end;

@@ -1,4 +1,4 @@
-// Images of others, and the runtimes that run them.
+// Requests about images and the runtimes that run them.
 #include <unistd.h>
 
 #include "base/text.h"
@@ -16,14 +16,13 @@ using spawn::Type;
 using wire::Reader;
 using wire::Writer;
 
-constexpr std::chrono::seconds kDoctorPatience(10);
+constexpr std::chrono::seconds kDoctorTimeout(10);
 
 }  // namespace
 
 Result<void> SpawnServer::examine_runtime(uint64_t token, Reader& in) {
   const RuntimeKind* kind = find_runtime_kind(in.text());
-  if (!in.done() || !kind || kind->family == RuntimeFamily::Native)
-    return fail(Code::Invalid, "there is no such other runtime");
+  if (!in.done() || !kind || kind->family == RuntimeFamily::Native) return fail(Code::Invalid, "unknown runtime");
   return run_helper(token, [&]() -> Result<Writer> {
     RuntimeFact fact =
         kind->family == RuntimeFamily::Oci ? COVE_TRY(factory_.examine(*kind)) : docker::examine(kind->name);
@@ -38,12 +37,12 @@ Result<void> SpawnServer::examine_runtime(uint64_t token, Reader& in) {
   });
 }
 
-// Of the machine as it is for whoever makes the sandboxes: coved is another user.
+// Examines the machine with the rights of the process that creates sandboxes; coved runs as another user.
 Result<void> SpawnServer::diagnose(uint64_t token) {
   return run_helper(token, [&]() -> Result<Writer> {
     sys::Question doctor{{factory_.places().programs + "/cove", "doctor", "--json"}, {}, spawn::kMaxMessage / 2};
     for (char** variable = environ; *variable; ++variable) doctor.env.emplace_back(*variable);
-    doctor.patience = kDoctorPatience;
+    doctor.patience = kDoctorTimeout;
     return Writer().text(COVE_TRY_NOTE("examine the machine", sys::output_of(doctor)));
   });
 }
@@ -62,7 +61,7 @@ Result<void> SpawnServer::engine_image(uint64_t token, Reader& in) {
 Result<void> SpawnServer::find_layers(uint64_t token, Reader& in) {
   std::vector<std::string> keys = in.texts();
   if (!in.done() || keys.size() > 2 * spawn::kMaxLayers || !std::ranges::all_of(keys, is_hex_key))
-    return fail(Code::Invalid, "the keys of the layers make no sense");
+    return fail(Code::Invalid, "invalid layer keys");
   Writer rest;
   for (const std::string& key : keys) {
     std::optional<unpack::Report> report = COVE_TRY(factory_.find_layer(key));
@@ -74,7 +73,7 @@ Result<void> SpawnServer::find_layers(uint64_t token, Reader& in) {
 
 Result<void> SpawnServer::unpack_layer(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
   UnpackRequest request = COVE_TRY(spawn::decode_unpack(in));
-  if (fds.size() != 1) return fail(Code::Invalid, "there is no archive to unpack");
+  if (fds.size() != 1) return fail(Code::Invalid, "the archive to unpack is missing");
   request.archive = fds[0].get();
   return run_helper(token, [&]() -> Result<Writer> {
     Writer rest;
@@ -85,7 +84,7 @@ Result<void> SpawnServer::unpack_layer(uint64_t token, Reader& in, std::vector<U
 
 Result<void> SpawnServer::examine_layer(uint64_t token, Reader& in) {
   std::string key = in.text();
-  if (!in.done() || !is_hex_key(key)) return fail(Code::Invalid, "the key of the layer makes no sense");
+  if (!in.done() || !is_hex_key(key)) return fail(Code::Invalid, "invalid layer key");
   return run_helper(token, [&]() -> Result<Writer> {
     Writer rest;
     spawn::encode(rest, COVE_TRY(factory_.examine_layer(key)));
@@ -97,7 +96,7 @@ Result<void> SpawnServer::assemble_image(uint64_t token, Reader& in) {
   std::string digest = in.text();
   std::vector<std::string> keys = in.texts();
   if (!in.done() || !is_hex_key(digest) || keys.size() > spawn::kMaxLayers || !std::ranges::all_of(keys, is_hex_key))
-    return fail(Code::Invalid, "the layers of the image make no sense");
+    return fail(Code::Invalid, "invalid list of layers");
   return run_helper(token, [&]() -> Result<Writer> {
     COVE_TRY(factory_.assemble_image(digest, keys));
     return Writer();
@@ -111,7 +110,7 @@ Result<void> SpawnServer::sweep_images(uint64_t token, Reader& in) {
   if (!in.done() || known_images_.size() + known_layers_.size() > spawn::kMaxKnown) {
     known_images_.clear();
     known_layers_.clear();
-    return fail(Code::Invalid, "the list of known images makes no sense");
+    return fail(Code::Invalid, "invalid list of known images");
   }
   if (!last) return done(token);
   std::set<std::string> images = std::exchange(known_images_, {});

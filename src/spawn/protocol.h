@@ -11,12 +11,12 @@
 #include "runtime/native/holding_codec.h"
 #include "sys/cgroup.h"
 
-// The channel between coved, which holds no privilege, and cove-spawn, which does: messages over a SEQPACKET socket.
-// docs/formats/spawn-channel.md describes it. cove-spawn takes what it reads as hostile: every field is checked before
-// anything is done, and there is nothing in the vocabulary that reaches beyond sandboxes of Cove's own making.
+// The channel between coved, which has no privilege, and cove-spawn, which has: messages over a SEQPACKET socket,
+// described in docs/formats/spawn-channel.md. cove-spawn treats requests as untrusted: every field is checked before
+// anything is done, and no request affects anything but sandboxes that Cove created.
 namespace cove::spawn {
 
-using namespace native;  // what it builds, and with what
+using namespace native;  // the types of sandboxes and their resources
 using wire::Reader;
 using wire::Writer;
 
@@ -26,8 +26,8 @@ inline constexpr size_t kMaxKnown =
 inline constexpr size_t kMaxLayers = 127;  // of an image
 
 enum class Type : uint32_t {
-  // coved → cove-spawn; each begins with a token that the answer repeats
-  Create = 1,        // spec; fd: the caller's own connection, where a folder of his is to be shown → holding, bytes of
+  // coved → cove-spawn; each begins with a token that the reply repeats
+  Create = 1,        // spec; fd: the caller's own connection, if a folder of the caller is mounted → holding, bytes of
                      // disk, whether it has groups, folder of its layer, 1 and the first ExecGroup or 0; fds: the
                      // channel to process 1, those of the group
   Adopt = 2,         // spec → as Create
@@ -44,11 +44,11 @@ enum class Type : uint32_t {
   LayerUsage = 13,   // id → number
   Kill = 14,         // id; not answered
   Destroy = 15,      // id, Files
-  Release = 16,      // id: the handle is let go, the sandbox goes on; not answered
+  Release = 16,      // id: closes the handle, the sandbox keeps running; not answered
   RunOnHost = 17,    // id, HostRunOrder; fds: the caller's own connection, output, errors, and the verdict or the input
                      // → how it ended
   KillOnHost = 18,   // id; not answered
-  FindLayers = 19,   // keys → of each: whether it is there, and its report
+  FindLayers = 19,   // keys → of each: whether it exists, and its report
   UnpackLayer = 20,  // UnpackRequest; fd: the archive → report
   AssembleImage = 21,  // digest, keys
   ExamineLayer = 22,   // key → report
@@ -65,9 +65,9 @@ enum class Type : uint32_t {
   // cove-spawn → coved
   Done = 32,         // token, what the operation returns; fds
   Failed = 33,       // token, error
-  Built = 34,        // id: the walls stand
-  Broken = 35,       // id, error: they never will
-  OutOfMemory = 36,  // id: its watcher ended it
+  Built = 34,        // id: the sandbox is built
+  Broken = 35,       // id, error: the build failed
+  OutOfMemory = 36,  // id: its memory watcher killed it
 };
 
 inline Writer message(Type type, uint64_t token) {
@@ -76,9 +76,9 @@ inline Writer message(Type type, uint64_t token) {
   return out;
 }
 
-// The parts of a spec that cove-spawn needs. Everything else, such as the environment, never gets there.
+// The fields of a spec that cove-spawn needs. Others, such as the environment, are never sent.
 void encode(Writer& out, const SandboxSpec& spec);
-// Invalid where a field makes no sense.
+// Invalid if a field is invalid.
 Result<SandboxSpec> decode_spec(Reader& in);
 
 void encode(Writer& out, const Limits& limits);
@@ -88,24 +88,24 @@ void encode(Writer& out, const sys::CgroupUsage& usage);
 sys::CgroupUsage decode_usage(Reader& in);
 
 void encode(Writer& out, const HostRunOrder& order);
-// Invalid where a field makes no sense.
+// Invalid if a field is invalid.
 Result<HostRunOrder> decode_host_order(Reader& in);
 void encode(Writer& out, const HostRunEnd& end);
 HostRunEnd decode_host_end(Reader& in);
 
 void encode(Writer& out, const UnpackRequest& request);
-// Invalid where a field makes no sense.
+// Invalid if a field is invalid.
 Result<UnpackRequest> decode_unpack(Reader& in);
-// Without the folders that hide what is below them: coved has no use for these.
+// Without the list of opaque folders, which coved does not need.
 void encode(Writer& out, const unpack::Report& report);
 
-// Of an image's configuration, what decides how its programs are run.
+// The part of an image's configuration that determines how its programs are run.
 void encode(Writer& out, const ImageConfig& config);
 ImageConfig decode_image_config(Reader& in);
 
-// An id of a sandbox: 20 characters of [a-z0-9]. It becomes part of paths and group names.
+// A sandbox id: 20 characters of [a-z0-9]. It becomes part of paths and group names.
 bool is_sandbox_id(std::string_view id);
-// A name of an exec's group, as cove-spawn itself makes them.
+// The name of an exec's group, as cove-spawn generates it.
 bool is_group_name(std::string_view name);
 
 }  // namespace cove::spawn

@@ -13,16 +13,16 @@ using spawn::Type;
 using wire::Reader;
 using wire::Writer;
 
-constexpr std::chrono::seconds kBuildPatience(60);
-// Between the end of a sandbox and cove-spawn's word about it.
-constexpr std::chrono::milliseconds kWordPatience(500);
+constexpr std::chrono::seconds kBuildTimeout(60);
+// The time between the end of a sandbox and cove-spawn's message about it.
+constexpr std::chrono::milliseconds kWordTimeout(500);
 
 Result<ExecGroup> decode_group(Reader& in, std::vector<UniqueFd> fds) {
   ExecGroup group;
   group.name = in.text();
   auto version = static_cast<int>(in.number());
   uint64_t count = in.number();
-  if (!in.ok() || count > fds.size()) return fail(Code::Internal, "cove-spawn sent nonsense");
+  if (!in.ok() || count > fds.size()) return fail(Code::Internal, "cove-spawn sent a malformed reply");
   std::vector<unsigned> kinds;
   std::vector<UniqueFd> folders;
   for (uint64_t i = 0; i < count; ++i) {
@@ -44,7 +44,7 @@ Result<ExecGroup> decode_group(Result<SpawnClient::Answer> answer) {
 
 void RemoteResources::Shared::built() {
   std::lock_guard lock(mutex);
-  stands = true;
+  is_built = true;
   changed.notify_all();
 }
 
@@ -68,9 +68,9 @@ void RemoteResources::Shared::take_spare(Result<SpawnClient::Answer> answer) {
   changed.notify_all();
 }
 
-RemoteResources::RemoteResources(std::shared_ptr<SpawnClient> spawn, std::string id, SandboxFactory factory)
+RemoteResources::RemoteResources(std::shared_ptr<SpawnClient> spawn, std::string id, Construction construction)
     : spawn_(std::move(spawn)), id_(std::move(id)) {
-  shared_->stands = factory == SandboxFactory::BuiltContainer;
+  shared_->is_built = construction == Construction::Complete;
   spawn_->listen(id_, shared_);
 }
 
@@ -95,8 +95,8 @@ Result<void> RemoteResources::take_first_spare(Reader& in, std::vector<UniqueFd>
 
 Result<void> RemoteResources::ready() {
   std::unique_lock lock(shared_->mutex);
-  bool known = shared_->changed.wait_for(lock, kBuildPatience, [&] { return shared_->stands || shared_->error; });
-  if (!known) return fail(Code::Unavailable, concat("the walls of sandbox ", id_, " do not come up"));
+  bool known = shared_->changed.wait_for(lock, kBuildTimeout, [&] { return shared_->is_built || shared_->error; });
+  if (!known) return fail(Code::Unavailable, concat("sandbox ", id_, " was not built in time"));
   if (shared_->error) return fail(*shared_->error);
   return {};
 }
@@ -104,10 +104,10 @@ Result<void> RemoteResources::ready() {
 SandboxEnded RemoteResources::how_it_ended() {
   SandboxEnded end;
   std::unique_lock lock(shared_->mutex);
-  // Only a watcher has something to tell of a sandbox that stood.
-  bool expected = !shared_->stands || !has_groups_;
+  // After the build, only a memory watcher sends a message.
+  bool expected = !shared_->is_built || !has_groups_;
   if (expected)
-    shared_->changed.wait_for(lock, kWordPatience, [&] { return shared_->error || shared_->out_of_memory_; });
+    shared_->changed.wait_for(lock, kWordTimeout, [&] { return shared_->error || shared_->out_of_memory_; });
   end.error = shared_->error;
   end.out_of_memory = shared_->out_of_memory_;
   return end;
@@ -171,8 +171,7 @@ Result<sys::CgroupUsage> RemoteResources::usage() {
   return spawn::decode_usage(in);
 }
 
-// Asked for at the end of every exec, by the thread that moves everybody's output: not in cove-spawn's queue, if
-// possible.
+// Called at the end of every exec, by the thread that moves all output, so cove-spawn is not called if possible.
 Result<uint64_t> RemoteResources::layer_usage() {
   if (usage_) return usage_->read();
   if (!usage_folder_.empty()) return sys::btrfs::quota_used(usage_folder_);
@@ -188,14 +187,14 @@ void RemoteResources::keep_counters_open() {
 
 void RemoteResources::kill() { spawn_->tell(Type::Kill, about()); }
 
-// cove-spawn does not hold it any more from then on.
+// From then on cove-spawn has no handle of it.
 Result<void> RemoteResources::destroy(Files files) {
   holds_ = false;
   COVE_TRY(spawn_->ask(Type::Destroy, about().number(files == Files::Remove ? 1 : 0)));
   return {};
 }
 
-// What goes wrong is in cove-spawn's log, and swept away by the next server.
+// Errors are in cove-spawn's log, and the next server sweeps leftovers.
 Result<void> RemoteResources::let_go(Files files) {
   if (!spawn_->begin_ending()) return destroy(files);
   holds_ = false;

@@ -12,18 +12,19 @@
 
 namespace cove::spawn {
 
-// A hand that cove-spawn has: everything is asked for over the channel, but for what a group or a layer used, which
-// anybody may read. The group of the next exec is asked for ahead.
+// Sandbox resources held by cove-spawn: all operations are requests over the channel, except reading the usage of a
+// group or a layer, which needs no privilege. The group of the next exec is requested in advance.
 class RemoteResources : public SandboxResources {
  public:
-  // BuiltContainer: after adoption. Made before cove-spawn is asked for the sandbox: it may say that the walls stand
-  // before the answer is looked at.
-  enum class SandboxFactory { PendingContainer, BuiltContainer };
-  RemoteResources(std::shared_ptr<SpawnClient> spawn, std::string id, SandboxFactory factory);
+  // Complete: after adoption. Constructed before the sandbox is requested, because cove-spawn may report that it is
+  // built before the reply is read.
+  enum class Construction { Pending, Complete };
+  RemoteResources(std::shared_ptr<SpawnClient> spawn, std::string id, Construction construction);
   ~RemoteResources() override;
-  // cove-spawn has the sandbox, and is told when this hand lets it go. `usage_folder`: of its layer; may be empty.
+  // cove-spawn has the sandbox and is notified when this object releases it. `usage_folder`: of its layer; may be
+  // empty.
   void take_hold(bool has_groups, std::string usage_folder);
-  // What an answer has to say of the group of the first exec.
+  // Reads the group of the first exec from a reply.
   Result<void> take_first_spare(wire::Reader& in, std::vector<UniqueFd> fds);
 
   Result<void> ready() override;
@@ -45,7 +46,7 @@ class RemoteResources : public SandboxResources {
   Result<void> let_go(Files files) override;
 
  private:
-  // What the reading thread tells; it may outlive the hand by a moment.
+  // The state that the reading thread updates; it may briefly outlive this object.
   struct Shared : SpawnClient::Listener {
     void built() override;
     void broken(Error error) override;
@@ -54,10 +55,10 @@ class RemoteResources : public SandboxResources {
 
     std::mutex mutex;
     std::condition_variable changed;
-    bool stands = false;
+    bool is_built = false;
     std::optional<Error> error;
     bool out_of_memory_ = false;
-    bool asked = false;  // for a spare
+    bool asked = false;  // a spare was requested
     std::optional<Result<ExecGroup>> spare;
   };
   wire::Writer about() const { return std::move(wire::Writer().text(id_)); }

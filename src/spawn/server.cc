@@ -38,7 +38,7 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-// Its folders, then what joins it, behind the descriptors that there are.
+// Appends its folders, then the descriptors for joining it.
 void encode_group(Writer& rest, std::vector<int>& fds, const ExecGroup& group) {
   sys::Cgroup::Parts parts = group.group->parts();
   fds.insert(fds.end(), parts.folders.begin(), parts.folders.end());
@@ -61,11 +61,11 @@ SpawnServer::SpawnServer(UniqueFd channel, SandboxFactory factory, std::vector<s
 Result<int> SpawnServer::run(pid_t server) {
   server_ = server;
   raise_descriptor_limit();
-  // Process 1 of a sandbox whose builder has gone becomes this process's child, and is reaped here.
+  // Process 1 of a sandbox whose builder has ended becomes a child of this process and is reaped here.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   factory_.begin_to_serve();
   ::signal(SIGPIPE, SIG_IGN);
-  // What is coming down is brought down before this ends.
+  // Finishes ending sandboxes before this process exits.
   while (!closed_ || !endings_.empty()) {
     const bool idle = resources_by_id_.empty() && endings_.empty() && helpers_.empty();
     if (idle) factory_.rest();
@@ -86,19 +86,19 @@ void SpawnServer::serve(int patience) {
     polled.push_back({resources->builder_fd(), POLLIN, 0});
   }
   const size_t first_run = polled.size();
-  host_runs_.poll_for(polled);  // they are reaped after this
+  host_runs_.poll_for(polled);  // they are reaped afterwards
   const size_t first_ending = polled.size();
   for (const Ending& ending : endings_) polled.push_back({ending.fd(), POLLIN, 0});
   const size_t first_aside = polled.size();
   for (const Helper& helper : helpers_) polled.push_back({helper.answer.get(), POLLIN, 0});
   int ready = ::poll(polled.data(), polled.size(), patience);
   if (ready == 0) factory_.maintain();
-  look_at_asides(polled, first_aside);
+  check_helpers(polled, first_aside);
   polled.resize(first_aside);
-  look_at_endings(polled, first_ending);
+  check_endings(polled, first_ending);
   if (ready <= 0) return;
   for (size_t i = 1; i < first_run; ++i)
-    if (polled[i].revents) take_word(builders[i - 1]);
+    if (polled[i].revents) take_builder_message(builders[i - 1]);
   if (polled[0].revents) take_messages();
 }
 
@@ -106,7 +106,7 @@ void SpawnServer::take_messages() {
   for (int i = 0; i < kMessagesPerTurn && !closed_; ++i) {
     Result<sys::Message> message = sys::receive_message(channel_.get(), spawn::kMaxMessage, MSG_DONTWAIT);
     if (!message && message.error().errnum() == EAGAIN) return;
-    if (!message && message.error().errnum() == 0) continue;  // too long: nobody waits for an answer to it
+    if (!message && message.error().errnum() == 0) continue;  // too long: no caller waits for its reply
     closed_ = !message || message->data.empty();
     if (!closed_) handle(std::move(*message));
   }
@@ -190,14 +190,14 @@ Result<void> SpawnServer::answer(Type type, uint64_t token, Reader& in, std::vec
     case Type::Diagnose:
       return diagnose(token);
     default:
-      return fail(Code::Invalid, "cove-spawn does not know this request");
+      return fail(Code::Invalid, "unknown request");
   }
 }
 
 Result<LocalResources*> SpawnServer::resources_of(Reader& in) {
   std::string id = in.text();
   auto found = resources_by_id_.find(id);
-  if (found == resources_by_id_.end()) return fail(Code::NotFound, concat("cove-spawn holds no sandbox ", id));
+  if (found == resources_by_id_.end()) return fail(Code::NotFound, concat("cove-spawn has no sandbox ", id));
   return found->second.get();
 }
 
@@ -205,14 +205,14 @@ Result<void> SpawnServer::create(uint64_t token, Reader& in, std::vector<UniqueF
   SandboxSpec spec = COVE_TRY(spawn::decode_spec(in));
   if (spec.workspace.access == Access::None) return create_with(token, std::move(spec), {});
   auto go_on = [this, token, spec](ShownFolder shown) { return create_with(token, spec, std::move(shown)); };
-  return with_workspace({token, spec.workspace, fds.empty() ? -1 : fds[0].get(), "show the workspace"}, go_on);
+  return with_workspace({token, spec.workspace, fds.empty() ? -1 : fds[0].get(), "open the workspace"}, go_on);
 }
 
 Result<void> SpawnServer::create_with(uint64_t token, SandboxSpec spec, ShownFolder shown) {
   if (resources_by_id_.contains(spec.id)) return fail(Code::Exists, concat("sandbox ", spec.id, " exists already"));
   if (is_engine_runtime(spec.runtime)) return create_in_engine(token, std::move(spec), std::move(shown.folder));
   UniqueFd mount, repository;
-  // The folder itself, whatever its path leads to by now. Only root can make a mount of it here.
+  // The folder itself, independent of its path. Only root can create a mount of it here.
   const bool root = ::geteuid() == 0;
   if (root && shown.folder) mount = COVE_TRY(sys::open_tree_clone(shown.folder.get(), "", sys::Subtree::One));
   if (root && shown.repository)
@@ -220,10 +220,10 @@ Result<void> SpawnServer::create_with(uint64_t token, SandboxSpec spec, ShownFol
   spec.workspace.mount = mount.get();
   spec.workspace.repository = repository.get();
   spec.workspace.worktree = shown.worktree;
-  return created(token, COVE_TRY(factory_.raise(spec)));
+  return created(token, COVE_TRY(factory_.create(spec)));
 }
 
-// The engine takes its time: a child waits for it. The two ends of what the sandbox will be held by stay here.
+// A child waits for the engine, which may take long. The sandbox's sockets stay in this process.
 Result<void> SpawnServer::create_in_engine(uint64_t token, SandboxSpec spec, UniqueFd folder) {
   spec.workspace.mount = folder.get();
   auto pending = std::make_shared<docker::PendingContainer>(COVE_TRY(engine_factory_.prepare(spec)));
@@ -233,7 +233,7 @@ Result<void> SpawnServer::create_in_engine(uint64_t token, SandboxSpec spec, Uni
     return rest;
   };
   return run_helper(token, build, [this, token, pending](Reader& in, const std::vector<UniqueFd>&) -> Result<void> {
-    return created(token, COVE_TRY(engine_factory_.finish(std::move(*pending), docker::decode_standing(in))));
+    return created(token, COVE_TRY(engine_factory_.finish(std::move(*pending), docker::decode_built_container(in))));
   });
 }
 
@@ -250,7 +250,7 @@ Result<void> SpawnServer::created(uint64_t token, CreatedSandbox created) {
   rest.number(created.spec.limits.disk.value).number(created.resources->has_groups() ? 1 : 0);
   rest.text(created.resources->usage_folder());
   created.resources->leave_reaping_to_caller();
-  // The first exec comes soon; what stands in its way is found when it is asked for again.
+  // The first exec will follow soon. Errors are ignored here and reported when the group is requested again.
   Result<ExecGroup> group = created.resources->has_groups() ? created.resources->take_exec_group() : ExecGroup();
   std::vector<int> fds = {created.control.get()};
   const bool spare = group && group->group;
@@ -263,7 +263,7 @@ Result<void> SpawnServer::created(uint64_t token, CreatedSandbox created) {
 Result<void> SpawnServer::remove_files(uint64_t token, Reader& in) {
   std::string id = in.text();
   std::string runtime = in.text();
-  if (!in.done() || !spawn::is_sandbox_id(id)) return fail(Code::Invalid, "the id of the sandbox makes no sense");
+  if (!in.done() || !spawn::is_sandbox_id(id)) return fail(Code::Invalid, "invalid sandbox id");
   if (is_engine_runtime(runtime))
     return run_helper(token, [&]() -> Result<Writer> {
       COVE_TRY(engine_factory_.remove_files(id));
@@ -278,7 +278,7 @@ Result<void> SpawnServer::sweep(uint64_t token, Reader& in) {
   for (std::string& id : in.texts()) known_.push_back(std::move(id));
   if (!in.done() || known_.size() > spawn::kMaxKnown) {
     known_.clear();
-    return fail(Code::Invalid, "the list of known sandboxes makes no sense");
+    return fail(Code::Invalid, "invalid list of known sandboxes");
   }
   if (!last) return done(token);
   std::vector<std::string> known = std::exchange(known_, {});
@@ -305,7 +305,7 @@ Result<void> SpawnServer::spare(uint64_t token, Reader& in) {
 Result<void> SpawnServer::adopt_group(uint64_t token, Reader& in) {
   LocalResources* resources = COVE_TRY(resources_of(in));
   std::string name = in.text();
-  if (!in.done() || !spawn::is_group_name(name)) return fail(Code::Invalid, "the name of the group makes no sense");
+  if (!in.done() || !spawn::is_group_name(name)) return fail(Code::Invalid, "invalid group name");
   ExecGroup group{name, COVE_TRY(resources->adopt_exec_group(name)), {}};
   std::vector<int> fds;
   Writer rest;
@@ -331,24 +331,24 @@ Result<void> SpawnServer::usage(uint64_t token, Reader& in) {
   return done(token, rest);
 }
 
-// Answered when it has ended.
+// The reply is sent when it has ended.
 Result<void> SpawnServer::run_on_host(uint64_t token, Reader& in, std::vector<UniqueFd> fds) {
   std::string id = in.text();
-  if (!spawn::is_sandbox_id(id)) return fail(Code::Invalid, "the id of the run makes no sense");
+  if (!spawn::is_sandbox_id(id)) return fail(Code::Invalid, "invalid run id");
   HostRunOrder order = COVE_TRY(spawn::decode_host_order(in));
-  if (fds.empty()) return fail(Code::Invalid, "the request lacks a descriptor");
-  Person person = COVE_TRY(callers_.identify(fds[0].get()));
+  if (fds.empty()) return fail(Code::Invalid, "the request has too few descriptors");
+  UserCredentials user = COVE_TRY(callers_.identify(fds[0].get()));
   fds.erase(fds.begin());
-  return host_runs_.start(token, id, order, person, std::move(fds));
+  return host_runs_.start(token, id, order, user, std::move(fds));
 }
 
-void SpawnServer::take_word(const std::string& id) {
+void SpawnServer::take_builder_message(const std::string& id) {
   auto found = resources_by_id_.find(id);
   if (found == resources_by_id_.end()) return;
   LocalResources& resources = *found->second;
   Writer message;
   if (resources.built()) {
-    // A builder that stayed, to watch the sandbox's memory, has seen its end.
+    // A builder that watched the sandbox's memory has seen its end.
     SandboxEnded end = resources.how_it_ended();
     if (end.out_of_memory) send(message.number(static_cast<uint64_t>(Type::OutOfMemory)).number(0).text(id));
     resources.drop_builder();

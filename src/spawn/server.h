@@ -20,35 +20,35 @@
 
 namespace cove::spawn {
 
-// The life of cove-spawn: makes and ends sandboxes on request, with whatever privilege it was started with. One thread,
-// one loop; what takes long is done by a child of its own.
+// The main loop of cove-spawn: creates and ends sandboxes on request, with the privilege it was started with. One
+// thread, one loop; long operations run in child processes.
 class SpawnServer {
  public:
-  // `workspace_roots`: the folders of the host below which callers who are not on this machine may have folders shown.
-  // `callers`: of the sockets at which the other side takes connections.
+  // `workspace_roots`: the folders of the host below which remote callers may use workspaces. `callers`: for the
+  // sockets at which coved accepts connections.
   SpawnServer(UniqueFd channel, SandboxFactory factory, std::vector<std::string> workspace_roots,
               HostRuns::Rules host = {}, Callers callers = {});
-  // Until the other side, the child `server`, has closed; returns its exit code. The sandboxes go on.
+  // Runs until the other side, the child `server`, has closed; returns its exit code. The sandboxes keep running.
   Result<int> run(pid_t server);
 
-  // One message, as if it had come over the channel.
+  // Handles one message, as if it had arrived over the channel.
   void handle(sys::Message message);
 
  private:
-  // A sandbox that is coming down: it has been killed, or, where that takes long, a child ends it.
+  // A sandbox that is being ended: it has been killed or, if that takes long, a child ends it.
   struct Ending {
     std::string id;
     Files files;
-    uint64_t token;  // 0 where its caller does not wait any more
+    uint64_t token;  // 0 if its caller no longer waits
     std::unique_ptr<LocalResources> resources;
     std::chrono::steady_clock::time_point until;
     std::optional<sys::Child> child = {};
-    UniqueFd answer = {};  // the child's
+    UniqueFd answer = {};  // from the child
 
     int fd() const { return child ? answer.get() : resources->end_fd(); }
   };
 
-  // What takes long and is done by a child, which sends its answer in one message.
+  // A long operation in a child process, which sends its reply in one message.
   struct HelperAnswer {
     HelperAnswer(wire::Writer text, std::vector<UniqueFd> descriptors = {})
         : rest(std::move(text)), fds(std::move(descriptors)) {}
@@ -61,26 +61,27 @@ class SpawnServer {
     uint64_t token;
     sys::Child child;
     UniqueFd answer;
-    HelperFinish finish = {};  // with what it answered, in place of passing that on
-    // Where it may take only so long:
+    HelperFinish finish = {};  // called with its reply, which is then not passed on
+    // Set if it has a time limit:
     std::chrono::steady_clock::time_point until = std::chrono::steady_clock::time_point::max();
     std::string what = {};
-    std::optional<uid_t> opens_for = {};  // whose workspace it opens
+    std::optional<uid_t> opens_for = {};  // the owner of the workspace it opens
   };
 
-  // A workspace that was opened with the rights of whoever asked for it.
+  // A workspace that was opened with the rights of the caller.
   struct ShownFolder {
     UniqueFd folder;
     UniqueFd repository;  // of a linked git worktree
     std::string worktree;
     uint64_t device = 0;
     uint64_t inode = 0;
-    Person reader;  // with whose rights it may be read: the caller's, or its owner's where that is root
+    UserCredentials
+        reader;  // the user whose rights are used to read it: the caller, or its owner if the caller is root
   };
   struct Opening {
     uint64_t token;
     const Workspace& workspace;
-    int connection;  // of the caller; -1 where he is not on this machine
+    int connection;  // of the caller; -1 if the caller is remote
     const char* attempt;
   };
   using OpenedWorkspace = std::function<Result<void>(ShownFolder)>;
@@ -111,21 +112,21 @@ class SpawnServer {
   Result<void> run_helper(uint64_t token, const HelperWork& work, HelperFinish finish = {});
   void take_answer(Helper& helper, sys::Message message);
   void give_up(const Helper& helper);
-  void look_at_asides(const std::vector<pollfd>& polled, size_t first);
+  void check_helpers(const std::vector<pollfd>& polled, size_t first);
   Result<LocalResources*> resources_of(wire::Reader& in);
   Result<void> created(uint64_t token, CreatedSandbox created);
-  Result<UniqueFd> open_workspace(const Workspace& workspace, const std::optional<Person>& caller) const;
-  // Opens it, within a time, and goes on with it; a failure is answered.
-  // Exhausted where too many are being opened.
+  Result<UniqueFd> open_workspace(const Workspace& workspace, const std::optional<UserCredentials>& caller) const;
+  // Opens it, with a time limit, and calls the continuation; a failure is sent as the reply.
+  // Exhausted if too many are being opened.
   Result<void> check_openings(const std::string& path, uid_t uid) const;
   Result<void> with_workspace(const Opening& opening, OpenedWorkspace go_on);
   Result<void> record_base(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
   Result<void> pin_workspace(uint64_t token, wire::Reader& in, const std::vector<UniqueFd>& fds);
-  void take_word(const std::string& id);
-  Result<void> end_aside(Ending& ending);
+  void take_builder_message(const std::string& id);
+  Result<void> end_in_helper(Ending& ending);
   bool finish(Ending& ending);
-  void look_at_endings(const std::vector<pollfd>& polled, size_t first);
-  void say_ended(const Ending& ending, const Result<void>& ended);
+  void check_endings(const std::vector<pollfd>& polled, size_t first);
+  void report_ended(const Ending& ending, const Result<void>& ended);
   void reap();
 
   Result<void> done(uint64_t token, const wire::Writer& rest = {}, const std::vector<int>& fds = {});
@@ -140,8 +141,8 @@ class SpawnServer {
   std::map<std::string, std::unique_ptr<LocalResources>> resources_by_id_;
   std::vector<Ending> endings_;
   std::vector<Helper> helpers_;
-  std::vector<std::string> known_;      // of a sweep that is being told
-  std::set<std::string> known_images_;  // likewise
+  std::vector<std::string> known_;      // of a sweep whose messages are still arriving
+  std::set<std::string> known_images_;  // the same for images
   std::set<std::string> known_layers_;
   bool closed_ = false;
   pid_t server_ = -1;

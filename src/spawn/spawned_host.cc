@@ -15,11 +15,11 @@ using spawn::Type;
 using wire::Reader;
 using wire::Writer;
 
-// What cove-spawn's answer is put into; the process may be gone by then.
+// Receives cove-spawn's reply; the HostProcess may be destroyed by then.
 struct HostOutcome {
   std::mutex mutex;
-  Result<HostRunEnd> end = fail(Code::Internal, "it has not ended");
-  UniqueFd told;
+  Result<HostRunEnd> end = fail(Code::Internal, "the run has not ended");
+  UniqueFd ended;
 
   void take(Result<SpawnClient::Answer> answer) {
     {
@@ -31,7 +31,7 @@ struct HostOutcome {
         end = std::unexpected(answer.error());
       }
     }
-    ::eventfd_write(told.get(), 1);
+    ::eventfd_write(ended.get(), 1);
   }
 };
 
@@ -72,7 +72,7 @@ class SpawnedHostProcess : public HostProcess {
     return {};
   }
 
-  int end_fd() const override { return outcome_->told.get(); }
+  int end_fd() const override { return outcome_->ended.get(); }
   Result<HostRunEnd> end() override {
     std::lock_guard lock(outcome_->mutex);
     return outcome_->end;
@@ -93,8 +93,8 @@ class SpawnedHostProcess : public HostProcess {
 
 Result<std::unique_ptr<SpawnedHostProcess>> make_process(std::shared_ptr<SpawnClient> spawn) {
   auto outcome = std::make_shared<HostOutcome>();
-  outcome->told.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
-  if (!outcome->told) return fail_errno("eventfd");
+  outcome->ended.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!outcome->ended) return fail_errno("eventfd");
   return std::make_unique<SpawnedHostProcess>(std::move(spawn), std::move(outcome));
 }
 

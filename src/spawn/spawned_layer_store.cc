@@ -9,13 +9,13 @@ using spawn::Type;
 using wire::Reader;
 using wire::Writer;
 
-std::unexpected<Error> nonsense() { return fail(Code::Internal, "cove-spawn sent nonsense"); }
+std::unexpected<Error> malformed_reply() { return fail(Code::Internal, "cove-spawn sent a malformed reply"); }
 
 Result<unpack::Report> decode_report(Reader& in) {
   std::string text = in.text();
   Reader inner(text);
   unpack::Report report;
-  if (!in.ok() || !report.decode(inner)) return nonsense();
+  if (!in.ok() || !report.decode(inner)) return malformed_reply();
   return report;
 }
 
@@ -33,7 +33,7 @@ class SpawnedLayerStore : public LayerStore {
       else
         found.emplace_back(COVE_TRY(decode_report(in)));
     }
-    if (!in.done()) return nonsense();
+    if (!in.done()) return malformed_reply();
     return found;
   }
 

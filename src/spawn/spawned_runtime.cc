@@ -26,16 +26,16 @@ class SpawnedRuntime : public Runtime {
   Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override {
     std::vector<int> fds;
     if (spec.workspace.caller >= 0) fds.push_back(spec.workspace.caller);
-    // Where an engine makes it, the answer comes when it stands.
-    const bool stands = is_engine_runtime(spec.runtime);
-    return COVE_TRY(raise(
-        Type::Create, spec, fds,
-        stands ? RemoteResources::SandboxFactory::BuiltContainer : RemoteResources::SandboxFactory::PendingContainer));
+    // A container engine replies when the sandbox is built.
+    const bool is_built = is_engine_runtime(spec.runtime);
+    return COVE_TRY(
+        create_or_adopt(Type::Create, spec, fds,
+                        is_built ? RemoteResources::Construction::Complete : RemoteResources::Construction::Pending));
   }
 
   Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) override {
     std::unique_ptr<NativeSandbox> sandbox =
-        COVE_TRY(raise(Type::Adopt, spec, {}, RemoteResources::SandboxFactory::BuiltContainer));
+        COVE_TRY(create_or_adopt(Type::Adopt, spec, {}, RemoteResources::Construction::Complete));
     COVE_TRY(sandbox->take_over());
     return sandbox;
   }
@@ -54,7 +54,7 @@ class SpawnedRuntime : public Runtime {
     Reader in(answer->body);
     workspace.device = in.number();
     workspace.inode = in.number();
-    if (!in.done()) return fail(Code::Internal, "cove-spawn sent nonsense");
+    if (!in.done()) return fail(Code::Internal, "cove-spawn sent a malformed reply");
     return {};
   }
 
@@ -70,7 +70,7 @@ class SpawnedRuntime : public Runtime {
     RuntimeFact fact{.name = runtime, .title = in.text()};
     fact.available = in.number() != 0;
     for (std::string* text : {&fact.version, &fact.program, &fact.problem, &fact.remedy}) *text = in.text();
-    if (!in.done()) return fail(Code::Internal, "cove-spawn sent nonsense");
+    if (!in.done()) return fail(Code::Internal, "cove-spawn sent a malformed reply");
     return fact;
   }
 
@@ -78,7 +78,7 @@ class SpawnedRuntime : public Runtime {
     SpawnClient::Answer answer = COVE_TRY(spawn_->ask(Type::EngineImage, Writer().text(runtime).text(name)));
     Reader in(answer.body);
     ImageConfig config = spawn::decode_image_config(in);
-    if (!in.done()) return fail(Code::Internal, "cove-spawn sent nonsense");
+    if (!in.done()) return fail(Code::Internal, "cove-spawn sent a malformed reply");
     return config;
   }
 
@@ -94,11 +94,12 @@ class SpawnedRuntime : public Runtime {
   }
 
  private:
-  Result<std::unique_ptr<NativeSandbox>> raise(Type type, const SandboxSpec& spec, const std::vector<int>& fds,
-                                               RemoteResources::SandboxFactory factory) {
+  Result<std::unique_ptr<NativeSandbox>> create_or_adopt(Type type, const SandboxSpec& spec,
+                                                         const std::vector<int>& fds,
+                                                         RemoteResources::Construction construction) {
     Writer request;
     spawn::encode(request, spec);
-    auto resources = std::make_unique<RemoteResources>(spawn_, spec.id, factory);
+    auto resources = std::make_unique<RemoteResources>(spawn_, spec.id, construction);
     SpawnClient::Answer answer = COVE_TRY(spawn_->ask(type, request, fds));
     Reader in(answer.body);
     NativeSandbox::Parts parts;
@@ -108,11 +109,11 @@ class SpawnedRuntime : public Runtime {
     parts.spec.limits.disk.value = in.number();
     bool has_groups = in.number() != 0;
     resources->take_hold(has_groups, in.text());
-    if (answer.fds.empty()) return fail(Code::Internal, "cove-spawn sent nonsense");
+    if (answer.fds.empty()) return fail(Code::Internal, "cove-spawn sent a malformed reply");
     parts.control = std::move(answer.fds[0]);
     answer.fds.erase(answer.fds.begin());
     COVE_TRY(resources->take_first_spare(in, std::move(answer.fds)));
-    if (!in.done()) return fail(Code::Internal, "cove-spawn sent nonsense");
+    if (!in.done()) return fail(Code::Internal, "cove-spawn sent a malformed reply");
     parts.resources = std::move(resources);
     return NativeSandbox::create(std::move(parts));
   }

@@ -15,7 +15,7 @@ Result<UniqueFd> open_beneath(int folder, const std::string& path, int flags, mo
   return openat2(folder, path, flags | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK, kBeneath, mode);
 }
 
-// The folder that a path's last name is in, and that name.
+// Splits a path into the parent folder and the last name.
 struct Place {
   UniqueFd parent;
   std::string name;

@@ -36,7 +36,7 @@ std::string groups_folder(const std::string& uuid) { return concat("/sys/fs/btrf
 
 Result<uint64_t> read_number(const std::string& path) {
   std::string text = COVE_TRY(read_file(path, 64));
-  // "none" where there is no limit.
+  // "none" if there is no limit.
   return static_cast<uint64_t>(parse_integer(trim(text), 0, INT64_MAX).value_or(0));
 }
 
@@ -139,7 +139,7 @@ Result<void> enable_quota(int file_system) {
   struct btrfs_ioctl_quota_ctl_args args = {};
   args.cmd = BTRFS_QUOTA_CTL_ENABLE;
   COVE_TRY(call(file_system, BTRFS_IOC_QUOTA_CTL, &args, "enable quotas of btrfs"));
-  // What there is already is counted in the background; limits hold once it has been.
+  // Existing data is counted in the background; limits take effect afterwards.
   return call<void>(file_system, BTRFS_IOC_QUOTA_RESCAN_WAIT, nullptr, "wait for the quotas of btrfs");
 }
 
@@ -165,7 +165,7 @@ std::string quota_folder(const std::string& uuid, uint64_t subvolume) {
 
 Result<uint64_t> quota_used(const std::string& folder) { return COVE_TRY(QuotaGauge::open(folder)).read(); }
 
-// What is accounted at the last commit, and what has been promised to writers since.
+// The amount accounted at the last commit, and the amount reserved by writers since.
 Result<QuotaGauge> QuotaGauge::open(const std::string& folder) {
   QuotaGauge gauge;
   gauge.referenced_ = COVE_TRY(sys::open(folder + "/referenced", O_RDONLY));
@@ -193,7 +193,7 @@ void remove_stale_quota_groups(int file_system, const std::string& uuid) {
     if (!id || subvolume_exists(file_system, static_cast<uint64_t>(*id))) continue;
     struct btrfs_ioctl_qgroup_create_args args = {};
     args.qgroupid = static_cast<uint64_t>(*id);
-    // Busy while its subvolume is still being freed: the next one will.
+    // Busy while its subvolume is still being freed; a later call removes it.
     static_cast<void>(::ioctl(file_system, BTRFS_IOC_QGROUP_CREATE, &args));
   }
 }

@@ -13,7 +13,7 @@ namespace cove::sys::btrfs {
 enum class Writes { Allowed, Refused };
 
 Result<void> create_subvolume(int parent, const std::string& name);
-// A copy in no time of the subvolume behind `source`, after its dirty pages have been written.
+// An instant copy of the subvolume `source`, after its dirty pages have been written.
 Result<void> create_snapshot(int source, int parent, const std::string& name, Writes writes);
 Result<void> set_writes(int subvolume, Writes writes);
 // Its space is freed in the background.
@@ -21,26 +21,26 @@ Result<void> destroy_subvolume(int parent, const std::string& name);
 // The id of the subvolume that holds this file or folder.
 Result<uint64_t> subvolume_id(int file);
 
-// Gives the file system's only device this size.
+// Resizes the file system's only device.
 Result<void> resize(int file_system, uint64_t bytes);
-// Where the last part of the device that is in use ends.
+// The end of the last used part of the device.
 Result<uint64_t> end_of_chunks(int file_system);
 Result<uint64_t> size(int file_system);
 Result<std::string> uuid(int file_system);
 
 // Quota groups: each subvolume has one, with its id.
 struct QuotaGroup {
-  uint64_t used = 0;   // written or promised, data and metadata
+  uint64_t used = 0;   // written or reserved, data and metadata
   uint64_t limit = 0;  // 0: none
 };
 Result<void> enable_quota(int file_system);
 Result<void> limit_quota(int file_system, uint64_t subvolume, uint64_t bytes);
 Result<QuotaGroup> quota_group(const std::string& uuid, uint64_t subvolume);
-// Where anybody can read of a quota group what is used, and how much that is.
+// The folder in which every user can read the usage of a quota group, and the usage.
 std::string quota_folder(const std::string& uuid, uint64_t subvolume);
 Result<uint64_t> quota_used(const std::string& folder);
 
-// The same for somebody who asks again and again.
+// The same for repeated reads.
 class QuotaGauge {
  public:
   static Result<QuotaGauge> open(const std::string& folder);

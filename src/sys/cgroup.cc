@@ -20,7 +20,7 @@ using FoundTree = Result<std::unique_ptr<CgroupTree>>;
 
 constexpr Controller kLimiting[] = {Controller::Cpu, Controller::Memory, Controller::Pids, Controller::Io};
 
-// How many kinds of limits a tree can set; -1 where it is of no use at all.
+// How many kinds of limits a tree supports; -1 if it is unusable.
 long rank(const FoundTree& tree) {
   if (!tree) return -1;
   return std::ranges::count_if(kLimiting, [&](Controller controller) { return (*tree)->has(controller); });
@@ -39,8 +39,8 @@ FoundTree find_in(const std::vector<CgroupMount>& mounts, const std::vector<Cgro
   return v2 && rank(v2) >= rank(v1) ? std::move(v2) : std::move(v1);
 }
 
-// The mounts as systemd makes them, supposed rather than read: /proc/self/mountinfo takes 2 µs for each mount of the
-// machine, longer than all the rest.
+// Assumes systemd's mount points instead of reading /proc/self/mountinfo, which takes 2 µs per mount of the machine,
+// longer than everything else.
 std::vector<CgroupMount> usual_mounts(const std::vector<CgroupMembership>& memberships) {
   const std::string top = "/sys/fs/cgroup";
   struct statfs info;

@@ -91,7 +91,7 @@ std::string controller_name(Controller controller) {
 
 Result<void> check_group_name(const std::string& name) {
   bool good = !name.empty() && name[0] != '.' && std::all_of(name.begin(), name.end(), is_name_character);
-  if (!good) return fail(Code::Invalid, concat("'", name, "' is no name of a cgroup"));
+  if (!good) return fail(Code::Invalid, concat("invalid cgroup name '", name, "'"));
   return {};
 }
 

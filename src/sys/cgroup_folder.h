@@ -13,7 +13,7 @@
 #include "base/unique_fd.h"
 #include "sys/cgroup.h"
 
-// One folder of a cgroup file system: what v1 and v2 have in common.
+// One folder of a cgroup file system: the code that v1 and v2 share.
 namespace cove::sys {
 
 class ControllerSet {
@@ -32,24 +32,24 @@ class ControllerSet {
   unsigned bits_ = 0;
 };
 
-// Invalid unless the name is one that `CgroupTree::create` takes.
+// Invalid unless `CgroupTree::create` accepts the name.
 Result<void> check_group_name(const std::string& name);
 
 Result<UniqueFd> open_group(int parent, const std::string& name);
 Result<UniqueFd> make_group(int parent, const std::string& name);
-// rmdir of the group and all below it. One that is gone is fine; Unavailable where something lives in it.
+// rmdir of the group and all below it. Succeeds if it is gone; Unavailable if it contains processes.
 Result<void> remove_group(int parent, const std::string& name);
 Result<std::vector<std::string>> child_groups(int folder);
-// Calls `visit` with the folder and with each folder below it; one that vanishes meanwhile is left out.
+// Calls `visit` with the folder and with each folder below it; skips folders that vanish meanwhile.
 using Visit = std::function<Result<void>(int folder)>;
 Result<void> visit_groups(int folder, const Visit& visit);
 
-// The number that a text begins with; 0 where there is none.
+// The number at the start of a string; 0 if there is none.
 uint64_t leading_number(std::string_view text);
 Result<uint64_t> read_number(int folder, const std::string& file);
 // The number in a file that older kernels lack, else `otherwise`.
 uint64_t read_number_or(int folder, const std::string& file, uint64_t otherwise);
-// The number behind `key` in lines of "key number"; 0 where there is none.
+// The number after `key` in lines of "key number"; 0 if there is none.
 uint64_t keyed_number(std::string_view text, std::string_view key);
 // The sum of that number over the group and all below it.
 Result<uint64_t> sum_of_keyed(int folder, const std::string& file, std::string_view key);
@@ -60,10 +60,10 @@ std::string choose_cpus(std::string_view list, unsigned count);
 // SIGKILL to each process that `file` lists in the group and below, until no new ones appear.
 Result<void> kill_everything(int folder, const std::string& file);
 
-// Asks `done` again and again, at growing distances, until it is true or `patience` is over: then false.
+// Polls `done` at increasing intervals until it is true; false if `patience` has passed.
 Result<bool> wait_until(std::chrono::milliseconds patience, const std::function<Result<bool>()>& done);
 
-// Remembers the highest of the values it is shown; from any thread.
+// Remembers the highest value that it was given; thread-safe.
 class HighestSeen {
  public:
   uint64_t show(uint64_t value) {
@@ -77,9 +77,9 @@ class HighestSeen {
   std::atomic<uint64_t> highest_ = 0;
 };
 
-inline constexpr std::chrono::milliseconds kFreezePatience{2000};
-// How long `kill` waits for a freeze before it goes on without.
-inline constexpr std::chrono::milliseconds kKillFreezePatience{300};
+inline constexpr std::chrono::milliseconds kFreezeTimeout{2000};
+// How long `kill` waits for a freeze before it continues without.
+inline constexpr std::chrono::milliseconds kKillFreezeTimeout{300};
 
 // "quota" of a period of 100 ms, in microseconds.
 inline constexpr uint64_t kCpuPeriodUs = 100'000;

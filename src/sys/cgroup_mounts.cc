@@ -5,7 +5,7 @@
 namespace cove::sys {
 namespace {
 
-// Takes everything up to the separator off the front of `text`.
+// Removes and returns everything up to the separator from the start of `text`.
 std::string_view take(std::string_view& text, char separator) {
   size_t end = std::min(text.find(separator), text.size());
   std::string_view front = text.substr(0, end);
@@ -17,7 +17,7 @@ bool is_octal(std::string_view digits) {
   return std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '7'; });
 }
 
-// mountinfo writes blanks and backslashes as \040.
+// mountinfo writes spaces and backslashes as octal escapes like \040.
 std::string unescape(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -67,7 +67,7 @@ std::vector<CgroupMembership> parse_cgroup_memberships(std::string_view proc_sel
   return memberships;
 }
 
-bool has_word(std::string_view list, std::string_view word, char separator) {
+bool has_builder_message(std::string_view list, std::string_view word, char separator) {
   while (!list.empty()) {
     std::string_view next = take(list, separator);
     if (next.ends_with('\n')) next.remove_suffix(1);

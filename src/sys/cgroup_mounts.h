@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-// What /proc says about cgroups, as values.
+// Parses the cgroup files of /proc.
 namespace cove::sys {
 
 // A mounted hierarchy, or a part of one.
@@ -26,9 +26,9 @@ std::vector<CgroupMount> parse_cgroup_mounts(std::string_view mountinfo);
 std::vector<CgroupMembership> parse_cgroup_memberships(std::string_view proc_self_cgroup);
 
 // Whether `word` is one of a list like "rw,cpu,cpuacct" or "cpu io memory".
-bool has_word(std::string_view list, std::string_view word, char separator);
+bool has_builder_message(std::string_view list, std::string_view word, char separator);
 
-// The folder of the group `path` under the mount; nothing where the mount does not show it.
+// The folder of the group `path` under the mount; empty if the mount does not contain it.
 std::optional<std::string> folder_of(const CgroupMount& mount, std::string_view path);
 
 }  // namespace cove::sys

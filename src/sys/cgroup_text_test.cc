@@ -51,10 +51,10 @@ TEST(CgroupMounts, FindsTheFolderOfAGroup) {
 }
 
 TEST(CgroupMounts, FindsWholeWordsOnly) {
-  EXPECT_TRUE(has_word("rw,cpu,cpuacct", "cpuacct", ','));
-  EXPECT_FALSE(has_word("rw,cpuset", "cpu", ','));
-  EXPECT_TRUE(has_word("cpu io memory\n", "memory", ' '));
-  EXPECT_FALSE(has_word("", "memory", ' '));
+  EXPECT_TRUE(has_builder_message("rw,cpu,cpuacct", "cpuacct", ','));
+  EXPECT_FALSE(has_builder_message("rw,cpuset", "cpu", ','));
+  EXPECT_TRUE(has_builder_message("cpu io memory\n", "memory", ' '));
+  EXPECT_FALSE(has_builder_message("", "memory", ' '));
 }
 
 // --- What the kernel's files say ---

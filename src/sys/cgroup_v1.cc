@@ -45,12 +45,12 @@ Result<std::unique_ptr<Cgroup>> V1Tree::adopt(const std::string& name) {
     if (!folder) return fail(std::move(folder).error().note("adopt a cgroup"));
     parts.push_back({parent.subsystems, std::move(*folder)});
   }
-  if (parts.empty()) return fail(Code::NotFound, concat("there is no cgroup ", name));
+  if (parts.empty()) return fail(Code::NotFound, concat("no such cgroup: ", name));
   return std::make_unique<V1Group>(name, std::move(parts));
 }
 
 Result<std::vector<std::string>> V1Tree::list(const std::string& prefix) const {
-  // Every group is made first in the first hierarchy, and named and removed there last: one list is enough.
+  // Every group is created first and removed last in the first hierarchy, so listing that one is enough.
   std::vector<std::string> names;
   if (parents_.empty()) return names;
   for (std::string& name : COVE_TRY(child_groups(parents_.front().folder.get()))) {
@@ -70,15 +70,15 @@ Result<UniqueFd> open_writable(const std::string& path) {
   return folder;
 }
 
-// The first mount that shows the process's group; where none can be used, why. Empty: no such hierarchy at all.
+// The first mount that contains the process's group, or why none can be used. Empty: no such hierarchy.
 Result<UniqueFd> open_own_group(const std::string& subsystem, const std::vector<CgroupMount>& mounts,
                                 const std::vector<CgroupMembership>& memberships) {
   Result<UniqueFd> last;
   for (const CgroupMembership& membership : memberships) {
-    if (!has_word(membership.controllers, subsystem, ',')) continue;
-    last = fail(Code::NotFound, "its hierarchy is not mounted here");
+    if (!has_builder_message(membership.controllers, subsystem, ',')) continue;
+    last = fail(Code::NotFound, "its hierarchy is not mounted");
     for (const CgroupMount& mount : mounts) {
-      if (mount.version != 1 || !has_word(mount.controllers, subsystem, ',')) continue;
+      if (mount.version != 1 || !has_builder_message(mount.controllers, subsystem, ',')) continue;
       std::optional<std::string> path = folder_of(mount, membership.path);
       if (!path) continue;
       last = open_writable(*path);
@@ -88,14 +88,14 @@ Result<UniqueFd> open_own_group(const std::string& subsystem, const std::vector<
   return last;
 }
 
-// The row's hierarchy may be one that is open already, through another of its subsystems.
+// The row's hierarchy may be open already for another of its subsystems.
 V1Part* part_sharing(std::vector<V1Part>& parts, const char* subsystem,
                      const std::vector<CgroupMembership>& memberships) {
   for (const CgroupMembership& membership : memberships) {
-    if (!has_word(membership.controllers, subsystem, ',')) continue;
+    if (!has_builder_message(membership.controllers, subsystem, ',')) continue;
     for (V1Part& part : parts) {
       for (const SubsystemRow& row : kSubsystems) {
-        if (part.serves(row.subsystem) && has_word(membership.controllers, row.name, ',')) return &part;
+        if (part.serves(row.subsystem) && has_builder_message(membership.controllers, row.name, ',')) return &part;
       }
     }
   }
@@ -117,10 +117,10 @@ Result<std::unique_ptr<CgroupTree>> find_cgroup_v1(const std::vector<CgroupMount
     if (!folder) problems += concat(problems.empty() ? "" : "; ", row.name, ": ", folder.error().message());
     if (folder && folder->valid()) parts.push_back({1u << row.subsystem, std::move(*folder)});
   }
-  // Where every group is: see `list`.
+  // The hierarchy that contains every group: see `list`.
   std::ranges::stable_partition(parts, [](const V1Part& part) { return part.serves(kPids); });
   if (!parts.empty()) return std::make_unique<V1Tree>(std::move(parts), std::move(problems));
-  Error error(Code::Unsupported, concat("no groups can be made in the cgroup v1 hierarchies: ", problems));
+  Error error(Code::Unsupported, concat("groups cannot be created in the cgroup v1 hierarchies: ", problems));
   return fail(std::move(error).hint(missing_v1_hint()));
 }
 

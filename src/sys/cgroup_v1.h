@@ -8,7 +8,7 @@
 
 namespace cove::sys {
 
-// The v1 hierarchies in which this process may make groups; Unsupported where there is none.
+// The v1 hierarchies in which this process may create groups; Unsupported if there is none.
 Result<std::unique_ptr<CgroupTree>> find_cgroup_v1(const std::vector<CgroupMount>& mounts,
                                                    const std::vector<CgroupMembership>& memberships);
 

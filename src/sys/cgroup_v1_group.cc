@@ -167,7 +167,7 @@ Result<void> V1Group::thaw() {
 
 Result<void> V1Group::kill() {
   if (parts_.empty()) return {};
-  bool frozen = has(Controller::Freezer) && freeze_within(kKillFreezePatience).has_value();
+  bool frozen = has(Controller::Freezer) && freeze_within(kKillFreezeTimeout).has_value();
   if (!frozen && has(Controller::Pids)) COVE_TRY(set_pids(0));
   Result<void> killed = kill_everything(any_folder(), "tasks");
   if (!has(Controller::Freezer)) return killed;

@@ -11,7 +11,7 @@
 
 namespace cove::sys {
 
-// The v1 controllers, each with the one of ours that it serves. Some may share a hierarchy.
+// The v1 controllers, each with our controller that it implements. Some may share a hierarchy.
 enum Subsystem : unsigned { kCpu, kCpuacct, kMemory, kPids, kFreezer, kBlkio, kCpuset };
 struct SubsystemRow {
   Subsystem subsystem;
@@ -48,7 +48,7 @@ class V1Group final : public Cgroup {
  public:
   V1Group(std::string name, std::vector<V1Part> parts) : name_(std::move(name)), parts_(std::move(parts)) {}
 
-  // Makes `name` in the parents that serve something of `wanted`.
+  // Creates `name` in the parents that implement something of `wanted`.
   static Result<std::unique_ptr<V1Group>> make(const std::vector<V1Part>& parents, const std::string& name,
                                                const ControllerSet& wanted);
 
@@ -62,7 +62,7 @@ class V1Group final : public Cgroup {
   Result<void> set_pids(uint64_t count) override;
   Result<void> set_io(const std::string& device, uint64_t read, uint64_t write) override;
 
-  Result<void> freeze() override { return freeze_within(kFreezePatience); }
+  Result<void> freeze() override { return freeze_within(kFreezeTimeout); }
   Result<void> thaw() override;
   Result<void> kill() override;
   Result<bool> populated() const override;
@@ -98,7 +98,7 @@ class V1Group final : public Cgroup {
 
   std::string name_;
   std::vector<V1Part> parts_;
-  std::vector<V1Part> around_;  // groups of the parent that its members are in too
+  std::vector<V1Part> around_;  // groups of the parent that its members also belong to
   mutable HighestSeen pids_seen_;
   std::optional<OpenCounters> open_;
 };

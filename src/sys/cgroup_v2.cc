@@ -15,7 +15,7 @@
 namespace cove::sys {
 namespace {
 
-// Where the processes of a group go that is to have children with limits.
+// The leaf for the processes of a group that has children with limits.
 constexpr char kFront[] = "cove-front";
 constexpr int kMoveRounds = 100;
 
@@ -40,7 +40,7 @@ Result<void> vacate(int folder) {
   return fail(Code::Unavailable, "move the processes of this cgroup into a leaf: they fork too fast");
 }
 
-// Where groups are made: a folder of the tree.
+// The folder of the tree in which groups are created.
 struct Base {
   UniqueFd folder;
   std::string path;
@@ -65,12 +65,12 @@ class V2Tree final : public CgroupTree {
   Base base_;
   std::string top_;  // the mount point
   ControllerSet available_;
-  ControllerSet enabled_;  // for the children of the base, as far as known
+  ControllerSet enabled_;  // for the children of the base, as far as is known
 };
 
 Result<void> check_free_name(const std::string& name) {
   COVE_TRY(check_group_name(name));
-  if (name == kFront) return fail(Code::Invalid, concat("the cgroup ", kFront, " is Cove's own"));
+  if (name == kFront) return fail(Code::Invalid, concat("the cgroup name ", kFront, " is reserved"));
   return {};
 }
 
@@ -79,7 +79,7 @@ std::string V2Tree::describe() const {
   ControllerSet present = text ? parse_controllers(*text) : available_;
   std::string problems;
   for (Controller controller : kV2Controllers) {
-    // Few users have the last one, and no limit needs it.
+    // Few users have the last one, and no limit requires it.
     if (!present.has(controller) || available_.has(controller) || controller == Controller::Cpuset) continue;
     problems += concat(problems.empty() ? "" : "; ", controller_name(controller), ": not delegated to ", base_.path);
   }
@@ -90,8 +90,8 @@ Result<void> V2Tree::enable(const ControllerSet& wanted) {
   auto lacks = [&](Controller c) { return wanted.has(c) && available_.has(c) && !enabled_.has(c); };
   if (std::ranges::none_of(kV2Controllers, lacks)) return {};
   if (COVE_TRY(is_occupied(base_.folder.get()))) COVE_TRY(vacate(base_.folder.get()));
-  enabled_ =
-      COVE_TRY_NOTE(concat("hand on the controllers of ", base_.path), hand_on_controllers(base_.folder.get(), wanted));
+  enabled_ = COVE_TRY_NOTE(concat("delegate the controllers of ", base_.path),
+                           delegate_controllers(base_.folder.get(), wanted));
   return {};
 }
 
@@ -115,7 +115,7 @@ Result<std::vector<std::string>> V2Tree::list(const std::string& prefix) const {
   return names;
 }
 
-// Whether groups can be made in the folder, and processes moved into them.
+// Whether groups can be created in the folder and processes moved into them.
 Result<void> check_writable(const Base& base) {
   struct statfs info;
   if (::fstatfs(base.folder.get(), &info) < 0) return fail_errno(concat("statfs ", base.path));
@@ -134,7 +134,7 @@ Result<Base> open_base(const std::string& path) {
   return base;
 }
 
-// A process in a leaf that an earlier one made belongs to the group around it.
+// A process in a leaf that an earlier process created belongs to the group around it.
 std::string_view without_front(std::string_view path) {
   size_t slash = path.rfind('/');
   return slash != path.npos && path.substr(slash + 1) == kFront ? path.substr(0, std::max<size_t>(slash, 1)) : path;
@@ -166,7 +166,7 @@ Result<std::unique_ptr<CgroupTree>> find_cgroup_v2(const std::vector<CgroupMount
     ControllerSet available = parse_controllers(COVE_TRY(read_file_at(base->folder.get(), "cgroup.controllers")));
     return std::make_unique<V2Tree>(std::move(*base), mount.point, available);
   }
-  return fail(std::move(error).as(Code::Unsupported).note("no cgroups can be made").hint(no_tree_hint()));
+  return fail(std::move(error).as(Code::Unsupported).note("cgroups cannot be created").hint(no_tree_hint()));
 }
 
 }  // namespace cove::sys

@@ -8,10 +8,10 @@
 
 namespace cove::sys {
 
-// Where in the tree: in the group of the memberships, or, as root, at the top.
+// Where in the tree: in the process's own group or, as root, at the top.
 enum class V2Base { TopForRoot, OwnGroup };
 
-// The v2 tree, where this process may make groups in it; Unsupported otherwise.
+// The v2 tree, if this process may create groups in it; Unsupported otherwise.
 Result<std::unique_ptr<CgroupTree>> find_cgroup_v2(const std::vector<CgroupMount>& mounts,
                                                    const std::vector<CgroupMembership>& memberships, V2Base where);
 

@@ -15,7 +15,7 @@ ControllerSet parse_controllers(std::string_view text) {
   ControllerSet set;
   set.add(Controller::Freezer);
   for (Controller controller : kV2Controllers) {
-    if (has_word(text, controller_name(controller), ' ')) set.add(controller);
+    if (has_builder_message(text, controller_name(controller), ' ')) set.add(controller);
   }
   return set;
 }
@@ -32,7 +32,7 @@ Result<bool> is_occupied(int folder) {
   return !COVE_TRY(read_file_at(folder, "cgroup.procs", 1)).empty() && !is_real_root(folder);
 }
 
-Result<ControllerSet> hand_on_controllers(int folder, const ControllerSet& wanted) {
+Result<ControllerSet> delegate_controllers(int folder, const ControllerSet& wanted) {
   ControllerSet enabled = parse_controllers(COVE_TRY(read_file_at(folder, "cgroup.subtree_control")));
   ControllerSet available = parse_controllers(COVE_TRY(read_file_at(folder, "cgroup.controllers")));
   std::string missing;
@@ -105,8 +105,8 @@ Result<void> V2Group::kill() {
   if (!folder_) return {};
   Result<void> killed = poke_at(folder_.get(), "cgroup.kill", "1");
   if (killed || killed.error().errnum() != ENOENT) return killed;
-  // Before Linux 5.14. A frozen process dies of the signal all the same.
-  static_cast<void>(freeze_within(kKillFreezePatience));
+  // Before Linux 5.14. The signal also kills a frozen process.
+  static_cast<void>(freeze_within(kKillFreezeTimeout));
   killed = kill_everything(folder_.get(), "cgroup.procs");
   COVE_TRY(thaw());
   return killed;
@@ -155,7 +155,7 @@ Result<void> V2Group::count_pids(CgroupUsage& usage) const {
 
 Result<void> V2Group::remove() {
   if (!folder_) return {};
-  // Through "..": it needs no descriptor of the parent, which may be gone before this is.
+  // Removes through "..", which needs no descriptor of the parent, whose handle may be gone already.
   COVE_TRY_NOTE(concat("remove cgroup ", name_), remove_group(folder_.get(), concat("../", name_)));
   folder_.reset();
   return {};
@@ -166,8 +166,8 @@ Result<std::unique_ptr<Cgroup>> V2Group::create_child(const std::string& name) {
   if (!hands_on_controllers_) {
     if (COVE_TRY(is_occupied(folder_.get())))
       return fail(Code::Unavailable, concat("cgroup ", name_, " has processes of its own, so it can have no children"));
-    COVE_TRY_NOTE(concat("hand on the controllers of cgroup ", name_),
-                  hand_on_controllers(folder_.get(), controllers_));
+    COVE_TRY_NOTE(concat("delegate the controllers of cgroup ", name_),
+                  delegate_controllers(folder_.get(), controllers_));
     hands_on_controllers_ = true;
   }
   UniqueFd folder = COVE_TRY_NOTE("make a cgroup", make_group(folder_.get(), name));

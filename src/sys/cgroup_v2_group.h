@@ -10,7 +10,7 @@
 
 namespace cove::sys {
 
-// The controllers that a v2 group has only if its parent hands them on.
+// The controllers that a v2 group has only if its parent delegates them.
 inline constexpr Controller kV2Controllers[] = {Controller::Cpu, Controller::Memory, Controller::Pids, Controller::Io,
                                                 Controller::Cpuset};
 
@@ -21,11 +21,11 @@ std::string missing_v2_hint();
 
 // The root of the whole hierarchy, the one group that may have both processes and children with controllers.
 bool is_real_root(int folder);
-// Whether processes of its own keep the group from handing on its controllers. The kernel does not always refuse:
-// it may turn the group into a threaded one instead, where most of the controllers are lost.
+// Whether its own processes prevent the group from delegating controllers. The kernel does not always refuse: it may
+// turn the group into a threaded one, without most of the controllers.
 Result<bool> is_occupied(int folder);
-// Lets the children of `folder` have those of `wanted` that it has; returns what they have then.
-Result<ControllerSet> hand_on_controllers(int folder, const ControllerSet& wanted);
+// Enables the available controllers of `wanted` for the children of `folder`; returns what they have then.
+Result<ControllerSet> delegate_controllers(int folder, const ControllerSet& wanted);
 
 class V2Group final : public Cgroup {
  public:
@@ -42,7 +42,7 @@ class V2Group final : public Cgroup {
   Result<void> set_pids(uint64_t count) override;
   Result<void> set_io(const std::string& device, uint64_t read, uint64_t write) override;
 
-  Result<void> freeze() override { return freeze_within(kFreezePatience); }
+  Result<void> freeze() override { return freeze_within(kFreezeTimeout); }
   Result<void> thaw() override;
   Result<void> kill() override;
   Result<bool> populated() const override;

@@ -8,7 +8,7 @@
 namespace cove::sys {
 namespace {
 
-// The kernel puts the texts of arguments and environment one after the other.
+// The kernel stores the arguments and the environment one after the other.
 char* first_text = nullptr;
 char* end_of_texts = nullptr;
 

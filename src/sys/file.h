@@ -11,12 +11,12 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-// Files and folders. Every descriptor is close-on-exec from birth; every error names the call and the path.
+// Files and folders. Every descriptor is opened close-on-exec; every error names the call and the path.
 namespace cove::sys {
 
 Result<UniqueFd> open(const std::string& path, int flags, mode_t mode = 0);
 Result<UniqueFd> openat(int folder, const std::string& path, int flags, mode_t mode = 0);
-// openat2 with RESOLVE_* flags: for paths that someone else may have made.
+// openat2 with RESOLVE_* flags: for untrusted paths.
 Result<UniqueFd> openat2(int folder, const std::string& path, int flags, uint64_t resolve, mode_t mode = 0);
 Result<UniqueFd> dup(int fd);
 
@@ -24,7 +24,7 @@ Result<std::string> read_all(int fd, size_t most = SIZE_MAX);
 Result<std::string> read_file(const std::string& path, size_t most = SIZE_MAX);
 Result<std::string> read_file_at(int folder, const std::string& path, size_t most = SIZE_MAX);
 Result<void> write_all(int fd, std::string_view data);
-// One write(2) into an existing file: what kernel interfaces want.
+// One write(2) to an existing file, as kernel interfaces require.
 Result<void> poke(const std::string& path, std::string_view data);
 Result<void> poke_at(int folder, const std::string& path, std::string_view data);
 // Creates or replaces the file.
@@ -32,7 +32,7 @@ Result<void> write_file(const std::string& path, std::string_view data, mode_t m
 
 Result<void> mkdir(const std::string& path, mode_t mode);
 Result<void> mkdirat(int folder, const std::string& path, mode_t mode);
-// mkdir -p; folders that exist are left as they are.
+// mkdir -p; existing folders are not changed.
 Result<void> make_folders(const std::string& path, mode_t mode = 0755);
 // rm -rf, by descriptor, never through a link and never into another mount.
 Result<void> remove_tree(const std::string& path);
@@ -56,7 +56,7 @@ struct Pipe {
 };
 Result<Pipe> pipe();
 
-// "/proc/self/fd/N": the name under which a descriptor can be given to calls that want a path.
+// "/proc/self/fd/N": a path for a descriptor.
 std::string fd_path(int fd);
 
 }  // namespace cove::sys

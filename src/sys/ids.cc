@@ -22,10 +22,10 @@
 namespace cove::sys {
 namespace {
 
-// Above what useradd hands out and above systemd's containers; below 2^31.
+// Above the ids of useradd and of systemd's containers, and below 2^31.
 constexpr uint32_t kFirstBase = 0x70000000;
 constexpr uint32_t kRanges = 4094;
-// No process has an id from here on, only files do.
+// From here on, ids belong only to files, not to processes.
 constexpr uint32_t kFirstStandIn = uint32_t{1} << 31;
 
 bool lock_range(int fd, uint32_t range) {
@@ -89,7 +89,7 @@ Result<sys::Child> IdPlan::clone_with_user_namespace(uint64_t flags) const {
 
 bool can_map_layers(const std::string& folder) {
   struct statfs info;
-  // A folder that is yet to be made lies where its parents do.
+  // A folder that does not exist yet will be in its parent's file system.
   std::string there = folder;
   while (::statfs(there.c_str(), &info) < 0) {
     if (there.size() <= 1) return false;
@@ -173,7 +173,7 @@ Result<void> do_as_owner_of(const IdPlan& ids, const std::function<Result<void>(
   }
   answer.write.reset();
   Result<void> mapped = map_with_helpers(child.pid, ids);
-  if (mapped && ::write(go.write.get(), "g", 1) != 1) mapped = fail_errno("let the child go");
+  if (mapped && ::write(go.write.get(), "g", 1) != 1) mapped = fail_errno("start the child");
   go.write.reset();
   Result<std::string> error = sys::read_all(answer.read.get(), wire::kMaxMessage);
   int status = COVE_TRY(sys::wait_for(child.pid));
@@ -192,7 +192,7 @@ WorkspaceIds plan_workspace_ids(uint32_t owner, uint32_t group, uint32_t shown, 
 
 namespace {
 
-// The user namespace of a child that was made for it; the child ends.
+// The user namespace of a temporary child.
 Result<UniqueFd> take_user_namespace(sys::Child holder, const sys::IdMap& users, const sys::IdMap& groups) {
   if (holder.pid == 0) {
     ::pause();

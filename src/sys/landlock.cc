@@ -20,7 +20,7 @@ struct Ruleset {
 
 constexpr uint64_t bits(int count) { return (uint64_t{1} << count) - 1; }
 
-// Rights came with versions: moving between folders 2, truncating 3, TCP 4, ioctls of devices 5, scopes 6.
+// The ABI version of each right: moving between folders 2, truncating 3, TCP 4, device ioctls 5, scopes 6.
 Ruleset all_rights(long abi) {
   Ruleset rules = {};
   rules.handled_access_fs = bits(abi >= 5 ? 16 : abi >= 3 ? 15 : abi >= 2 ? 14 : 13);
@@ -29,7 +29,7 @@ Ruleset all_rights(long abi) {
   return rules;
 }
 
-// Older kernels take a shorter structure.
+// Older kernels accept only a shorter structure.
 size_t ruleset_size(long abi) {
   if (abi >= 6) return sizeof(Ruleset);
   return abi >= 4 ? offsetof(Ruleset, scoped) : offsetof(Ruleset, handled_access_net);
@@ -41,7 +41,7 @@ Result<Landlock> Landlock::create() {
   long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (abi < 1)
     return fail(Error(Code::Unsupported, "this kernel has no Landlock")
-                    .hint("boot with lsm=landlock,… or a kernel of 5.13 or later"));
+                    .hint("boot with lsm=landlock,… or use kernel 5.13 or later"));
   Ruleset rules = all_rights(abi);
   UniqueFd ruleset(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rules, ruleset_size(abi), 0)));
   if (!ruleset) return fail_errno("landlock_create_ruleset");

@@ -9,22 +9,22 @@
 
 namespace cove::sys {
 
-// What a process may do with files, as the kernel's Landlock holds it: nothing but what is allowed here.
+// Restricts a process's access to files with the kernel's Landlock: only what is allowed here.
 //
 //   Landlock fence = COVE_TRY(Landlock::create());
 //   COVE_TRY(fence.allow(folder, kLandlockRead));
 //   COVE_TRY(fence.restrict_self());
 //
-// The rules name the files behind the descriptors, wherever they are moved. Metadata (stat, readlink) is not covered.
+// The rules apply to the files of the descriptors, even if they are moved. Metadata (stat, readlink) is not restricted.
 class Landlock {
  public:
-  // Forbids all that this kernel's version knows of: files, TCP, and signals and abstract sockets to others.
-  // Unsupported where there is no Landlock.
+  // Forbids everything that this kernel's version supports: files, TCP, and signals and abstract sockets to others.
+  // Unsupported if Landlock is not available.
   static Result<Landlock> create();
 
   // Allows `rights` (LANDLOCK_ACCESS_FS_…) on the file, or on the folder and all below it.
   Result<void> allow(int file, uint64_t rights);
-  // For this thread and all that it starts. Needs no_new_privs, or CAP_SYS_ADMIN.
+  // Restricts this thread and everything it starts. Requires no_new_privs or CAP_SYS_ADMIN.
   Result<void> restrict_self();
 
  private:

@@ -11,7 +11,7 @@
 namespace cove::sys {
 namespace {
 
-constexpr int kAttempts = 64;  // others may take the device that was free a moment ago
+constexpr int kAttempts = 64;  // another process may take the free device first
 constexpr uint32_t kBlockSize = 4096;
 
 bool configure(int device, int file, uint32_t flags) {
@@ -43,7 +43,7 @@ Result<LoopDevice> attach_loop(int file) {
     if (errno == EINVAL && configure(device.fd.get(), file, 0)) return device;
     if (errno != EBUSY) return fail_errno(concat("attach a file to ", device.path));
   }
-  return fail(Code::Exhausted, "every free loop device was taken by someone else");
+  return fail(Code::Exhausted, "other processes took every free loop device");
 }
 
 Result<std::optional<LoopDevice>> find_loop(int file) {

@@ -14,12 +14,12 @@ struct LoopDevice {
   std::string path;  // /dev/loop3
 };
 
-// Attaches the file to a free loop device, with direct I/O where its file system can. The device lets go of the file
-// by itself when the last one that has it open or mounted is gone.
+// Attaches the file to a free loop device, with direct I/O if its file system supports it. The device detaches
+// automatically when it is not open or mounted any more.
 Result<LoopDevice> attach_loop(int file);
 // The loop device that the file is attached to, if there is one.
 Result<std::optional<LoopDevice>> find_loop(int file);
-// Takes notice of the file's new size.
+// Updates the device after the file's size changed.
 Result<void> refresh_loop_size(const LoopDevice& device);
 
 }  // namespace cove::sys

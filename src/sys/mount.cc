@@ -15,7 +15,7 @@ constexpr unsigned long kMsRec = 16384;
 constexpr unsigned long kMsPrivate = 1 << 18;
 constexpr int kMntDetach = 2;
 
-// What the kernel wrote into the context's log: better than an errno.
+// The kernel's messages in the context's log, which say more than an errno.
 std::string context_log(int context) {
   char line[256];
   std::string log;

@@ -7,13 +7,13 @@
 #include "base/result.h"
 #include "base/unique_fd.h"
 
-// The new mount API: file systems are made detached, by descriptor, and then attached.
+// The new mount API: file systems are created detached, by descriptor, and then attached.
 namespace cove::sys {
 
 enum class Subtree { One, Recursive };
 
-// A detached copy of the mount at `path` (relative to `folder`; "" is the folder itself). What is mounted on the one
-// does not appear on the other.
+// A detached copy of the mount at `path` (relative to `folder`; "" is the folder itself). Mounts on the one do not
+// propagate to the other.
 Result<UniqueFd> open_tree_clone(int folder, const std::string& path, Subtree subtree);
 
 // Sets MOUNT_ATTR_* flags on a mount; `id_map` is a user namespace for MOUNT_ATTR_IDMAP, or -1.
@@ -23,7 +23,7 @@ Result<void> mount_setattr(int mount, uint64_t attributes, Subtree subtree, int 
 using MountOptions = std::vector<std::pair<std::string, std::string>>;
 Result<UniqueFd> make_mount(const std::string& type, const MountOptions& options, uint64_t attributes);
 
-// Whether the kernel has the type of file system and lets this process mount it; loads its module where it is one.
+// Whether the kernel supports the type of file system and this process may mount it; loads its module if necessary.
 bool can_make_mounts_of(const std::string& type);
 
 // Attaches a detached mount at `path` relative to `folder`; a link there is not followed.

@@ -8,8 +8,8 @@
 
 namespace cove::sys {
 
-// The lower folders of an overlay, the topmost first, as options of its mount. The kernel takes a text of at most 255
-// bytes; more folders than fit are named one by one, which needs Linux 6.7.
+// The lower folders of an overlay, the topmost first, as mount options. The kernel accepts strings of at most 255
+// bytes; if the folders do not fit, they are passed one by one, which requires Linux 6.7.
 inline sys::MountOptions lower_options(const std::vector<std::string>& paths) {
   constexpr size_t kLongest = 255;
   std::string all = join(paths, ":");

@@ -44,16 +44,16 @@ Result<std::string> find_folder(const FolderKind& kind) {
   std::string home = absolute_env("HOME");
   if (home.empty()) home = home_of(::geteuid());
   if (!home.empty()) return concat(home, "/", view(kind.below_home), "/cove");
-  return fail(Error(Code::NotFound, concat("this user has no home to keep a ", view(kind.name), " folder in"))
-                  .hint(concat("name a folder with ", view(kind.variable))));
+  return fail(Error(Code::NotFound, concat("this user has no home for a ", view(kind.name), " folder"))
+                  .hint(concat("set ", view(kind.variable), " to a folder")));
 }
 
 Result<struct stat> stat_own_folder(const std::string& path, const FolderKind& kind) {
   struct stat info = COVE_TRY(lstat(path));
   if (S_ISDIR(info.st_mode) && info.st_uid == ::geteuid() && (info.st_mode & (S_IWGRP | S_IWOTH)) == 0) return info;
-  return fail(Error(Code::Denied, concat("the ", view(kind.name), " ", path,
-                                         " is not a folder that only its owner, user ", ::geteuid(), ", can write to"))
-                  .hint(concat("remove it, or name another one with ", view(kind.variable))));
+  return fail(Error(Code::Denied, concat("the ", view(kind.name), " ", path, " is not a folder that is owned by user ",
+                                         ::geteuid(), " and writable only by this user"))
+                  .hint(concat("remove it, or set ", view(kind.variable), " to another folder")));
 }
 
 std::string run_folder_of(uid_t uid, const std::string& runtime) {
@@ -70,7 +70,7 @@ Result<void> check_run_folder(const std::string& path) {
 }
 
 Result<void> make_run_folder(const std::string& path) {
-  // Root's server may be asked where it is by everybody; who may use it is decided by who connects.
+  // Every user may look up the path of root's server; access is decided when a client connects.
   COVE_TRY(make_folders(path, ::geteuid() == 0 ? 0755 : 0700));
   COVE_TRY(stat_own_folder(path, kRunFolder));
   return {};

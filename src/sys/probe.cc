@@ -20,10 +20,10 @@
 namespace cove::sys {
 namespace {
 
-constexpr const char* kStage = "/tmp";  // every machine has it; covered in the child's own mount namespace only
+constexpr const char* kStage = "/tmp";  // exists on every machine; covered only in the child's own mount namespace
 constexpr size_t kMaxReport = 4096;
 
-// What a child has to say of its attempt: nothing, or errno and what was attempted.
+// A child's report about its attempt: empty, or errno and what was attempted.
 Result<void> read_report(int fd) {
   std::string report = COVE_TRY(read_all(fd, kMaxReport));
   if (report.empty()) return {};
@@ -42,10 +42,10 @@ Result<void> read_report(int fd) {
   ::_exit(0);
 }
 
-// Runs an attempt in a child that has namespaces of its own.
+// Runs an attempt in a child with its own namespaces.
 Result<void> attempt_in_child(uint64_t namespaces, const std::function<Result<void>()>& attempt) {
   Pipe pipe = COVE_TRY(sys::pipe());
-  Child child = COVE_TRY_NOTE("make namespaces", clone3(namespaces));
+  Child child = COVE_TRY_NOTE("create namespaces", clone3(namespaces));
   if (child.pid == 0) report_and_exit(pipe.write.get(), attempt());
   pipe.write.reset();
   Result<void> outcome = read_report(pipe.read.get());
@@ -75,7 +75,7 @@ Result<void> mount_overlay(const MountOptions& extra) {
   return {};
 }
 
-// A child in a user namespace that waits; its namespace serves as an id map.
+// A waiting child in a user namespace, which serves as an id map.
 class IdMapHolder {
  public:
   static Result<IdMapHolder> create() {
@@ -125,7 +125,7 @@ KernelVersion kernel_version() {
 
 Result<void> probe_user_namespaces() {
   uint32_t user = ::geteuid(), group = ::getegid();
-  // AppArmor lets the namespace be made but takes its capabilities: a mount tells.
+  // AppArmor allows creating the namespace but removes its capabilities, which a mount reveals.
   return attempt_in_child(CLONE_NEWUSER | CLONE_NEWNS, [&]() -> Result<void> {
     COVE_TRY(become_root_inside(user, group));
     return cover_stage();

@@ -7,8 +7,8 @@
 
 #include "base/result.h"
 
-// Tries out what this machine can do. Nothing is left behind; what has to be mounted is mounted in a child's own mount
-// namespace. For single-threaded processes.
+// Tests the features of this machine. Nothing is left behind; mounts are made in a child's own mount namespace. For
+// single-threaded processes.
 namespace cove::sys {
 
 struct KernelVersion {
@@ -21,7 +21,7 @@ struct KernelVersion {
 KernelVersion kernel_version();
 KernelVersion parse_kernel_version(const std::string& release);
 
-// A user namespace in which this user is root and has the capabilities of one.
+// A user namespace in which this user is root with capabilities.
 Result<void> probe_user_namespaces();
 // An overlay on a tmpfs: with this process's own privilege, or in a user namespace.
 Result<void> probe_overlay();
@@ -29,9 +29,9 @@ Result<void> probe_overlay_in_user_namespace();
 // A mount of `path` with shifted ids; needs root.
 Result<void> probe_idmapped_mount(const std::string& path);
 
-// The version of Landlock's interface; 0 where there is none.
+// Landlock's ABI version; 0 if it is not available.
 int landlock_abi();
-// The actions that seccomp filters can take; empty where there are no filters.
+// The actions that seccomp filters support; empty if there are no filters.
 std::vector<std::string> seccomp_actions();
 
 // Whether the kernel has the file system now, without loading a module.
@@ -39,7 +39,7 @@ bool has_file_system(std::string_view name);
 // Whether this process may read and write the device.
 bool can_use_device(const std::string& path);
 
-// The full path of a program of $PATH or of the system's own folders; empty where there is none.
+// The full path of a program in $PATH or in the system's folders; empty if there is none.
 std::string find_program(const std::string& name);
 
 }  // namespace cove::sys

@@ -22,15 +22,14 @@ Result<Child> clone3(uint64_t flags) {
   struct clone_args args = {};
   args.flags = flags | CLONE_PIDFD;
   args.pidfd = reinterpret_cast<uint64_t>(&pidfd);
-  // A sibling has the signal of its maker.
+  // A sibling uses the exit signal of its creator.
   args.exit_signal = flags & CLONE_PARENT ? 0 : SIGCHLD;
   long pid = ::syscall(SYS_clone3, &args, sizeof args);
   if (pid < 0) return fail_errno("clone3");
   return Child{static_cast<pid_t>(pid), UniqueFd(pid == 0 ? -1 : pidfd)};
 }
 
-// Some machines let nobody without capabilities make user namespaces, and a change of identity takes the effective
-// ones.
+// Some machines require capabilities for creating user namespaces, and a change of identity drops the effective ones.
 Result<Child> clone3_as(uid_t owner, uint64_t flags) {
   if (::seteuid(owner) < 0) return fail_errno("seteuid");
   Capabilities sets = COVE_TRY(capget());
@@ -113,7 +112,7 @@ Result<void> write_id_maps(pid_t pid, const IdMap& users, const IdMap& groups, S
 Result<void> set_fs_ids(uint32_t uid, uint32_t gid) {
   ::setfsgid(gid);
   ::setfsuid(uid);
-  // These calls report the previous id, never an error: ask again.
+  // These calls return the previous id and no error, so the result is read back.
   if (static_cast<uint32_t>(::setfsuid(static_cast<uid_t>(-1))) != uid ||
       static_cast<uint32_t>(::setfsgid(static_cast<gid_t>(-1))) != gid)
     return fail(Code::Denied, concat("setfsuid ", uid, ": not permitted"));

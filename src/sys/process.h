@@ -20,27 +20,27 @@ struct Child {
   UniqueFd pidfd;
 };
 
-// clone3 with CLONE_* namespace flags and a pidfd; pid is 0 in the child. SIGCHLD tells of its end. With CLONE_PARENT
-// the child is a sibling, for the common parent to reap.
+// clone3 with CLONE_* namespace flags and a pidfd; pid is 0 in the child. Its end raises SIGCHLD. With CLONE_PARENT the
+// child is a sibling, which the common parent reaps.
 Result<Child> clone3(uint64_t flags);
-// The same by root as another user, who owns the namespaces that are made; root's capabilities count for it all the
-// same. The child is that user.
+// The same, called by root for another user, who owns the new namespaces; root's capabilities still apply to the call.
+// The child runs as that user.
 Result<Child> clone3_as(uid_t owner, uint64_t flags);
-// The CPUs that this process may use; empty where it cannot be told.
+// The CPUs that this process may use; empty if unknown.
 cpu_set_t allowed_cpus();
-// So many of these CPUs, one after the other, beginning anywhere: `start` spreads those who choose.
+// Selects `count` consecutive CPUs of these; `start` spreads the selections of different callers.
 cpu_set_t some_of(const cpu_set_t& allowed, unsigned count, unsigned start);
-// Lets a new child, which may use `allowed` from then on, begin on another CPU than this one, where its maker works on:
-// the kernel often leaves it waiting behind its maker though another CPU is idle. What the child forks before this
-// returns may be kept from this CPU: its allowed CPUs must be set, too.
+// Moves a new child, which may use `allowed` from then on, to another CPU than this one, on which its creator
+// continues: the kernel often queues it behind its creator although another CPU is idle. Children it forks before this
+// returns may be excluded from this CPU, so their allowed CPUs must be set, too.
 void start_on_another_cpu(pid_t child, const cpu_set_t& allowed);
 
 Result<void> unshare(int flags);
 Result<void> setns(int fd, int flags);
 Result<void> kill_by_pidfd(int pidfd, int signal);
-// Whether the process has ended, or does within that time.
+// Whether the process has ended or ends within that time.
 bool ends_within(int pidfd, std::chrono::milliseconds patience);
-// Waits for the child's end; the status is as waitpid gives it.
+// Waits for the child's end; returns the status of waitpid.
 Result<int> wait_for(pid_t pid);
 
 // Maps of user ids and group ids into a user namespace.
@@ -51,7 +51,7 @@ struct IdMapEntry {
 };
 using IdMap = std::vector<IdMapEntry>;
 std::string id_map_text(const IdMap& map);
-// Writes both maps of a process's new user namespace; Deny where the caller has no privilege over groups.
+// Writes both maps of a process's new user namespace; use Deny if the caller has no privilege over groups.
 enum class Setgroups { Keep, Deny };
 Result<void> write_id_maps(pid_t pid, const IdMap& users, const IdMap& groups, Setgroups setgroups);
 

@@ -26,7 +26,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return found;
 }
 
-// It can be interrupted, though this process may block signals.
+// Unblocks signals in the program, even if this process blocks them.
 Result<pid_t> spawn(Question question, int output) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
@@ -48,22 +48,22 @@ Result<pid_t> spawn(Question question, int output) {
   return pid;
 }
 
-// Whether there is something to read before the deadline; of a process's descriptor, whether it has ended.
+// Whether there is something to read before the deadline; for a pidfd, whether the process has ended.
 bool is_ready(int fd, Clock::time_point deadline) {
   auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now()).count();
   pollfd polled = {fd, POLLIN, 0};
   return left > 0 && ::poll(&polled, 1, static_cast<int>(left)) != 0;
 }
 
-// All of it, until nobody holds the other end.
+// Reads until the other end is closed.
 Result<std::string> listen(int fd, const Question& question, Clock::time_point deadline) {
   std::string text;
   char piece[4096];
   while (text.size() <= question.most) {
-    if (!is_ready(fd, deadline)) return fail(Code::Unavailable, concat(question.argv[0], " does not answer in time"));
+    if (!is_ready(fd, deadline)) return fail(Code::Unavailable, concat(question.argv[0], " timed out"));
     ssize_t count = ::read(fd, piece, sizeof piece);
     if (count == 0) return text;
-    if (count < 0 && errno != EINTR) return fail_errno(concat("read what ", question.argv[0], " prints"));
+    if (count < 0 && errno != EINTR) return fail_errno(concat("read the output of ", question.argv[0]));
     if (count > 0) text.append(piece, static_cast<size_t>(count));
   }
   return fail(Code::Unavailable, concat(question.argv[0], " prints more than ", question.most, " bytes"));
@@ -82,7 +82,7 @@ Result<std::string> output_of(const Question& question) {
   int status = COVE_TRY(wait_for(pid));
   if (text && status != 0)
     return fail(Code::Unavailable,
-                concat(question.argv[0], WIFSIGNALED(status) ? " was ended by signal " : " ended with ",
+                concat(question.argv[0], WIFSIGNALED(status) ? " was killed by signal " : " exited with ",
                        WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)));
   return text;
 }

@@ -8,16 +8,15 @@
 
 namespace cove::sys {
 
-// A program of this machine that is run for what it prints.
+// A program of this machine that is run for its output.
 struct Question {
   std::vector<std::string> argv;  // the first is its path
   std::vector<std::string> env;
-  size_t most = 4096;  // bytes of an answer
+  size_t most = 4096;  // bytes of output
   std::chrono::milliseconds patience{5000};
 };
-// What it prints on its standard output. It has nothing to read, and what it says on standard error is lost.
-// Unavailable where it cannot be started, does not end in time, prints too much, or ends with anything but 0.
-// Any thread; the program is gone afterwards.
+// Returns its standard output. Its standard input is empty, and its standard error is discarded. Unavailable if it
+// cannot be started, times out, prints too much or does not exit with 0. Any thread; the program has ended afterwards.
 Result<std::string> output_of(const Question& question);
 
 }  // namespace cove::sys

@@ -27,8 +27,8 @@ TEST(OutputOf, HasNothingToReadAndNoVariablesButItsOwn) {
 }
 
 TEST(OutputOf, FailsWhereTheProgramDoes) {
-  expect_refusal(shell("echo half; exit 3"), "/bin/sh ended with 3");
-  expect_refusal(shell("echo half; kill -9 $$"), "/bin/sh was ended by signal 9");
+  expect_refusal(shell("echo half; exit 3"), "/bin/sh exited with 3");
+  expect_refusal(shell("echo half; kill -9 $$"), "/bin/sh was killed by signal 9");
   expect_refusal({.argv = {"/nowhere/to/be/found"}, .env = {}}, "start /nowhere/to/be/found");
 }
 
@@ -43,9 +43,9 @@ TEST(OutputOf, IsNotLongerThanAskedFor) {
 TEST(OutputOf, WaitsForNobodyForEver) {
   Question question = shell("exec sleep 1000");
   question.patience = std::chrono::milliseconds(50);
-  expect_refusal(question, "does not answer in time");
+  expect_refusal(question, "timed out");
   question.argv[2] = "exec sleep 1000 >&-";
-  expect_refusal(question, "was ended by signal 9");
+  expect_refusal(question, "was killed by signal 9");
 }
 
 }  // namespace

@@ -95,13 +95,13 @@ Result<void> send_message(int socket, std::string_view data, const std::vector<i
     sent = ::sendmsg(socket, &header, flags | MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
   if (sent < 0) return fail_errno("sendmsg");
-  if (static_cast<size_t>(sent) != data.size()) return fail(Code::Internal, "sendmsg: cut short");
+  if (static_cast<size_t>(sent) != data.size()) return fail(Code::Internal, "sendmsg: incomplete");
   return {};
 }
 
 Result<Message> receive_message(int socket, size_t most, int flags) {
   Message message;
-  // Its length first, so that no more memory is touched than it needs.
+  // Reads the length first, so that no more memory is used than needed.
   ssize_t length;
   do {
     length = ::recv(socket, nullptr, 0, flags | MSG_PEEK | MSG_TRUNC);

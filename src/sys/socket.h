@@ -21,7 +21,7 @@ Result<SocketPair> socketpair(int type);
 
 // SEQPACKET sockets by name: a path, or (beginning with a NUL) an abstract name.
 Result<UniqueFd> listen_unix(std::string_view name, int backlog, int flags = 0);
-// Waits while the other side takes no more connections: `patience` seconds, or for ever (0).
+// Blocks while the other side's queue is full: `patience` seconds, or forever (0).
 Result<UniqueFd> connect_unix(std::string_view name, int patience = 0);
 
 struct Message {

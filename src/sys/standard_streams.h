@@ -7,9 +7,9 @@
 
 namespace cove::sys {
 
-// The first thing that a program does. Whoever starts it with one of the three standard streams closed would have it
-// take the next file or socket that it opens for that stream, and write there what somebody else's program prints.
-// Afterwards all three are there: of one that was closed, reading is at its end and writing fails.
+// Must be called first in every program. If a program is started with a closed standard stream, the next file or socket
+// it opens would get that number, and output would be written to it. Afterwards all three are open: for one that was
+// closed, reading returns end of file and writing fails.
 inline void keep_standard_streams() {
   constexpr int kFailed = 125;
   for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string_view>
 
-// Skips the test; where COVE_TEST_STRICT=1, fails it.
+// Skips the test, or fails it if COVE_TEST_STRICT=1.
 #define SKIP_OR_FAIL(why)                                                      \
   do {                                                                         \
     const char* strict = ::getenv("COVE_TEST_STRICT");                         \

@@ -11,7 +11,7 @@
 namespace cove::sys {
 namespace {
 
-// One folder on the way from the top to where the walk is.
+// One folder on the path from the top to the current position.
 struct Level {
   ino_t inode = 0;
   std::vector<std::string> names;
@@ -44,7 +44,7 @@ class Walk {
     return {};
   }
 
-  // A folder may be read-only for its owner; nothing can be removed from it then.
+  // A folder may be read-only for its owner, which prevents removing its entries.
   void make_writable() const {
     struct stat info;
     if (::fstat(here_.get(), &info) == 0 && (info.st_mode & S_IRWXU) != S_IRWXU)
@@ -66,7 +66,7 @@ class Walk {
   Result<UniqueFd> open_folder(const std::string& name) {
     Result<UniqueFd> folder = openat(here_.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     if (folder || closed_ == ClosedFolders::Fail || folder.error().errnum() != EACCES) return folder;
-    // By descriptor: another name may be there by now.
+    // By descriptor, because the name may have been replaced.
     UniqueFd closed = COVE_TRY(openat(here_.get(), name, O_PATH | O_DIRECTORY | O_NOFOLLOW));
     if (::chmod(fd_path(closed.get()).c_str(), 0700) < 0) return fail_errno(concat("chmod ", name));
     return openat(here_.get(), name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
@@ -77,7 +77,7 @@ class Walk {
     if (!info) return skip_if_gone(info.error());
     if (!S_ISDIR(info->st_mode)) return visit_next(*info);
     const std::string& name = levels_.back().names[levels_.back().next];
-    if (info->st_dev != device_) return fail(Code::Internal, concat(name, ": something is mounted there"));
+    if (info->st_dev != device_) return fail(Code::Internal, concat(name, ": a file system is mounted there"));
     Result<UniqueFd> folder = open_folder(name);
     if (!folder) return skip_if_gone(folder.error());
     here_ = std::move(*folder);

@@ -28,7 +28,7 @@ Error broken(struct archive* archive, std::string_view what) {
   return Error(Code::Invalid, concat(what, ": ", why ? std::string_view(why) : "it is malformed"));
 }
 
-// The outer of two readers takes the compression off, so that the inner one's input can be hashed on its way.
+// The outer of two readers decompresses, so that the inner one's input can be hashed.
 class Decompressor {
  public:
   static Result<std::unique_ptr<Decompressor>> open(int fd) {
@@ -46,7 +46,7 @@ class Decompressor {
     return reader;
   }
 
-  // For libarchive: the next piece, 0 at the end, -1 where it is broken.
+  // For libarchive: the next block, 0 at the end, -1 on error.
   static ssize_t next(struct archive* inner, void* self, const void** piece) {
     return static_cast<Decompressor*>(self)->read(inner, piece);
   }
@@ -66,7 +66,7 @@ class Decompressor {
 
   bool ended() const { return ended_; }
 
-  // What follows the end of the tar belongs to the digest, too.
+  // The digest includes data after the end of the tar.
   Result<std::string> finish() {
     const void* piece = nullptr;
     while (true) {
@@ -115,7 +115,7 @@ Result<LayerEntry> entry_of(struct archive_entry* entry) {
   out.kind = *kind;
   out.link = text(out.kind == Kind::HardLink ? ::archive_entry_hardlink(entry) : ::archive_entry_symlink(entry));
   out.mode = ::archive_entry_perm(entry);
-  // What is below zero is beyond every range, too.
+  // Negative numbers become larger than every range.
   out.uid = static_cast<uint64_t>(::archive_entry_uid(entry));
   out.gid = static_cast<uint64_t>(::archive_entry_gid(entry));
   if (out.kind == Kind::File) {
@@ -159,7 +159,7 @@ Result<LayerReport> unpack_layer(int fd, LayerWriter& writer, std::string& diff_
   // Names are bytes: nothing is converted.
   ::archive_read_set_options(tar.get(), "hdrcharset=BINARY");
   if (::archive_read_open(tar.get(), source.get(), nullptr, Decompressor::next, nullptr) != ARCHIVE_OK)
-    return fail(broken(tar.get(), "it is no tar archive"));
+    return fail(broken(tar.get(), "not a tar archive"));
   struct archive_entry* entry = nullptr;
   while (true) {
     int status = ::archive_read_next_header(tar.get(), &entry);
@@ -170,8 +170,7 @@ Result<LayerReport> unpack_layer(int fd, LayerWriter& writer, std::string& diff_
     bool unfinished = false;
     auto data = [&](std::string_view& piece, uint64_t& offset) -> Result<bool> {
       Result<bool> more = next_piece(tar.get(), piece, offset);
-      // Some tools leave out what fills the last block, and the end of the archive: the last file is whole all the
-      // same.
+      // Some tools omit the padding of the last block and the end marker; the last file is complete anyway.
       unfinished = !more && taken == described.size && source->ended();
       if (unfinished) return false;
       if (more && *more) taken = offset + piece.size();

@@ -7,8 +7,8 @@
 
 namespace cove::unpack {
 
-// Unpacks a layer's archive (tar; as it is, or compressed with gzip or zstd) from a descriptor. `diff_id` becomes the
-// digest of the archive, uncompressed.
+// Unpacks a layer's archive (tar, optionally compressed with gzip or zstd) from a descriptor. Sets `diff_id` to the
+// digest of the uncompressed archive.
 Result<LayerReport> unpack_layer(int archive, LayerWriter& writer, std::string& diff_id);
 
 }  // namespace cove::unpack

@@ -26,13 +26,13 @@ constexpr uint64_t kHighestId = 65535;
 constexpr uint32_t kNobody = 65534;
 constexpr size_t kLongestPath = 4096;
 constexpr size_t kLongestName = 255;
-// Links on the way are resolved as if the layer's folder were the root, and never lead out of it.
+// Links are resolved as if the layer's folder were the root, and never lead out of it.
 constexpr uint64_t kInside = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
 constexpr uint64_t kPlainly = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
 
 bool is_whiteout(const struct stat& info) { return S_ISCHR(info.st_mode) && info.st_rdev == 0; }
 
-std::unexpected<Error> hostile(std::string_view name, std::string_view why) {
+std::unexpected<Error> invalid_entry(std::string_view name, std::string_view why) {
   return fail(Code::Invalid, concat("the entry '", name.substr(0, 300), "' ", why));
 }
 
@@ -54,7 +54,7 @@ std::optional<struct stat> stat_at(int folder, const std::string& name) {
   return info;
 }
 
-// Where else below a folder the same file is.
+// Finds the other names of a file below a folder.
 void find_names(int folder, const std::string& path, const struct stat& original, std::vector<std::string>& names) {
   Result<std::vector<std::string>> entries = sys::list_folder(folder);
   if (!entries || path.size() > kLongestPath) return;
@@ -78,12 +78,11 @@ Result<void> set_times(int folder, const std::string& name, const struct timespe
 
 Result<std::string> inner_path(std::string_view name) {
   std::string path;
-  if (name.find('\0') != name.npos || name.size() > kLongestPath)
-    return hostile(name, "has no name that a file can have");
+  if (name.find('\0') != name.npos || name.size() > kLongestPath) return invalid_entry(name, "has an invalid name");
   for (const std::string& part : split(name, '/')) {
     if (part.empty() || part == ".") continue;
-    if (part == "..") return hostile(name, "leads upwards");
-    if (part.size() > kLongestName) return hostile(name, "has a name that is too long");
+    if (part == "..") return invalid_entry(name, "leads upwards");
+    if (part.size() > kLongestName) return invalid_entry(name, "has a name that is too long");
     if (!path.empty()) path += '/';
     path += part;
   }
@@ -97,7 +96,7 @@ Result<LayerWriter::Place> LayerWriter::place_of(const std::string& path) {
   return Place{COVE_TRY(open_parent(folder)), name_of(path), path};
 }
 
-// Archives are mostly in the order of folders: the last one is kept open.
+// Archives are mostly sorted by folder, so the last one is kept open.
 Result<int> LayerWriter::open_parent(const std::string& folder) {
   if (folder.empty()) return root_;
   if (parent_ && parent_path_ == folder) return parent_.get();
@@ -122,17 +121,17 @@ Result<UniqueFd> LayerWriter::step_into(int folder, const std::string& name, con
   if (info && S_ISDIR(info->st_mode)) return sys::openat(folder, name, O_PATH | O_DIRECTORY | O_NOFOLLOW);
   if (info && S_ISLNK(info->st_mode)) {
     Result<UniqueFd> through = sys::openat2(root_, path, O_PATH | O_DIRECTORY, kInside);
-    return through ? std::move(through) : hostile(path, "is a link that leads to no folder of its layer");
+    return through ? std::move(through) : invalid_entry(path, "is a link that does not lead to a folder of its layer");
   }
-  if (info && !is_whiteout(*info)) return hostile(path, "is not a folder, and another entry lies in it");
+  if (info && !is_whiteout(*info)) return invalid_entry(path, "is not a folder but contains another entry");
   if (info && ::unlinkat(folder, name.c_str(), 0) < 0) return fail_errno(concat("unlink ", path));
   UniqueFd made = COVE_TRY(imply_folder(folder, name, path));
-  // It was removed by this very layer, and is there anew.
+  // The same layer removed it before and creates it again.
   if (info) COVE_TRY(mark_opaque(path));
   return made;
 }
 
-// A folder that has no entry of its own, or not yet: the one below shows through.
+// A folder without an entry of its own, so far: it inherits from the layer below.
 Result<UniqueFd> LayerWriter::imply_folder(int folder, const std::string& name, const std::string& path) {
   if (++report_.entries > options_.limits.entries) return fail(Code::Exhausted, "the layer has too many entries");
   if (::mkdirat(folder, name.c_str(), 0755) < 0) return fail_errno(concat("mkdir ", path));
@@ -172,7 +171,7 @@ Result<void> LayerWriter::remove(const Place& place) {
   return {};
 }
 
-// What was there makes way, but a folder for a folder.
+// Existing entries are replaced, except a folder by a folder.
 Result<void> LayerWriter::clear(const Place& place, Kind kind) {
   std::optional<struct stat> info = stat_at(place.folder, place.name);
   if (!info || (S_ISDIR(info->st_mode) && kind == Kind::Folder)) return {};
@@ -184,12 +183,12 @@ Result<void> LayerWriter::clear(const Place& place, Kind kind) {
 Result<void> LayerWriter::count(const LayerEntry& entry) {
   if (++report_.entries > options_.limits.entries)
     return fail(Error(Code::Exhausted, concat("the layer has more than ", options_.limits.entries, " entries"))
-                    .hint("the server's setting images.max_entries allows more"));
+                    .hint("raise the server's setting images.max_entries"));
   if (entry.kind != Kind::File) return {};
   if (entry.size > options_.limits.bytes || report_.bytes + entry.size > options_.limits.bytes)
     return fail(
         Error(Code::Exhausted, concat("the layer is larger than ", format_bytes(options_.limits.bytes), ", unpacked"))
-            .hint("the server's setting images.max_size allows more"));
+            .hint("raise the server's setting images.max_size"));
   report_.bytes += entry.size;
   return {};
 }
@@ -197,11 +196,11 @@ Result<void> LayerWriter::count(const LayerEntry& entry) {
 Result<void> LayerWriter::take(const LayerEntry& entry, const DataSource& data) {
   COVE_TRY(count(entry));
   std::string path = COVE_TRY(inner_path(entry.name));
-  if (path.empty() && entry.kind != Kind::Folder) return hostile(entry.name, "has no name");
+  if (path.empty() && entry.kind != Kind::Folder) return invalid_entry(entry.name, "has no name");
   if (name_of(path).starts_with(kWhiteout)) return take_whiteout(path);
   if (entry.kind == Kind::Folder) return take_folder(entry, path);
   if (entry.kind == Kind::Device) {
-    // In a sandbox it would be powerless anyway.
+    // It would have no effect in a sandbox anyway.
     ++report_.devices_left_out;
     return {};
   }
@@ -251,7 +250,7 @@ Result<void> LayerWriter::take_file(const LayerEntry& entry, const Place& place,
   UniqueFd file = COVE_TRY(sys::openat(place.folder, place.name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   COVE_TRY(write_data(file.get(), entry, data));
   COVE_TRY(set_owner(file.get(), "", entry));
-  // After the owner, whose change takes set-id bits and capabilities away.
+  // After chown, which clears set-id bits and capabilities.
   if (::fchmod(file.get(), entry.mode & 07777) < 0) return fail_errno(concat("chmod ", place.path));
   COVE_TRY(set_attributes(file.get(), entry));
   struct timespec times[] = {entry.mtime, entry.mtime};
@@ -265,7 +264,7 @@ Result<void> LayerWriter::write_data(int file, const LayerEntry& entry, const Da
   uint64_t end = 0;
   while (COVE_TRY(data(piece, offset))) {
     if (offset > entry.size || piece.size() > entry.size - offset)
-      return hostile(entry.name, "has more data than it says");
+      return invalid_entry(entry.name, "has more data than its declared size");
     while (!piece.empty()) {
       ssize_t written = ::pwrite(file, piece.data(), piece.size(), static_cast<off_t>(offset));
       if (written < 0 && errno == EINTR) continue;
@@ -282,7 +281,7 @@ Result<void> LayerWriter::write_data(int file, const LayerEntry& entry, const Da
 
 Result<void> LayerWriter::take_symlink(const LayerEntry& entry, const Place& place) {
   if (entry.link.empty() || entry.link.size() >= kLongestPath || entry.link.find('\0') != entry.link.npos)
-    return hostile(entry.name, "is a link to nothing");
+    return invalid_entry(entry.name, "is a link without a target");
   if (::symlinkat(entry.link.c_str(), place.folder, place.name.c_str()) < 0)
     return fail_errno(concat("symlink ", place.path));
   COVE_TRY(set_owner(place.folder, place.name, entry));
@@ -297,10 +296,10 @@ Result<void> LayerWriter::take_fifo(const LayerEntry& entry, const Place& place)
   return set_times(place.folder, place.name, entry.mtime);
 }
 
-// The file may be of a layer below: then it is copied into this one, and both names are the same file.
+// If the file is in a layer below, it is copied into this one, and both names link to the copy.
 Result<void> LayerWriter::take_hard_link(const LayerEntry& entry, const Place& place) {
   std::string target = COVE_TRY(inner_path(entry.link));
-  if (target.empty() || target == place.path) return hostile(entry.name, "is a link to itself, or to the root");
+  if (target.empty() || target == place.path) return invalid_entry(entry.name, "is a link to itself or to the root");
   auto link = [&]() -> Result<bool> {
     Result<UniqueFd> folder = target.find('/') == target.npos
                                   ? sys::dup(root_)
@@ -309,7 +308,7 @@ Result<void> LayerWriter::take_hard_link(const LayerEntry& entry, const Place& p
     std::optional<struct stat> info = stat_at(folder->get(), name_of(target));
     if (!info) return false;
     if (S_ISDIR(info->st_mode) || S_ISCHR(info->st_mode))
-      return hostile(entry.name, "is a hard link to what is no file");
+      return invalid_entry(entry.name, "is a hard link to something that is not a file");
     Place here = COVE_TRY(place_of(place.path));
     if (::linkat(folder->get(), name_of(target).c_str(), here.folder, here.name.c_str(), 0) < 0)
       return fail_errno(concat("link ", place.path));
@@ -322,7 +321,7 @@ Result<void> LayerWriter::take_hard_link(const LayerEntry& entry, const Place& p
   }
   if (options_.parents >= 0) COVE_TRY(copy_from_parents(target));
   if (COVE_TRY(link())) return {};
-  return hostile(entry.name, concat("is a hard link to '", target.substr(0, 300), "', which is not there"));
+  return invalid_entry(entry.name, concat("is a hard link to '", target.substr(0, 300), "', which does not exist"));
 }
 
 Result<void> LayerWriter::copy_from_parents(const std::string& path) {
@@ -360,7 +359,7 @@ Result<void> LayerWriter::copy_from_parents(const std::string& path) {
   return info.st_nlink > 1 ? copy_other_names(path, info) : Result<void>();
 }
 
-// All names that a file has below stay names of one file.
+// All names of the file in the layers below become links to the same copy.
 Result<void> LayerWriter::copy_other_names(const std::string& path, const struct stat& original) {
   std::vector<std::string> names;
   find_names(options_.parents, "", original, names);
@@ -387,17 +386,18 @@ Result<void> LayerWriter::take_whiteout(const std::string& path) {
     COVE_TRY(open_parent(folder));
     return mark_opaque(folder);
   }
-  if (name.starts_with(kReserved)) return {};  // of other tools' own
+  if (name.starts_with(kReserved)) return {};  // reserved by other tools
   std::string hidden = name.substr(kWhiteout.size());
-  if (hidden.empty() || hidden == "." || hidden == "..") return hostile(path, "removes nothing that has a name");
+  if (hidden.empty() || hidden == "." || hidden == "..")
+    return invalid_entry(path, "is a whiteout without a valid name");
   Place place = COVE_TRY(place_of(folder.empty() ? hidden : concat(folder, "/", hidden)));
   std::optional<struct stat> there = stat_at(place.folder, place.name);
-  // What the layer itself has there stays, whatever the order: only what is below goes.
+  // Entries of this layer are kept in any order: only those of the layers below are removed.
   if (there && S_ISDIR(there->st_mode)) return mark_opaque(place.path);
   if (there) return {};
   if (::mknodat(place.folder, place.name.c_str(), S_IFCHR, makedev(0, 0)) < 0)
     return fail(
-        Error::from_errno(errno, concat("mark ", place.path, " as removed")).hint("this needs Linux 5.8 or later"));
+        Error::from_errno(errno, concat("mark ", place.path, " as removed")).hint("Linux 5.8 or later is required"));
   return {};
 }
 
@@ -405,7 +405,7 @@ Result<void> LayerWriter::mark_opaque(const std::string& path) {
   UniqueFd folder = COVE_TRY(sys::dup(root_));
   if (!path.empty()) {
     Result<UniqueFd> opened = sys::openat2(root_, path, O_RDONLY | O_DIRECTORY, kPlainly);
-    if (!opened) return hostile(path, "is hidden through a link");
+    if (!opened) return invalid_entry(path, "is hidden through a link");
     folder = std::move(*opened);
   }
   if (options_.opaque == OpaqueMark::Reported) {
@@ -438,7 +438,8 @@ Result<void> LayerWriter::set_attributes(int file, const LayerEntry& entry) {
       continue;
     }
     if (::fsetxattr(file, name.c_str(), value.data(), value.size(), 0) == 0) continue;
-    // A file system without room or sense for it; capabilities are powerless in a sandbox anyway.
+    // The file system does not support the attribute or has no room for it; capabilities have no effect in a sandbox
+    // anyway.
     if (errno != EPERM && errno != ENOTSUP && errno != EINVAL && errno != ERANGE && errno != E2BIG && errno != ENODATA)
       return fail_errno(concat("set the attribute ", name, " of ", entry.name.substr(0, 300)));
     ++report_.attributes_left_out;
@@ -449,7 +450,7 @@ Result<void> LayerWriter::set_attributes(int file, const LayerEntry& entry) {
 Result<LayerReport> LayerWriter::finish() {
   parent_.reset();
   if (options_.parents < 0 && !implied_.empty()) report_.needs_parents = true;
-  // The deepest first: what lies in a folder comes after it in the order of paths.
+  // Deepest folders first: entries of a folder sort after it.
   for (auto each = folder_times_.rbegin(); each != folder_times_.rend(); ++each) {
     if (each->first.empty()) {
       COVE_TRY(set_times(root_, ".", each->second));

@@ -21,9 +21,9 @@ namespace cove::unpack {
 // One entry of a layer's archive.
 struct LayerEntry {
   enum class Kind { File, Folder, Symlink, HardLink, Fifo, Device };
-  std::string name;  // as the archive has it
+  std::string name;  // as in the archive
   Kind kind = Kind::File;
-  std::string link;  // of a symlink: what it says; of a hard link: the name of the entry it is the same as
+  std::string link;  // the target of a symlink, or the name of the entry to which a hard link refers
   mode_t mode = 0644;
   uint64_t uid = 0;
   uint64_t gid = 0;
@@ -32,27 +32,27 @@ struct LayerEntry {
   std::vector<std::pair<std::string, std::string>> xattrs;
 };
 
-// The next piece of an entry's data and where in the file it belongs; false at the end. Holes are left out.
+// The next block of an entry's data and its offset in the file; false at the end. Holes are skipped.
 using DataSource = std::function<Result<bool>(std::string_view& piece, uint64_t& offset)>;
 
 struct LayerLimits {
-  uint64_t bytes = uint64_t{32} << 30;  // of all files together, holes included
+  uint64_t bytes = uint64_t{32} << 30;  // total of all files, including holes
   uint64_t entries = 2'000'000;
 };
 
-// How overlayfs is told that a folder hides what lies below it.
+// How a folder is marked as opaque for overlayfs.
 enum class OpaqueMark {
   UserAttribute,  // by user.overlay.opaque, set here
-  Reported,       // by an attribute that needs privilege: whoever has it is told the paths
+  Reported,       // by a privileged attribute, which the parent sets for the reported paths
 };
-// Whether files can be given to their owners: not where a single id is mapped.
+// Whether files can be given to their owners: not if only a single id is mapped.
 enum class Owners { Kept, Ours };
 
 struct LayerOptions {
   LayerLimits limits;
   OpaqueMark opaque = OpaqueMark::UserAttribute;
   Owners owners = Owners::Kept;
-  int parents = -1;     // the layers below it as one tree, or none
+  int parents = -1;     // the merged layers below it, or none
   bool lowest = false;  // there are none
 };
 
@@ -62,15 +62,15 @@ struct LayerReport {
   uint64_t devices_left_out = 0;
   uint64_t owners_out_of_range = 0;
   uint64_t attributes_left_out = 0;
-  // It has hard links to files below it, or folders whose owners and modes are those below it: what was written is
-  // right for the lowest layer only; else it is to be done again with `parents`.
+  // The layer has hard links to files below it, or folders that inherit owners and modes from below: the output is
+  // correct only for the lowest layer; otherwise it must be unpacked again with `parents`.
   bool needs_parents = false;
   std::vector<std::string> opaque_folders;  // with OpaqueMark::Reported
 };
 
-// Writes the entries of a layer's archive below a folder, in the form that overlayfs mounts: what the layer removes is
-// a character device 0/0, and what it hides is marked. The archive is a stranger's: nothing is ever written outside of
-// the folder, no device is made, and what is not understood is an error.
+// Writes the entries of a layer's archive below a folder, in the form that overlayfs mounts: a removed entry is a
+// character device 0/0, and opaque folders are marked. The archive is untrusted: nothing is written outside the folder,
+// no device is created, and unknown input is an error.
 //
 //   LayerWriter writer(root, options);
 //   writer.take(entry, data) for each
@@ -117,12 +117,12 @@ class LayerWriter {
   LayerReport report_;
   std::string parent_path_;
   UniqueFd parent_;
-  std::map<std::string, struct timespec> folder_times_;  // set last: what is put into a folder changes them
-  std::set<std::string> implied_;                        // folders that no entry has described yet
+  std::map<std::string, struct timespec> folder_times_;  // set last, because adding entries changes them
+  std::set<std::string> implied_;                        // folders without an entry so far
   std::set<std::string> opaque_;
 };
 
-// An entry's name as a path below the root: "a/b", or "" for the root itself. Invalid where there is a ".." in it.
+// An entry's name as a path below the root: "a/b", or "" for the root itself. Invalid if it contains "..".
 Result<std::string> inner_path(std::string_view name);
 
 }  // namespace cove::unpack

@@ -7,18 +7,18 @@
 #include "base/result.h"
 #include "init/protocol.h"
 
-// Between cove-unpack and whoever started it. cove-unpack reads a stranger's archive: what it says is taken as hostile.
+// The protocol between cove-unpack and its parent. Reports are untrusted, because cove-unpack reads untrusted archives.
 namespace cove::unpack {
 
 // Its descriptors.
 inline constexpr int kArchiveFd = 0;
-inline constexpr int kReportFd = 1;  // where the report is written, in one piece, at the end
+inline constexpr int kReportFd = 1;  // the report is written here at the end
 inline constexpr int kReadyFd = 3;   // a byte from it: its libraries are loaded
-inline constexpr int kGoFd = 4;      // a byte to it: its root stands
+inline constexpr int kGoFd = 4;      // a byte to it: its root is ready
 
-// What its root holds.
-inline constexpr const char* kLayerFolder = "/layer";      // to be written, or to be read for a digest
-inline constexpr const char* kParentsFolder = "/parents";  // the layers below it as one tree, where they were asked for
+// The content of its root.
+inline constexpr const char* kLayerFolder = "/layer";      // written, or read for a digest
+inline constexpr const char* kParentsFolder = "/parents";  // the merged layers below it, if requested
 
 // Its arguments: cove-unpack VERSION TASK BYTES ENTRIES LETTERS.
 inline constexpr const char* kTaskUnpack = "unpack";
@@ -32,7 +32,7 @@ inline constexpr size_t kLongestReport = 64 << 20;
 
 struct Report {
   std::string diff_id;
-  std::string tree;  // digest of what lies there
+  std::string tree;  // digest of the unpacked files
   uint64_t entries = 0;
   uint64_t bytes = 0;
   uint64_t devices_left_out = 0;

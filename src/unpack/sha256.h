@@ -8,12 +8,12 @@
 
 namespace cove::unpack {
 
-// A hash over pieces.
+// Incremental SHA-256.
 class Sha256 {
  public:
   Sha256();
   void update(std::string_view piece);
-  // The end: 64 hexadecimal digits. Nothing can be added after it.
+  // Finishes the hash: 64 hexadecimal digits. Nothing can be added afterwards.
   std::string hex();
 
  private:

@@ -71,7 +71,7 @@ class Walk {
     UniqueFd fd = COVE_TRY(sys::openat(parent, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     COVE_TRY(attributes(fd.get()));
     if (S_ISDIR(info.st_mode)) return folder(fd.get());
-    // Other names of a file that was read already need not be read again.
+    // A file with several names is read only once.
     auto [known, is_new] = files_.try_emplace(info.st_ino, files_.size());
     number(known->second);
     return is_new ? content(fd.get()) : Result<void>();

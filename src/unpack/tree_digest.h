@@ -6,8 +6,8 @@
 
 namespace cove::unpack {
 
-// One digest of all that lies below a folder: names, kinds, modes, owners, times, links, attributes (but for
-// overlayfs's own) and content. Two trees have the same one where nobody could tell them apart; 64 hexadecimal digits.
+// A digest of everything below a folder: names, kinds, modes, owners, times, links, attributes (except overlayfs's own)
+// and content. Only indistinguishable trees have the same digest; 64 hexadecimal digits.
 Result<std::string> digest_tree(int root);
 
 }  // namespace cove::unpack

@@ -350,7 +350,7 @@ def out_of_memory_is_told_and_a_name_comes_back(house, painter):
         context = sandbox.context(name="book", env={"GREETING": "hello"}, cwd="/tmp")
         result = context.run("x = bytearray(1 << 30)")
         expect((result["status"], result["signal"], result["exit_code"]) == ("oom_killed", 9, None), result)
-        expect(result["why"].startswith("it used more than 128"), result)
+        expect(result["why"].startswith("exceeded the memory limit of 128"), result)
         result = sandbox.run(context="book", code="import os\nos.environ['GREETING'], os.getcwd(), 'x' in globals()")
         expect(result["results"][0]["formats"]["text"] == "('hello', '/tmp', False)" and result["context_id"] != context.id, result)
         sandbox.run(context="book", code="import os\nos._exit(0)")

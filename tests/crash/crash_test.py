@@ -98,7 +98,7 @@ def load_until_death(ground, point):
     coved = ground.server.coved()
     hit = False
     while not hit and not load.wrong and time.monotonic() < until:
-        hit = not ground.server.running() or in_child and any("died on the way" in text for text in load.broken)
+        hit = not ground.server.running() or in_child and any("was ending sandbox" in text for text in load.broken)
         time.sleep(0.005)
     if ground.server.running():
         ground.server.kill("both")

@@ -113,16 +113,16 @@ struct SupervisorFuzzer {
   void request(sys::Message message) { supervisor.handle(std::move(message)); }
 
   void knock(UniqueFd socket) {
-    auto petitioner = std::make_unique<Supervisor::SudoClient>();
-    petitioner->socket = std::move(socket);
-    petitioner->peer = ::getpid();
-    supervisor.turn_away_silent();
-    supervisor.petitioners_.push_back(std::move(petitioner));
+    auto client = std::make_unique<Supervisor::SudoClient>();
+    client->socket = std::move(socket);
+    client->peer = ::getpid();
+    supervisor.drop_silent_sudo_clients();
+    supervisor.sudo_clients_.push_back(std::move(client));
   }
 
   void hear() {
-    for (auto& petitioner : supervisor.petitioners_) supervisor.take_petition(*petitioner);
-    supervisor.forget_closed_petitioners();
+    for (auto& client : supervisor.sudo_clients_) supervisor.take_sudo_request(*client);
+    supervisor.forget_closed_sudo_clients();
   }
 
   void hear_inner() { supervisor.take_inner_messages(); }
@@ -133,8 +133,8 @@ struct SupervisorFuzzer {
       if (!program->ended) return supervisor.program_ended(*program, status);
   }
   void end_petition(int status) {
-    for (auto& petitioner : supervisor.petitioners_)
-      if (petitioner->pid > 0) return supervisor.petition_ended(*petitioner, status);
+    for (auto& client : supervisor.sudo_clients_)
+      if (client->pid > 0) return supervisor.sudo_command_ended(*client, status);
   }
 };
 

@@ -129,7 +129,7 @@ void write_spawn_values() {
   used.memory_peak_bytes = 1 << 20;
   spawn::encode(usage, used);
   seed("usage", usage.data());
-  seed("error", encode_error(Error::from_errno(ENOSPC, "write").note("make the layer").hint("make room")));
+  seed("error", encode_error(Error::from_errno(ENOSPC, "write").note("create the layer").hint("make room")));
   seed("error_of_no_kind",
        Writer().number(1000).number(0).text("what").texts(std::vector<std::string>()).text("").data());
   seed("group_name", kGroup);
@@ -226,7 +226,7 @@ void write_init_requests() {
   seed("view", to_init(Request, Writer(Type::View).text("user").data(), 1) +
                    to_init(Request, Writer(Type::View).text("x").data(), 1));
   seed("dial", to_init(Request, Writer(Type::Dial).number(1).number(80).data()));
-  seed("who", to_init(Request, Writer(Type::Who).data()));
+  seed("identity", to_init(Request, Writer(Type::IdentityRequest).data()));
   seed("shutdown", to_init(Request, Writer(Type::Shutdown).data()));
   seed("sudo", start + to_init(Knock, exec(0), 3) + to_init(Petition, Writer(Type::Signal).number(2).data()) +
                    to_init(EndPetition, "\1"));
@@ -273,7 +273,8 @@ void write_init_replies() {
   seed("adopt_failed", 5, say(table) + say(failed("o", Stage::Execute, ENOENT)) + started + dialed);
   seed("adopt_in_parts", 5, say(Writer(Type::Table).number(0).number(0)) + say(table) + started);
   seed("twice", 4, started + dialed + say(ended("a")) + say(ended("a")) + say(failed("a", Stage::Fork, EAGAIN)));
-  seed("unasked", 4, say(Writer(static_cast<Type>(99))) + say(Writer(Type::Me), 1) + say(ended("nobody")) + started);
+  seed("unasked", 4,
+       say(Writer(static_cast<Type>(99))) + say(Writer(Type::Identity), 1) + say(ended("nobody")) + started);
   seed("cut", 4, started + join_piece(0, ended("a").data().substr(0, 40)) + join_piece(0, "abc"));
 }
 

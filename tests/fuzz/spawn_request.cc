@@ -110,7 +110,7 @@ namespace cove::native {
 SandboxFactory::SandboxFactory(Places places, IdRanges)
     : places_(std::move(places)), shares_ids_(true), groups_(fail(Code::Unsupported, "there are none here")) {}
 
-Result<CreatedSandbox> SandboxFactory::raise(const SandboxSpec& spec) {
+Result<CreatedSandbox> SandboxFactory::create(const SandboxSpec& spec) {
   check(spec);
   require(spec.workspace.access == Access::None);  // there is none that may be shown
   if (spec.strictness == Strictness::Strict) return fail(Code::Unsupported, "walls");
@@ -157,7 +157,7 @@ void SandboxFactory::maintain() {}
 namespace cove::docker {
 
 // Nobody is asked for a container here.
-Result<native::CreatedSandbox> EngineFactory::raise(const SandboxSpec& spec) { return pretend(spec); }
+Result<native::CreatedSandbox> EngineFactory::create(const SandboxSpec& spec) { return pretend(spec); }
 Result<PendingContainer> EngineFactory::prepare(const SandboxSpec& spec) const {
   check(spec);
   return fail(Code::Unsupported, "engine");

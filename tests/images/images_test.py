@@ -271,19 +271,19 @@ def test_images_that_are_not_here_are_named_in_hints(place):
     place.publish("tagged:1", [Layer().file("f", b"x").archive()])
     place.pull("tagged:1")
     problem = place.client.expect(404, "GET", "/v1/images/tagged:2").json()
-    equal(f"there is {place.registry.address}/tagged:1" in problem["hint"], True)
+    equal(f"similar: {place.registry.address}/tagged:1" in problem["hint"], True)
 
 
 def test_what_fails_says_what_and_on_what(place):
     address = place.registry.address
     for words, said in [(("pull", f"{address}/missing:7"), f"registry {address} has no image missing:7"),
-                        (("pull", f"http://{address}/missing:7"), "begins without 'http://'"),
+                        (("pull", f"http://{address}/missing:7"), "remove 'http://'"),
                         (("pull", "127.0.0.1:1/x"), "check the registry's name and port"),
                         (("image", "load", "/nonexistent"), "load /nonexistent"),
-                        (("pull", "host"), "the image host is this machine itself"),
+                        (("pull", "host"), "the image host is this machine's own userland"),
                         (("image", "load", "/etc/passwd"), "load /etc/passwd: the archive cannot be read"),
-                        (("image", "load", "/etc"), "load /etc: the folder is no OCI layout"),
-                        (("image", "import", "/etc/passwd", "x"), "import /etc/passwd: unpack the archive: it is no tar archive"),
+                        (("image", "load", "/etc"), "load /etc: the folder is not an OCI layout"),
+                        (("image", "import", "/etc/passwd", "x"), "import /etc/passwd: unpack the archive: not a tar archive"),
                         (("image", "tag", "host", "x"), "the image host is this machine itself"),
                         (("image", "verify", "host"), "the image host is this machine itself")]:
         done = place.cove(*words, ok=False)

@@ -127,8 +127,8 @@ class CliServer : public ForEverybody {
   // What needs control groups or a pool: an ordinary user may have none, and is told so.
   bool succeeds_with_groups(const Words& args) const {
     Outcome outcome = cove(args);
-    const bool lacks_groups = has(outcome.err, "needs control groups, and this user may make none");
-    const bool lacks_pool = has(outcome.err, "needs a pool, and only root can make one");
+    const bool lacks_groups = has(outcome.err, "requires control groups, and this user cannot create any");
+    const bool lacks_pool = has(outcome.err, "a pool is required, and only root can create one");
     EXPECT_TRUE(outcome.exit_code == 0 || (GetParam().options.uid && (lacks_groups || lacks_pool))) << outcome.err;
     return outcome.exit_code == 0;
   }

@@ -139,7 +139,7 @@ TEST_P(CliSessions, HelpWithMistakes) {
   EXPECT_THAT(cove({"session", "exec", "nosuch", "true"}).err, HasSubstr("there is no session 'nosuch'"));
   EXPECT_THAT(cove({"execute", "--lang", "pyton", "-"}).err, HasSubstr("did you mean python?"));
   EXPECT_THAT(cove({"execute", "--lang", "python", "/no/such/file"}).err, HasSubstr("/no/such/file"));
-  EXPECT_THAT(cove({"execute"}).err, HasSubstr("needs more words"));
+  EXPECT_THAT(cove({"execute"}).err, HasSubstr("requires more arguments"));
   EXPECT_THAT(cove({"execute", "--session", "nosuch", "true"}).err, HasSubstr("there is no session 'nosuch'"));
   for (const Words& words : {Words{"help", "session"}, Words{"help", "execute"}, Words{"session", "exec", "--help"}})
     EXPECT_THAT(cove(words).out, HasSubstr("Usage: cove"));

@@ -68,7 +68,7 @@ TEST_P(Doctor, TellsAnOrdinaryUserWhatIsRootsAlone) {
   if (crun.value("program", "").empty()) GTEST_SKIP() << "this test needs crun";
   EXPECT_EQ(crun["available"].get<bool>(), !rootless());
   EXPECT_FALSE(crun.value("version", "").empty()) << crun;
-  EXPECT_THAT(crun.value("problem", ""), rootless() ? HasSubstr("by root only") : HasSubstr(""));
+  EXPECT_THAT(crun.value("problem", ""), rootless() ? HasSubstr("only by root") : HasSubstr(""));
 }
 
 TEST_P(Doctor, NamesTheVariableThatNamesNoEngine) {
@@ -101,7 +101,7 @@ TEST_P(Doctor, DoesNotWaitForeverForAnEngineThatDoesNotAnswer) {
 TEST_P(Doctor, ShowsWhatEachRuntimeIs) {
   std::string text = doctor({}, {"DOCKER_HOST=unix:///nonexistent/engine.sock"}).out;
   EXPECT_THAT(text, HasSubstr("containers of a Docker or Podman engine\n"));
-  EXPECT_THAT(text, HasSubstr("mend it: start that engine"));
+  EXPECT_THAT(text, HasSubstr("fix: start that engine"));
 }
 
 COVE_FOR_EVERYBODY(Doctor);

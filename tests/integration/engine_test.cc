@@ -205,7 +205,7 @@ TEST_F(EngineSandboxes, RunFromTheCommandLineWithoutAServer) {
   Outcome elsewhere = cove({"run", "--direct", "--runtime", "docker", "--image", "x", "--", "true"},
                            {.env = {"COVE_STATE=" + state_folder() + "-direct", "DOCKER_HOST=tcp://127.0.0.1:2375"}});
   EXPECT_EQ(elsewhere.exit_code, 125);
-  EXPECT_THAT(elsewhere.err, HasSubstr("of this machine only"));
+  EXPECT_THAT(elsewhere.err, HasSubstr("only use an engine on this machine"));
 }
 
 }  // namespace

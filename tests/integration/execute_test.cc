@@ -116,7 +116,7 @@ TEST_F(Execute, BoundsWhatItGives) {
 TEST_F(Execute, HoldsLimits) {
   json result = execute({{"shell", "echo begun > note; sleep 100"}, {"timeout", "500ms"}});
   EXPECT_EQ(result["status"], "timeout");
-  EXPECT_THAT(result["why"], HasSubstr("it ran longer than 500 ms"));
+  EXPECT_THAT(result["why"], HasSubstr("timed out after 500ms"));
   EXPECT_THAT(paths(result), ElementsAre("note"));
   result = execute({{"argv", {"true"}}, {"limits", {{"memory", "100m"}, {"processes", 50}}}});
   EXPECT_EQ(result["limits"]["memory"]["value"], "100 MiB");

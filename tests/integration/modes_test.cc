@@ -72,7 +72,7 @@ TEST_F(Selective, RunsAllElseInASandbox) {
     const char* why;
   };
   for (const Case& each : {Case{{{"argv", {"rm", "missing"}}}, "'rm' is not on the list"},
-                           Case{{{"shell", "cat note > copy"}}, "means something to a shell"},
+                           Case{{{"shell", "cat note > copy"}}, "is a shell metacharacter"},
                            Case{{{"argv", {"cat", "/etc/hostname"}}}, "not in the workspace"},
                            Case{{{"argv", {"cat", "note"}}, {"stdin", "x"}}, "it has input"},
                            Case{{{"argv", {"cat", "note"}}, {"env", {{"LD_PRELOAD", "x"}}}}, "variables"},

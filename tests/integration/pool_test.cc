@@ -192,7 +192,7 @@ TEST(Pool, WhatCannotBeMadeKeepsNobodyWaiting) {
   for (int i = 0; i < 3; ++i) {
     HttpResponse refused = server.call("POST", "/v1/sandboxes", json::object());
     EXPECT_EQ(refused.status, 400) << refused.body;
-    EXPECT_THAT(refused.body, HasSubstr("make the control group"));
+    EXPECT_THAT(refused.body, HasSubstr("create the control group"));
     std::string id = server.make({{"limits", {{"cpus", 1}}}});
     EXPECT_EQ(text_of(server.run(id, {{"argv", {"echo", "hi"}}})), "hi\n");
   }

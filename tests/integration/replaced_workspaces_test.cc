@@ -41,7 +41,7 @@ class ReplacedWorkspaces : public WithServer<ReplacedWorkspaces> {
   }
   void expect_noticed(const HttpResponse& response) const {
     expect_refusal(response, 503, "unavailable");
-    EXPECT_THAT(response.body, HasSubstr("another folder than the one that was recorded"));
+    EXPECT_THAT(response.body, HasSubstr("is not the folder that was recorded"));
   }
 
   std::string top_;

@@ -117,7 +117,7 @@ TEST_F(Review, AnotherFolderInItsPlaceIsNoticed) {
   give(folder_);
   HttpResponse refused = call("POST", "/v1/sandboxes/" + id + "/start");
   EXPECT_GE(refused.status, 400);
-  EXPECT_THAT(refused.body, HasSubstr("is another folder than the one that was recorded"));
+  EXPECT_THAT(refused.body, HasSubstr("is not the folder that was recorded"));
   fs::remove(folder_);
   fs::rename(helper, folder_);
   EXPECT_EQ(call("POST", "/v1/sandboxes/" + id + "/start").status, 200);

@@ -252,7 +252,7 @@ def test_what_does_not_compile_is_told_apart(place):
         if result["exit_code"] in (0, None) or result["stdout"]["text"] and name != "go":
             raise AssertionError(result)
         contains(result["stderr"]["text"], "undeclared_name")
-        contains(result["why"], "it does not compile")
+        contains(result["why"], "compilation failed")
 
 
 def test_a_program_that_fails_has_run(place):

@@ -20,7 +20,7 @@ const char* expected(const Expectation& expectation, Mode mode) {
   return single && *expectation.user_single_id ? expectation.user_single_id : expectation.user;
 }
 
-// "default limits are held without control groups (…, processes 512 by nothing), because …"
+// "default limits are enforced without control groups (…, processes 512 by nothing), because …"
 bool is_held(const std::string& limit, const std::string& warnings) {
   size_t begin = warnings.find(" " + limit + " ");
   return limit.empty() || begin == warnings.npos ||

@@ -39,13 +39,13 @@ bool holds(const sock_filter& jump, uint32_t value) {
     case BPF_JMP | BPF_JSET | BPF_K:
       return (value & jump.k) != 0;
     default:
-      must(false, "an instruction that is not known: " + std::to_string(jump.code));
+      must(false, "unknown instruction: " + std::to_string(jump.code));
       return false;
   }
 }
 
-// Where a call with this number comes to something that depends on its arguments, or to the verdict. The accumulator
-// holds something known on all of that way.
+// The first instruction for a call with this number that depends on its arguments, or its verdict. The accumulator has
+// a known value on the whole path.
 size_t follow(const Program& program, uint32_t arch, uint32_t number, size_t at, std::optional<uint32_t> known) {
   while (true) {
     const sock_filter& each = program.at(at);
@@ -58,13 +58,13 @@ size_t follow(const Program& program, uint32_t arch, uint32_t number, size_t at,
     } else if (is_return(each) || !known) {
       return at;
     } else {
-      must(!is_mask(each) && BPF_OP(each.code) != BPF_JSET, "bits of a number are looked at");
+      must(!is_mask(each) && BPF_OP(each.code) != BPF_JSET, "a test of single bits of a number");
       at += 1u + (holds(each, *known) ? each.jt : each.jf);
     }
   }
 }
 
-// Instructions whose targets have names until all of them have places.
+// Instructions whose jump targets are labels until all positions are known.
 class Assembler {
  public:
   using Label = size_t;
@@ -95,7 +95,7 @@ class Assembler {
     Label yes, no;
   };
   unsigned char distance(size_t at, Label label) const {
-    must(places_[label] > at && places_[label] - at - 1 <= 255, "a jump too far");
+    must(places_[label] > at && places_[label] - at - 1 <= 255, "jump out of range");
     return static_cast<unsigned char>(places_[label] - at - 1);
   }
 
@@ -133,7 +133,7 @@ class Condenser {
     uint32_t first;
     size_t target;
   };
-  // A block is of one number: behind the arguments, the program may look at that again.
+  // A block belongs to one number, which the program may compare again after the arguments.
   struct Block {
     size_t target;
     uint32_t number;
@@ -145,7 +145,7 @@ class Condenser {
     return is_return(one) && is_return(other) && one.k == other.k;
   }
 
-  // What becomes of a number can change only where the program compares with one.
+  // The result for a number can change only at a number that the program compares with.
   void find_ranges() {
     std::set<uint32_t> borders = {0};
     for (const sock_filter& each : program_)
@@ -153,7 +153,8 @@ class Condenser {
     for (uint32_t first : borders) {
       Range range{first, follow(program_, arch_, first, 0, std::nullopt)};
       if (ranges_.empty() || !alike(ranges_.back(), range)) ranges_.push_back(range);
-      must(is_return(program_[range.target]) || borders.contains(first + 1), "several numbers with one question");
+      must(is_return(program_[range.target]) || borders.contains(first + 1),
+           "several numbers with the same argument check");
     }
   }
 
@@ -177,7 +178,7 @@ class Condenser {
     bisect(middle, last);
   }
 
-  // What is reached from here on without knowing the accumulator, in the program's own order, which only goes forward.
+  // The instructions reachable from here with an unknown accumulator, in the program's order, which only goes forward.
   void write_block(const Block& block, Assembler::Label label) {
     std::set<size_t> reached, open = {block.target};
     std::map<size_t, Assembler::Label> labels = {{block.target, label}};
@@ -201,9 +202,9 @@ class Condenser {
         out_.add(each, label_of(at + 1u + each.jt), label_of(at + 1u + each.jf));
         continue;
       }
-      // What follows a load or a mask is the next instruction, and is written next.
+      // The instruction after a load or a mask follows directly and is written next.
       must(settle(at + 1) == at + 1 && reached.contains(at + 1) && !is_return(program_[at + 1]),
-           "a word is loaded and not looked at");
+           "a word is loaded but not used");
       out_.add(each);
     }
   }

@@ -1,4 +1,4 @@
-// Writes the compiled seccomp filters as C++ arrays, so that a sandbox's start needs no libseccomp.
+// Writes the compiled seccomp filters as C++ arrays, so that starting a sandbox does not need libseccomp.
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
@@ -63,7 +63,7 @@ class Filter {
   Filter(const Filter&) = delete;
   Filter& operator=(const Filter&) = delete;
 
-  // Calls that this architecture (or this libseccomp) does not know fall to the default.
+  // Calls that this architecture (or this libseccomp) does not know get the default action.
   template <typename... Conditions>
   void rule(uint32_t action, const char* name, Conditions... conditions) {
     int number = seccomp_syscall_resolve_name(name);
@@ -86,7 +86,7 @@ class Filter {
   }
 
  private:
-  // As the kernel calls the architecture.
+  // The kernel's name for the architecture.
   uint32_t token() const { return arch_ == SCMP_ARCH_X86_64 ? AUDIT_ARCH_X86_64 : AUDIT_ARCH_AARCH64; }
 
   Program exported() const {
@@ -100,7 +100,7 @@ class Filter {
     return program;
   }
 
-  // Both say the same to every number that there is, and to arguments at and around all that they are compared with.
+  // Checks that both have the same result for every number, and for arguments at and around all compared values.
   void compare(const Program& one, const Program& other) const {
     std::vector<uint32_t> values = {0, 1, 0xffffffff};
     for (const sock_filter& each : one) values.insert(values.end(), {each.k, each.k + 1, each.k - 1, ~each.k});
@@ -114,7 +114,7 @@ class Filter {
       words[0] = i % kTries == 0 ? any() : number;
       words[1] = i % 97 == 0 ? any() : token();
       if (evaluate(one, words) == evaluate(other, words)) continue;
-      std::fprintf(stderr, "seccomp filter: condensed, it says something else to call %u\n", words[0]);
+      std::fprintf(stderr, "seccomp filter: the condensed filter differs for call %u\n", words[0]);
       std::exit(1);
     }
   }
@@ -174,7 +174,7 @@ void add_sockets(Filter& filter) {
   filter.rule(kEperm, "socket", SCMP_A0(SCMP_CMP_MASKED_EQ, kLow32, AF_NETLINK), SCMP_A2(SCMP_CMP_GT, kNetlinkRoute));
 }
 
-// Limits of others can be read; only one's own can be set. Process 1 may have the same user id as the caller.
+// Limits of other processes can be read; only a process's own can be set. Process 1 may have the caller's user id.
 void add_rlimits(Filter& filter) {
   filter.rule(SCMP_ACT_ALLOW, "prlimit64", SCMP_A0(SCMP_CMP_EQ, 0));
   filter.rule(SCMP_ACT_ALLOW, "prlimit64", SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_EQ, 0));
@@ -199,12 +199,12 @@ void print_filter(uint32_t arch, Nesting nesting, const char* name) {
   filter.print_with_terminal_guard(name);
 }
 
-// Where a folder of the host's can be written to, no file there may become set-user-id or set-group-id: outside it
-// would run with its owner's rights. The bits come with a mode; openat2 hides its own in memory.
+// If a folder of the host is writable, no file there may become set-user-id or set-group-id: outside it would run with
+// its owner's rights. The bits are in a mode argument; openat2 has its mode in memory, which filters cannot read.
 //
 // For the same reason no extended attribute can be set: file capabilities (security.capability) and access lists
-// (system.posix_acl_*) count outside, too, and the name is in memory where no filter can read it. Programs that copy
-// files take EOPNOTSUPP for a file system without attributes.
+// (system.posix_acl_*) take effect outside, too, and the name is in memory, which filters cannot read. Programs that
+// copy files treat EOPNOTSUPP as a file system without attributes.
 void print_set_id_filter(uint32_t arch, const char* name) {
   Filter filter(arch, SCMP_ACT_ALLOW);
   auto forbid = [&](const char* call, unsigned argument) {
@@ -225,7 +225,7 @@ void print_set_id_filter(uint32_t arch, const char* name) {
   filter.print(name);
 }
 
-// Where the CPU affinity holds the limit of CPUs.
+// If the CPU affinity enforces the CPU limit.
 void print_pinned_filter(uint32_t arch, const char* name) {
   Filter filter(arch, SCMP_ACT_ALLOW);
   filter.rule(kEperm, "sched_setaffinity");
@@ -247,7 +247,7 @@ void print_watched_filter(uint32_t arch, const char* name) {
   filter.print(name);
 }
 
-// For commands on the host, which only read: threads, but no processes and no sockets.
+// For read-only commands on the host: threads, but no processes and no sockets.
 void print_host_filter(uint32_t arch, const char* name) {
   Filter filter(arch, kEnosys);
   for (const char* call : kAllowed) {

@@ -5,7 +5,7 @@
 // (io_setup): its contexts are counted for the whole machine.
 namespace cove::seccomp {
 
-// Where memory is only watched: the most that can be mapped to be shared without a file, in one call.
+// If memory is only watched: the maximum size of an anonymous shared mapping in one call.
 inline constexpr unsigned long kMostSharedMapping = 16ul << 20;
 
 inline constexpr const char* kAllowed[] = {
@@ -308,7 +308,7 @@ inline constexpr const char* kAllowed[] = {
     "shmctl",
     "shmdt",
     "shmget",
-    // fences that programs put up for themselves
+    // restrictions that programs apply to themselves
     "landlock_add_rule",
     "landlock_create_ruleset",
     "landlock_restrict_self",
@@ -361,7 +361,7 @@ inline constexpr const char* kForbidden[] = {
     "open_by_handle_at",
     "fanotify_init",
     "fanotify_mark",
-    // attack surface that ordinary programs do without
+    // attack surface that ordinary programs do not need
     "io_uring_enter",
     "io_uring_register",
     "io_uring_setup",
@@ -371,7 +371,7 @@ inline constexpr const char* kForbidden[] = {
     "move_pages",
 };
 
-// Namespaces and mounts: forbidden, allowed with nesting (they then act in namespaces made inside).
+// Namespaces and mounts: forbidden, allowed with nesting (they then act in namespaces created inside).
 inline constexpr const char* kNesting[] = {
     "mount",         "umount",      "umount2",       "pivot_root", "setns",      "unshare",
     "fsopen",        "fsconfig",    "fsmount",       "fspick",     "move_mount", "open_tree",
@@ -380,7 +380,7 @@ inline constexpr const char* kNesting[] = {
 
 // Of the allowed calls, those that a program which only reads does without: what changes files or other processes, what
 // makes processes, and all ways to talk to others. For commands on the host (host/host_run.h); what Landlock forbids
-// too stands here for kernels whose Landlock is old.
+// too is listed for kernels with an old Landlock version.
 inline constexpr const char* kNotOnHost[] = {
     // processes
     "fork",

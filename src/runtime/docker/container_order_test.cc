@@ -15,7 +15,7 @@ ContainerPlan plan() {
   plan.spec.lifetime = Lifetime::Long;
   plan.state = "/var/lib/cove";
   plan.programs = "/usr/lib/cove";
-  plan.door = "/run/cove/sandboxes/abcdefghijklmnopqrst.door";
+  plan.handoff = "/run/cove/sandboxes/abcdefghijklmnopqrst.door";
   plan.engine.limits_cpus = plan.engine.limits_memory = plan.engine.limits_processes = true;
   return plan;
 }

@@ -9,8 +9,8 @@
 namespace cove::docker {
 namespace {
 
-// Whoever asks whether an engine can be used waits for the answer.
-constexpr std::chrono::seconds kPatience(3);
+// The caller waits while the engine is examined.
+constexpr std::chrono::seconds kTimeout(3);
 
 class EngineRuntime : public Runtime {
  public:
@@ -22,7 +22,7 @@ class EngineRuntime : public Runtime {
   }
 
   Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override {
-    return COVE_TRY(sandbox_of(COVE_TRY(factory_.raise(own(spec)))));
+    return COVE_TRY(sandbox_of(COVE_TRY(factory_.create(own(spec)))));
   }
 
   Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) override {
@@ -57,7 +57,7 @@ class EngineRuntime : public Runtime {
 RuntimeFact examine(const std::string& runtime) {
   RuntimeFact fact{.name = runtime, .title = find_runtime_kind(runtime)->title};
   Result<EngineFacts> engine = [&]() -> Result<EngineFacts> {
-    Engine found(COVE_TRY(find_engine_socket(runtime)), kPatience);
+    Engine found(COVE_TRY(find_engine_socket(runtime)), kTimeout);
     fact.program = found.socket();
     EngineFacts facts = COVE_TRY(found.facts());
     COVE_TRY(check_kind(facts, runtime, found.socket()));
@@ -67,11 +67,10 @@ RuntimeFact examine(const std::string& runtime) {
   if (engine) {
     fact.version = concat(std::string_view(engine->title()), " ", engine->version);
     fact.problem = age_warning(*engine);
-    if (!fact.problem.empty()) fact.remedy = "it is used all the same; install a newer one";
+    if (!fact.problem.empty()) fact.remedy = "it is used anyway; install a newer one";
   } else {
     fact.problem = engine.error().message();
-    fact.remedy =
-        engine.error().hint().empty() ? "see what the engine's own log says, and restart it" : engine.error().hint();
+    fact.remedy = engine.error().hint().empty() ? "check the engine's log and restart it" : engine.error().hint();
   }
   return fact;
 }

@@ -8,11 +8,11 @@
 
 namespace cove::docker {
 
-// Whether the engine of that runtime ("docker" or "podman") can be used, and which it is.
+// Examines the engine of that runtime ("docker" or "podman"): whether it can be used, and its version.
 RuntimeFact examine(const std::string& runtime);
 
-// Sandboxes in containers of a Docker or Podman engine, made by this very process. `runtime`: "docker" or "podman";
-// `state`: the state folder, by which it knows its own containers.
+// Creates sandboxes in containers of a Docker or Podman engine from this process. `runtime`: "docker" or "podman";
+// `state`: the state folder, by which it recognizes its own containers.
 std::unique_ptr<Runtime> make_engine_runtime(const std::string& runtime, native::Places places,
                                              const std::string& state);
 

@@ -16,7 +16,7 @@ using client::field;
 using client::text_of;
 
 constexpr size_t kLargestAnswer = 64 << 20;
-constexpr std::chrono::seconds kRemovalPatience(20);
+constexpr std::chrono::seconds kRemovalTimeout(20);
 constexpr std::chrono::milliseconds kBetweenLooks(20);
 
 constexpr int kNotFound = 404;
@@ -73,14 +73,14 @@ Result<Engine::Answer> Engine::exchange(const std::string& method, const std::st
 }
 
 Result<Json> Engine::ask(const std::string& method, const std::string& target, const std::optional<Json>& body) const {
-  Answer answer = COVE_TRY_NOTE(concat("ask the engine at ", socket_), exchange(method, target, body));
+  Answer answer = COVE_TRY_NOTE(concat("call the engine at ", socket_), exchange(method, target, body));
   if (answer.status >= 400) return fail(refusal(answer.status, answer.body));
   if (answer.body.empty()) return Json();
   return client::parse_json(answer.body);
 }
 
 Result<std::string> Engine::identity() const {
-  Answer pong = COVE_TRY_NOTE(concat("ask the engine at ", socket_), exchange("GET", "/_ping", {}));
+  Answer pong = COVE_TRY_NOTE(concat("call the engine at ", socket_), exchange("GET", "/_ping", {}));
   return concat(socket_, " ", pong.server);
 }
 
@@ -93,20 +93,20 @@ Result<EngineFacts> Engine::facts() const {
 }
 
 Result<ImageConfig> Engine::image(const std::string& name, const EngineFacts& facts) const {
-  if (!is_image_name(name)) return fail(Code::Invalid, concat("'", name, "' is not the name of an image"));
+  if (!is_image_name(name)) return fail(Code::Invalid, concat("'", name, "' is not a valid image name"));
   Result<Json> found = ask("GET", concat("/images/", name, "/json"));
   if (found) return read_image_config(*found);
   if (found.error().code() != Code::NotFound) return std::unexpected(found.error());
-  return fail(Error(Code::NotFound, concat("the engine (", std::string_view(facts.title()), " at ", socket_,
-                                           ") has no image '", name, "'"))
-                  .hint(concat("with this runtime images come from the engine: ", std::string_view(facts.program()),
-                               " pull ", name)));
+  return fail(
+      Error(Code::NotFound,
+            concat("the engine (", std::string_view(facts.title()), " at ", socket_, ") has no image '", name, "'"))
+          .hint(concat("this runtime uses the engine's images: ", std::string_view(facts.program()), " pull ", name)));
 }
 
 Result<std::string> Engine::create(const std::string& name, const Json& order) const {
-  Json made = COVE_TRY_NOTE("make the container", ask("POST", concat("/containers/create?name=", name), order));
+  Json made = COVE_TRY_NOTE("create the container", ask("POST", concat("/containers/create?name=", name), order));
   std::string id = text_of(made, "Id");
-  if (id.empty()) return fail(Code::Internal, "make the container: the engine does not say which it is");
+  if (id.empty()) return fail(Code::Internal, "create the container: the engine returned no id");
   return id;
 }
 
@@ -141,16 +141,16 @@ Result<std::vector<Container>> Engine::list(const std::vector<std::string>& labe
 }
 
 Result<void> Engine::stop(const std::string& id) const {
-  // One that does not run cannot be killed, which is as good.
+  // Ignores the error: a container that is not running cannot be killed.
   static_cast<void>(ask("POST", of_container(id, "/kill?signal=SIGKILL")));
   Result<Json> ended = ask("POST", of_container(id, "/wait?condition=not-running"));
   if (ended || ended.error().code() == Code::NotFound) return {};
   return fail(std::move(ended.error()).note("wait for the container's end"));
 }
 
-// An engine that removes it by itself at the same time refuses in several ways.
+// An engine that is removing it at the same time refuses with various errors.
 Result<void> Engine::remove(const std::string& id) const {
-  auto until = std::chrono::steady_clock::now() + kRemovalPatience;
+  auto until = std::chrono::steady_clock::now() + kRemovalTimeout;
   while (true) {
     Result<Json> removed = ask("DELETE", of_container(id, "?force=true&v=true"));
     if (removed || removed.error().code() == Code::NotFound) return {};

@@ -15,41 +15,41 @@ namespace cove::docker {
 struct Container {
   std::string id;
   std::string sandbox;  // the label
-  bool sized = false;   // the engine holds its disk limit
+  bool sized = false;   // the engine enforces its disk limit
 };
 
-// A Docker or Podman engine of this machine, over its Unix socket. Each call is a connection of its own; blocking. An
-// answer of 400 or more is an Error with what the engine says.
+// A Docker or Podman engine on this machine, called over its Unix socket. Calls block, and each uses its own
+// connection. A response with status 400 or above is an Error with the engine's message.
 class Engine {
  public:
-  // `patience`: how long an engine that is busy is waited for.
+  // `patience`: how long to wait for a busy engine.
   explicit Engine(std::string socket, std::chrono::seconds patience = std::chrono::seconds(120))
       : socket_(std::move(socket)), patience_(patience) {}
 
   const std::string& socket() const { return socket_; }
 
-  // Which engine it is, in the words of its shortest answer.
+  // Identifies the engine by the response to /_ping.
   Result<std::string> identity() const;
-  // Takes Podman some tenths of a second.
+  // Podman takes some tenths of a second.
   Result<EngineFacts> facts() const;
-  // NotFound, with how to pull it, where the engine does not have it.
+  // NotFound, with how to pull it, if the engine does not have it.
   Result<ImageConfig> image(const std::string& name, const EngineFacts& facts) const;
 
-  // Its id.
+  // Returns its id.
   Result<std::string> create(const std::string& name, const Json& order) const;
   Result<void> start(const std::string& id) const;
   Result<void> update(const std::string& id, const Json& order) const;
-  // Whether it runs; how it ended, in words, where it does not.
+  // Whether it is running; if not, a description of how it ended.
   struct State {
     bool running = false;
     std::string ended;
   };
   Result<State> state(const std::string& id) const;
-  // Those with all of these labels ("name=value"), also those that do not run.
+  // The containers with all of these labels ("name=value"), running or not.
   Result<std::vector<Container>> list(const std::vector<std::string>& labels) const;
-  // Kills it; returns when the engine has noted that.
+  // Kills it; returns when the engine reports it as ended.
   Result<void> stop(const std::string& id) const;
-  // Running or not, with its files; returns when it is gone. One that is gone already is fine.
+  // Removes it and its files, running or not; returns when it is gone. Succeeds if it does not exist.
   Result<void> remove(const std::string& id) const;
 
  private:

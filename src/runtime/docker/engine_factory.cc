@@ -8,9 +8,9 @@
 #include <csignal>
 
 #include "base/text.h"
-#include "runtime/docker/doorway.h"
 #include "runtime/docker/engine_resources.h"
 #include "runtime/docker/engine_socket.h"
+#include "runtime/docker/handoff.h"
 #include "runtime/native/holding_codec.h"
 #include "runtime/native/own_folders.h"
 #include "runtime/native/process_one_identity.h"
@@ -19,10 +19,10 @@
 namespace cove::docker {
 namespace {
 
-constexpr const char* kGroup = "cove";  // in the container's group
-constexpr std::string_view kDoorEnding = ".door";
+constexpr const char* kGroup = "cove";  // below the container's control group
+constexpr std::string_view kHandoffEnding = ".door";
 
-// Podman takes ranges for containers from those of a user of this name.
+// Podman allocates id ranges for containers from those of this user.
 bool podman_has_id_ranges() {
   constexpr int64_t kRange = 65536;
   for (const char* path : {"/etc/subuid", "/etc/subgid"}) {
@@ -36,7 +36,7 @@ bool podman_has_id_ranges() {
   return true;
 }
 
-// Files of a workspace would belong to nobody there.
+// The files of a workspace would have unmapped owners there.
 bool takes_id_range(const EngineFacts& facts, const SandboxSpec& spec) {
   return facts.kind == EngineKind::Podman && !facts.rootless && spec.workspace.access == Access::None &&
          podman_has_id_ranges();
@@ -71,7 +71,7 @@ Result<void> set_limits(sys::Cgroup& group, const Limits& limits) {
   return {};
 }
 
-// Process 1 stays outside of it: it must go on when the sandbox is at its limits, or stands still.
+// Process 1 stays outside it: it must keep running when the sandbox is at its limits or frozen.
 Result<std::unique_ptr<sys::Cgroup>> make_group(const SandboxSpec& spec, int process_1) {
   using sys::Controller;
   std::unique_ptr<sys::CgroupTree> tree = COVE_TRY(sys::CgroupTree::find_around(COVE_TRY(pid_of(process_1))));
@@ -93,7 +93,7 @@ void encode(wire::Writer& out, const BuiltContainer& built) {
     out.number(flag ? 1 : 0);
 }
 
-BuiltContainer decode_standing(wire::Reader& in) {
+BuiltContainer decode_built_container(wire::Reader& in) {
   BuiltContainer built;
   built.holding = native::decode_holding(in);
   EngineFacts& engine = built.engine;
@@ -114,11 +114,11 @@ Result<PendingContainer> EngineFactory::prepare(const SandboxSpec& spec) const {
   if (pending.spec.limits.disk.value == 0) pending.spec.limits.disk.value = kDefaultDisk;
   pending.control = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
   COVE_TRY(native::make_run_folders(places_));
-  pending.door_path = concat(places_.run_folder, "/", spec.id, kDoorEnding);
-  ::unlink(pending.door_path.c_str());
-  pending.door = COVE_TRY(sys::listen_unix(pending.door_path, 1));
-  // Root inside may be somebody else outside, and must reach it.
-  if (::chmod(pending.door_path.c_str(), 0666) < 0) return fail_errno(concat("chmod ", pending.door_path));
+  pending.handoff_path = concat(places_.run_folder, "/", spec.id, kHandoffEnding);
+  ::unlink(pending.handoff_path.c_str());
+  pending.handoff = COVE_TRY(sys::listen_unix(pending.handoff_path, 1));
+  // Root inside may be another user outside, and must be able to connect.
+  if (::chmod(pending.handoff_path.c_str(), 0666) < 0) return fail_errno(concat("chmod ", pending.handoff_path));
   if (spec.lifetime == Lifetime::OneRun) return pending;
   pending.socket_path = concat(places_.run_folder, "/", spec.id);
   ::unlink(pending.socket_path.c_str());
@@ -126,8 +126,8 @@ Result<PendingContainer> EngineFactory::prepare(const SandboxSpec& spec) const {
   return pending;
 }
 
-// One sandbox on its way.
-struct EngineFactory::Raising {
+// One sandbox under construction.
+struct EngineFactory::Construction {
   const EngineFactory& factory;
   const PendingContainer& pending;
   Engine engine;
@@ -136,7 +136,7 @@ struct EngineFactory::Raising {
 
   const SandboxSpec& spec() const { return pending.spec; }
 
-  // How its limits will be held; all but the disk's, which the engine answers for.
+  // How its limits will be enforced, except for the disk limit, which is up to the engine.
   Result<void> hold() {
     built.holding = COVE_TRY(native::plan_enforcement(spec().limits, means_of(plan.engine), spec().strictness));
     std::vector<std::string> warnings = COVE_TRY(engine_warnings(plan.engine, plan.maps_users, spec().strictness));
@@ -160,7 +160,7 @@ struct EngineFactory::Raising {
     return engine.create(name, container_order(plan));
   }
 
-  // A missing image is told with how to get it.
+  // The error for a missing image says how to pull it.
   Result<std::string> explain(Result<std::string> created) {
     if (created || created.error().code() != Code::NotFound) return created;
     COVE_TRY(engine.image(spec().image, plan.engine));
@@ -172,7 +172,7 @@ struct EngineFactory::Raising {
     OwnContainers::Found found = COVE_TRY(own.find(spec().id));
     engine = std::move(found.engine);
     built.sized = found.sized;
-    COVE_TRY(engine.stop(found.id));  // nobody answers in it, if it runs
+    COVE_TRY(engine.stop(found.id));  // its process 1 does not respond, if it is running at all
     Limits limits = spec().limits;
     limits.cpus.named = limits.memory.named = limits.processes.named = true;
     if (plan.holder == Holder::Engine) static_cast<void>(engine.update(found.id, limits_order(limits)));
@@ -181,12 +181,12 @@ struct EngineFactory::Raising {
 
   Result<void> start(const std::string& container) {
     COVE_TRY(engine.start(container));
-    SecondFence fence = COVE_TRY(let_in(pending, engine, container));
+    SecondFence fence = COVE_TRY(hand_over_descriptors(pending, engine, container));
     if (fence == SecondFence::Up) return {};
     if (spec().strictness == Strictness::Strict)
-      return fail(Error(Code::Unsupported, "put up the second fence: there is no Landlock in the engine's containers")
-                      .hint("a newer engine, or a kernel with Landlock, has it"));
-    built.holding.warnings.push_back("the second fence is missing: there is no Landlock in the engine's containers");
+      return fail(Error(Code::Unsupported, "enable Landlock: it is not available in the engine's containers")
+                      .hint("use a newer engine, or a kernel with Landlock"));
+    built.holding.warnings.push_back("Landlock is not available in the engine's containers");
     return {};
   }
 
@@ -207,7 +207,7 @@ struct EngineFactory::Raising {
 
 Result<BuiltContainer> EngineFactory::build(const PendingContainer& pending) const {
   Result<BuiltContainer> built = build_in_engine(pending);
-  ::unlink(pending.door_path.c_str());
+  ::unlink(pending.handoff_path.c_str());
   if (!built && !pending.socket_path.empty()) ::unlink(pending.socket_path.c_str());
   return built;
 }
@@ -217,7 +217,7 @@ Result<EngineFacts> EngineFactory::facts_of(const Engine& engine) const {
   return engine.facts();
 }
 
-// The engine can hide nothing in a folder that it shows.
+// The engine cannot hide anything in a folder that it mounts.
 Result<void> EngineFactory::check_own_folders(const Workspace& workspace) const {
   if (workspace.access == Access::None) return {};
   UniqueFd folder = workspace.mount >= 0 ? COVE_TRY(sys::dup(workspace.mount))
@@ -229,20 +229,21 @@ Result<void> EngineFactory::check_own_folders(const Workspace& workspace) const 
 Result<BuiltContainer> EngineFactory::build_in_engine(const PendingContainer& pending) const {
   COVE_TRY(check_own_folders(pending.spec.workspace));
   Engine engine(COVE_TRY(find_engine_socket(pending.spec.runtime)));
-  ContainerPlan plan{.spec = pending.spec, .state = state_, .programs = places_.programs, .door = pending.door_path};
+  ContainerPlan plan{
+      .spec = pending.spec, .state = state_, .programs = places_.programs, .handoff = pending.handoff_path};
   plan.engine = COVE_TRY(facts_of(engine));
   COVE_TRY(check_kind(plan.engine, pending.spec.runtime, engine.socket()));
-  COVE_TRY_NOTE("note the engine", OwnContainers(state_).note_engine(engine.socket()));
+  COVE_TRY_NOTE("record the engine", OwnContainers(state_).note_engine(engine.socket()));
   plan.holder = holder_of(plan.engine);
   plan.maps_users = takes_id_range(plan.engine, pending.spec);
-  return Raising{*this, pending, std::move(engine), std::move(plan)}.run();
+  return Construction{*this, pending, std::move(engine), std::move(plan)}.run();
 }
 
 Result<std::unique_ptr<native::LocalResources>> EngineFactory::resources_of(const SandboxSpec& spec, UniqueFd process_1,
                                                                             std::unique_ptr<sys::Cgroup> group) const {
   native::LocalResources::Parts parts;
   parts.spec = spec;
-  parts.spec.lifetime = Lifetime::Long;  // whoever holds the sandbox ends it
+  parts.spec.lifetime = Lifetime::Long;  // the holder of the sandbox ends it
   parts.process_1 = std::move(process_1);
   if (spec.lifetime == Lifetime::Long) parts.socket_path = concat(places_.run_folder, "/", spec.id);
   parts.group = std::move(group);
@@ -257,7 +258,7 @@ Result<native::CreatedSandbox> EngineFactory::finish(PendingContainer pending, B
   created.spec = std::move(pending.spec);
   created.control = std::move(pending.control.first);
   created.holding = std::move(built.holding);
-  Result<UniqueFd> process_1 = native::ask_who(created.control.get());
+  Result<UniqueFd> process_1 = native::ask_identity(created.control.get());
   Result<std::unique_ptr<sys::Cgroup>> group = std::unique_ptr<sys::Cgroup>();
   if (process_1 && built.own_group) group = make_group(created.spec, process_1->get());
   if (process_1 && group) {
@@ -265,10 +266,11 @@ Result<native::CreatedSandbox> EngineFactory::finish(PendingContainer pending, B
     return created;
   }
   if (process_1) static_cast<void>(sys::kill_by_pidfd(process_1->get(), SIGKILL));
-  return fail(process_1 ? std::move(group.error()).note("make a group in the container's") : process_1.error());
+  return fail(process_1 ? std::move(group.error()).note("create a control group in the container's")
+                        : process_1.error());
 }
 
-Result<native::CreatedSandbox> EngineFactory::raise(const SandboxSpec& spec) {
+Result<native::CreatedSandbox> EngineFactory::create(const SandboxSpec& spec) {
   PendingContainer pending = COVE_TRY(prepare(spec));
   BuiltContainer built = COVE_TRY(build(pending));
   return finish(std::move(pending), std::move(built));
@@ -279,7 +281,7 @@ Result<native::CreatedSandbox> EngineFactory::adopt(const SandboxSpec& spec) con
   created.spec = spec;
   std::string attempt = concat("adopt sandbox ", spec.id);
   created.control = COVE_TRY_NOTE(attempt, native::connect_to_process_one(concat(places_.run_folder, "/", spec.id)));
-  UniqueFd process_1 = COVE_TRY_NOTE(attempt, native::ask_who(created.control.get()));
+  UniqueFd process_1 = COVE_TRY_NOTE(attempt, native::ask_identity(created.control.get()));
   std::unique_ptr<sys::CgroupTree> tree =
       COVE_TRY_NOTE(attempt, sys::CgroupTree::find_around(COVE_TRY(pid_of(process_1.get()))));
   Result<std::unique_ptr<sys::Cgroup>> group = tree->adopt(kGroup);
@@ -296,7 +298,7 @@ Result<void> EngineFactory::remove_files(const std::string& id) const { return O
 Result<void> EngineFactory::sweep(const std::vector<std::string>& known) const {
   if (sys::exists(places_.run_folder))
     for (const std::string& name : COVE_TRY(sys::list_folder(places_.run_folder)))
-      if (name.ends_with(kDoorEnding)) ::unlink(concat(places_.run_folder, "/", name).c_str());
+      if (name.ends_with(kHandoffEnding)) ::unlink(concat(places_.run_folder, "/", name).c_str());
   return OwnContainers(state_).remove_others(known);
 }
 

@@ -10,55 +10,56 @@
 
 namespace cove::docker {
 
-// What whoever makes a sandbox holds while its container is being made.
+// What the creator of a sandbox holds while its container is being created.
 struct PendingContainer {
   SandboxSpec spec;
   sys::SocketPair control;
-  UniqueFd listener;        // Lifetime::Long: where later servers come
-  std::string socket_path;  // its name
-  UniqueFd door;            // where process 1 comes for its descriptors
-  std::string door_path;
+  UniqueFd listener;        // Lifetime::Long: where later servers connect
+  std::string socket_path;  // path of the listener
+  UniqueFd handoff;         // where process 1 connects for its descriptors
+  std::string handoff_path;
 };
 
-// What is known when it stands.
+// What is known once the container is running.
 struct BuiltContainer {
   native::Holding holding;
-  bool own_group = false;  // Cove can make groups in the container's
-  bool sized = false;      // the engine holds its disk limit
+  bool own_group = false;  // Cove can create control groups in the container's
+  bool sized = false;      // the engine enforces its disk limit
   EngineFacts engine;
 };
 void encode(wire::Writer& out, const BuiltContainer& built);
-BuiltContainer decode_standing(wire::Reader& in);
+BuiltContainer decode_built_container(wire::Reader& in);
 
-// Makes sandboxes in containers of a Docker or Podman engine, and finds those that earlier processes made: all of this
-// runtime that needs the right to talk to the engine. Process 1 is cove-init, which is mounted into the container with
-// the socket at which it comes for its descriptors, so that all the rest is as in a native sandbox.
+// Creates sandboxes in containers of a Docker or Podman engine, and finds those that earlier processes created: the
+// part of this runtime that needs access to the engine. Process 1 is cove-init, which is mounted into the container
+// together with the socket through which it receives its descriptors, so that everything else works as in a native
+// sandbox.
 //
-// Making one has three steps. The first and the last are quick and are done by whoever holds the sandbox; the one
-// between waits for the engine, and may be done by a child. All else waits for the engine, too.
+// Creating one takes three steps. The first and the last are quick and are done by the holder of the sandbox; the
+// second waits for the engine and may be done by a child. All other calls wait for the engine, too.
 class EngineFactory {
  public:
-  // `state`: the state folder, by which this Cove knows its own containers.
+  // `state`: the state folder, by which this Cove recognizes its own containers.
   EngineFactory(native::Places places, std::string state) : places_(std::move(places)), state_(std::move(state)) {}
 
   Result<PendingContainer> prepare(const SandboxSpec& spec) const;
   Result<BuiltContainer> build(const PendingContainer& pending) const;
   Result<native::CreatedSandbox> finish(PendingContainer pending, BuiltContainer built);
-  // The three in one.
-  Result<native::CreatedSandbox> raise(const SandboxSpec& spec);
+  // All three steps.
+  Result<native::CreatedSandbox> create(const SandboxSpec& spec);
 
-  // Asks nobody but process 1.
+  // Talks only to process 1.
   Result<native::CreatedSandbox> adopt(const SandboxSpec& spec) const;
   Result<void> remove_files(const std::string& id) const;
   Result<void> sweep(const std::vector<std::string>& known) const;
-  // Whether there can be anything to sweep: this state has had containers. Asks nobody.
+  // Whether there may be something to sweep: this state has had containers. Does not call the engine.
   bool used() const;
 
-  // What an image of the engine's says about how its programs are run.
+  // The configuration of an image of the engine.
   Result<ImageConfig> image(const std::string& runtime, const std::string& name) const;
 
  private:
-  struct Raising;
+  struct Construction;
   Result<void> check_own_folders(const Workspace& workspace) const;
   Result<BuiltContainer> build_in_engine(const PendingContainer& pending) const;
   Result<EngineFacts> facts_of(const Engine& engine) const;
@@ -67,8 +68,8 @@ class EngineFactory {
 
   native::Places places_;
   std::string state_;
-  bool sizes_ = true;  // as far as is known, the engine can hold a disk limit
-  EngineFacts known_;  // of the engine that made the last one
+  bool sizes_ = true;  // as far as is known, the engine can enforce a disk limit
+  EngineFacts known_;  // of the engine that created the last container
 };
 
 }  // namespace cove::docker

@@ -34,11 +34,11 @@ Result<EngineFacts> read_engine_facts(const Json& version, const Json& info) {
   std::string podman = podman_version(version);
   facts.kind = podman.empty() ? EngineKind::Docker : EngineKind::Podman;
   facts.version = podman.empty() ? client::text_of(version, "Version") : podman;
-  if (facts.version.empty()) return fail(Code::Internal, "the engine does not say which version it is");
+  if (facts.version.empty()) return fail(Code::Internal, "the engine reports no version");
   facts.rootless = has_security_option(info, "name=rootless");
   facts.maps_users = facts.rootless || has_security_option(info, "name=userns");
   facts.cgroup_version = client::text_of(info, "CgroupVersion") == "2" ? 2 : 1;
-  // On v1 an ordinary user's engine has no control groups, whatever it says.
+  // On v1 a rootless engine has no control groups, whatever it reports.
   const bool groups = !facts.rootless || facts.cgroup_version == 2;
   facts.limits_cpus = groups && client::flag_of(info, "CpuCfsQuota");
   facts.limits_memory = groups && client::flag_of(info, "MemoryLimit");
@@ -52,7 +52,7 @@ std::string age_warning(const EngineFacts& facts) {
   std::string number = split(facts.version, '.')[0];
   Result<int64_t> major = parse_integer(number.starts_with('v') ? number.substr(1) : number, 0, 1'000'000);
   if (!major || *major >= oldest) return {};
-  return concat("the engine is ", std::string_view(facts.title()), " ", facts.version, "; Cove is made for ", oldest,
+  return concat("the engine is ", std::string_view(facts.title()), " ", facts.version, "; Cove supports ", oldest,
                 " and later");
 }
 

@@ -7,17 +7,17 @@
 #include "client/json.h"
 #include "image/manifest.h"
 
-// What an engine says of itself and of its images, as values.
+// What an engine reports about itself and its images, as values.
 namespace cove::docker {
 
 enum class EngineKind { Docker, Podman };
 
 struct EngineFacts {
-  std::string identity;  // of the engine that said it: socket, kind and version
+  std::string identity;  // of the engine: socket, kind and version
   EngineKind kind = EngineKind::Docker;
   std::string version;      // "24.0.5"
-  bool rootless = false;    // it is an ordinary user's
-  bool maps_users = false;  // root in its containers is nobody outside
+  bool rootless = false;    // it runs as an ordinary user
+  bool maps_users = false;  // root in its containers is an unprivileged user outside
   int cgroup_version = 0;
   bool limits_cpus = false;
   bool limits_memory = false;
@@ -28,16 +28,16 @@ struct EngineFacts {
   const char* title() const { return kind == EngineKind::Podman ? "Podman" : "Docker"; }
 };
 
-// From the answers to /version and /info.
+// From the responses to /version and /info.
 Result<EngineFacts> read_engine_facts(const Json& version, const Json& info);
 
-// Older ones are used; the warning says from which version on it is known to work. Empty: new enough.
+// Older engines are used anyway; the warning names the first supported version. Empty: new enough.
 std::string age_warning(const EngineFacts& facts);
 
-// What `--runtime podman` asks for is a Podman.
+// Fails if `--runtime podman` was asked for and the engine is not Podman.
 Result<void> check_kind(const EngineFacts& facts, const std::string& runtime, const std::string& socket);
 
-// What an image says about how its programs are run.
+// How an image's programs are run.
 ImageConfig read_image_config(const Json& image);
 
 }  // namespace cove::docker

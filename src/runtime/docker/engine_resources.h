@@ -6,8 +6,8 @@
 
 namespace cove::docker {
 
-// The hand of a sandbox in an engine's container. What its programs use is held and counted by a group of Cove's own in
-// the container's group, where it may make one; the container itself is the engine's.
+// The resources of a sandbox in an engine's container. Its programs are limited and accounted by a control group of
+// Cove below the container's, if Cove can create one; the container itself belongs to the engine.
 class EngineResources : public native::LocalResources {
  public:
   EngineResources(Parts parts, OwnContainers containers)

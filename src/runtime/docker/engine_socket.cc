@@ -20,8 +20,8 @@ Result<std::string> path_of(const std::string& name, const std::string& value) {
   std::string path = value.starts_with(kScheme) ? value.substr(kScheme.size()) : value;
   if (path.starts_with('/')) return path;
   return fail(Error(Code::Unsupported,
-                    concat(name, " is ", value, ": Cove can use an engine of this machine only, at a Unix socket"))
-                  .hint(concat("set it to ", kScheme, "PATH, or run Cove on the machine where the engine is")));
+                    concat(name, " is ", value, ": Cove can only use an engine on this machine, over a Unix socket"))
+                  .hint(concat("set it to ", kScheme, "PATH, or run Cove on the engine's machine")));
 }
 
 const char* podman_start(bool root) {
@@ -31,8 +31,8 @@ const char* podman_start(bool root) {
 std::string ways_in(const NoEngine& found) {
   std::string own = concat("use an engine of your own: ", std::string_view(podman_start(false)));
   if (found.group.empty()) return own;
-  return concat("sudo usermod -aG ", found.group, " $USER, and log in anew (who is in that group can become root); or ",
-                own);
+  return concat("sudo usermod -aG ", found.group,
+                " $USER, and log in again (members of that group can become root); or ", own);
 }
 
 std::string ways_to_start(const std::string& runtime, const NoEngine& found) {
@@ -45,22 +45,22 @@ std::string ways_to_start(const std::string& runtime, const NoEngine& found) {
 
 std::string what_is_installed(const std::string& runtime, const NoEngine& found) {
   const bool docker = runtime != "podman" && found.docker_installed;
-  if (docker && found.podman_installed) return "Docker and Podman are installed, but neither listens";
+  if (docker && found.podman_installed) return "Docker and Podman are installed, but neither is listening";
   if (docker || found.podman_installed)
-    return concat(std::string_view(docker ? "Docker" : "Podman"), " is installed, but does not listen");
+    return concat(std::string_view(docker ? "Docker" : "Podman"), " is installed, but not listening");
   return concat(
       std::string_view(runtime == "podman" ? "Podman is not installed" : "neither Docker nor Podman is installed"),
-      ", and no engine listens");
+      ", and no engine is listening");
 }
 
-// The variable that counts, of the two.
+// The variable that takes effect, of the two.
 std::string naming_variable(const std::string& runtime, const Variable& variable) {
   for (const char* name : {runtime == "podman" ? "CONTAINER_HOST" : "DOCKER_HOST", "DOCKER_HOST"})
     if (!variable(name).empty()) return name;
   return {};
 }
 
-// The group whose members may connect to a socket; empty where there is none but root's.
+// The group whose members may connect to a socket; empty if only root may.
 std::string group_of(const std::string& path) {
   Result<struct stat> info = sys::stat(path);
   if (!info || info->st_gid == 0 || (info->st_mode & S_IWGRP) == 0) return {};
@@ -97,8 +97,8 @@ Error describe(const std::string& runtime, const NoEngine& found) {
         .hint(ways_in(found));
   if (!found.variable.empty())
     return Error(Code::Unavailable,
-                 concat("no engine listens at ", join(found.paths, ", "), ", which ", found.variable, " names"))
-        .hint(concat("start that engine, or set ", found.variable, " to the socket of another one, or to nothing"));
+                 concat("no engine is listening at ", join(found.paths, ", "), ", which ", found.variable, " names"))
+        .hint(concat("start that engine, or set ", found.variable, " to the socket of another one, or unset it"));
   return Error(Code::Unavailable, concat(what_is_installed(runtime, found), " at ", join(found.paths, " or ")))
       .hint(ways_to_start(runtime, found));
 }

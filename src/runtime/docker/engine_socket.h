@@ -8,29 +8,29 @@
 
 namespace cove::docker {
 
-// A variable of the environment; empty where it is not set.
+// Looks up an environment variable; empty if it is not set.
 using Variable = std::function<std::string(const char*)>;
 std::string variable(const char* name);
 
-// The sockets at which an engine may listen, the first choice first: the one that DOCKER_HOST (for podman:
-// CONTAINER_HOST) names and no other, or else the usual ones. `runtime`: "docker", which is any engine, or "podman".
-// Unsupported where it names an engine that is not on this machine.
+// The sockets where an engine may listen, in order of preference: only the one that DOCKER_HOST (for podman:
+// CONTAINER_HOST) names, otherwise the usual ones. `runtime`: "docker", which is any engine, or "podman". Unsupported
+// if the variable names an engine on another machine.
 Result<std::vector<std::string>> engine_sockets(const std::string& runtime, const Variable& variable);
 
-// What was found of engines where none can be reached.
+// What was found when no engine can be reached.
 struct NoEngine {
-  std::vector<std::string> paths;  // at which none listens
-  std::string variable;            // that names the path; empty: they are the usual ones
-  std::string denied;              // at which this user may not connect; empty: nowhere
-  std::string group;               // whose members may; empty: nobody's but the owner
+  std::vector<std::string> paths;  // where no engine is listening
+  std::string variable;            // the variable that names the path; empty: the usual paths
+  std::string denied;              // the socket to which this user may not connect; empty: none
+  std::string group;               // whose members may connect; empty: only the owner
   bool docker_installed = false;
   bool podman_installed = false;
   bool root = false;
 };
-// That in words, with what to do: Denied or Unavailable.
+// Describes it as an error with a hint: Denied or Unavailable.
 Error describe(const std::string& runtime, const NoEngine& found);
 
-// The first at which somebody listens; else the error that `describe` makes.
+// The first socket where an engine is listening; otherwise the error from `describe`.
 Result<std::string> find_engine_socket(const std::string& runtime);
 
 }  // namespace cove::docker

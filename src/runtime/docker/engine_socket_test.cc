@@ -43,11 +43,11 @@ NoEngine nowhere() { return {.paths = {"/run/podman/podman.sock"}}; }
 TEST(EngineSocket, ToldApartAreEnginesThatAreNotInstalledAndThatDoNotRun) {
   NoEngine found = nowhere();
   EXPECT_EQ(describe("podman", found).message(),
-            "Podman is not installed, and no engine listens at /run/podman/podman.sock");
+            "Podman is not installed, and no engine is listening at /run/podman/podman.sock");
   EXPECT_EQ(describe("podman", found).hint(), "sudo apt install podman && systemctl --user start podman.socket");
   EXPECT_THAT(describe("docker", found).message(), HasSubstr("neither Docker nor Podman is installed"));
   found.podman_installed = found.root = true;
-  EXPECT_EQ(describe("podman", found).message(), "Podman is installed, but does not listen at /run/podman/podman.sock");
+  EXPECT_EQ(describe("podman", found).message(), "Podman is installed, but not listening at /run/podman/podman.sock");
   EXPECT_EQ(describe("podman", found).hint(), "systemctl start podman.socket");
   found.docker_installed = true;
   EXPECT_EQ(describe("podman", found).hint(), "systemctl start podman.socket");

@@ -11,7 +11,7 @@
 namespace cove::docker {
 namespace {
 
-// One socket a line.
+// One socket per line.
 constexpr const char* kEngines = "/engines";
 
 std::string label_of(const char* name, const std::string& value) { return concat(std::string_view(name), "=", value); }
@@ -66,13 +66,13 @@ Result<void> OwnContainers::remove_others(const std::vector<std::string>& known)
   for (const std::string& socket : engines()) {
     Engine engine(socket);
     Result<std::vector<Container>> found = engine.list({label()});
-    // Nobody listens there now: what it has is swept when it is back.
+    // The engine is not running: its containers are swept when it is back.
     if (!found) continue;
     for (const Container& container : *found) {
       if (std::ranges::find(known, container.sandbox) != known.end()) continue;
       Result<void> removed = engine.remove(container.id);
       if (!removed)
-        swept = fail(std::move(removed).error().note(concat("remove what is left of sandbox ", container.sandbox)));
+        swept = fail(std::move(removed).error().note(concat("remove leftovers of sandbox ", container.sandbox)));
     }
   }
   return swept;

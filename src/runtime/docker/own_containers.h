@@ -7,17 +7,17 @@
 #include "model/sandbox.h"
 #include "runtime/docker/engine.h"
 
-// The containers of one Cove, in whatever engines it has used: found by their labels.
+// The containers of one Cove in all engines it has used, found by their labels.
 namespace cove::docker {
 
 class OwnContainers {
  public:
   explicit OwnContainers(std::string state) : state_(std::move(state)) {}
 
-  // Notes that containers are being made in the engine at that socket.
+  // Records that containers are created in the engine at that socket.
   Result<void> note_engine(const std::string& socket) const;
 
-  // Whether any was noted.
+  // Whether any engine was recorded.
   bool has_engines() const { return !engines().empty(); }
 
   struct Found {
@@ -25,14 +25,14 @@ class OwnContainers {
     std::string id;
     bool sized = false;
   };
-  // The container of a sandbox; NotFound where no engine has one.
+  // The container of a sandbox; NotFound if no engine has one.
   Result<Found> find(const std::string& sandbox_id) const;
-  // Changes the engine's own limits of it.
+  // Changes the limits that the engine enforces for it.
   Result<void> set_limits(const std::string& sandbox_id, const Json& order) const;
-  // It does not run any more; its files stay. One that is gone is fine.
+  // Stops it and keeps its files. Succeeds if it does not exist.
   Result<void> stop(const std::string& sandbox_id) const;
   Result<void> remove(const std::string& sandbox_id) const;
-  // All that are not among `known`.
+  // Removes all that are not among `known`.
   Result<void> remove_others(const std::vector<std::string>& known) const;
 
  private:

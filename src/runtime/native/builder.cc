@@ -39,7 +39,7 @@ constexpr std::string_view kKill = "kill";
 constexpr std::string_view kOutOfMemory = "oom";
 constexpr std::string_view kEnded = "ended";
 
-// Rootless: a user namespace in which the builder has the power that mounting needs.
+// Rootless: creates a user namespace in which the builder has the capabilities for mounting.
 Result<void> become_namespace_root(const SpawnPlan& plan, int status) {
   if (!plan.ids.rootless) return {};
   const UserShare share = UserShare::measure();
@@ -47,8 +47,8 @@ Result<void> become_namespace_root(const SpawnPlan& plan, int status) {
   if (!unshared)
     return fail(
         std::move(unshared.error())
-            .note("make a user namespace")
-            .hint("this machine forbids user namespaces to ordinary users; `cove doctor` says how to allow them"));
+            .note("create a user namespace")
+            .hint("unprivileged user namespaces are disabled on this machine; `cove doctor` shows how to enable them"));
   if (plan.ids.single_id) {
     COVE_TRY(sys::write_id_maps(::getpid(), plan.ids.outer_users, plan.ids.outer_groups, sys::Setgroups::Deny));
   } else {
@@ -56,16 +56,16 @@ Result<void> become_namespace_root(const SpawnPlan& plan, int status) {
     sys::Message answer = COVE_TRY(sys::receive_message(status, 64));
     if (answer.data != kMapped) return fail(Code::Unavailable, "the user ids were not mapped");
   }
-  // The caller's further groups would count as his rights over the host's files.
+  // The caller's supplementary groups would give the sandbox rights over the host's files.
   if (!plan.ids.single_id && ::setgroups(0, nullptr) < 0) return fail_errno("setgroups");
   if (::setresgid(0, 0, 0) < 0 || ::setresuid(0, 0, 0) < 0) return fail_errno("become root of the namespace");
-  COVE_TRY_NOTE("limit what the kernel counts per user", share.apply());
+  COVE_TRY_NOTE("limit the caller's per-user kernel resources", share.apply());
   return {};
 }
 
 Result<void> limit_processes(uint64_t count) {
   if (count == 0) return {};
-  // Counted per user namespace: exact, because this one and the sandbox's lie nested.
+  // Counted per user namespace; exact, because the sandbox's namespace is nested in this one.
   struct rlimit limit = {count, count};
   if (::setrlimit(RLIMIT_NPROC, &limit) < 0) return fail_errno("set RLIMIT_NPROC");
   return {};
@@ -78,7 +78,7 @@ Result<void> pin_to_cpus(unsigned count, cpu_set_t& allowed) {
   return {};
 }
 
-// Stays with a sandbox until its end.
+// Watches a sandbox until its end.
 class Watch {
  public:
   Watch(const SpawnPlan& plan, const sys::Child& process_1, int status)
@@ -88,15 +88,15 @@ class Watch {
         memory_(plan.watched_memory),
         outlives_caller_(plan.lifetime == Lifetime::Long) {}
 
-  // Until process 1 has ended; ends it when the caller is gone or asks for it, or at the watched limit. True where
-  // the caller is gone.
+  // Runs until process 1 has ended; kills it when the caller is gone or asks for it, or at the watched memory limit.
+  // True if the caller is gone.
   bool run() {
     while (!ended_) turn();
     static_cast<void>(sys::wait_for(process_1_.pid));
     if (outlives_caller_) return false;
     if (orphaned_) return true;
     if (!sys::send_message(status_, kEnded)) return true;
-    // The caller may have died with process 1: a closed socket tells.
+    // The caller may have died together with process 1: then the socket is closed.
     pollfd last = {status_, POLLIN, 0};
     return ::poll(&last, 1, 0) > 0 && (last.revents & POLLHUP) != 0;
   }
@@ -117,7 +117,7 @@ class Watch {
     }
   }
 
-  // The watcher itself takes a twentieth of a CPU, unless a look is so long that memory could run away meanwhile.
+  // The watcher takes at most a twentieth of a CPU, unless a check takes so long that memory could run away meanwhile.
   bool exceeds_memory() {
     using std::chrono::steady_clock;
     const auto begin = steady_clock::now();
@@ -143,7 +143,7 @@ class Watch {
                                const std::function<void()>& clean_up) {
   Result<void> detached = detach_from_caller();
   const BuildOrder order{plan, control.get(), status, cpus, Parentage::OfBuilder};
-  Result<sys::Child> process_1 = detached ? build_walls(order) : std::unexpected(detached.error());
+  Result<sys::Child> process_1 = detached ? build_sandbox(order) : std::unexpected(detached.error());
   control.reset();
   bool orphaned = false;
   if (!process_1) {
@@ -162,7 +162,7 @@ class Watch {
 
 }  // namespace
 
-// Neither the terminal's signals nor the caller's pipes are the builder's.
+// Detaches the builder from the terminal's signals and the caller's pipes.
 Result<void> detach_from_caller() {
   ::prctl(PR_SET_NAME, "cove-spawn");
   ::setsid();
@@ -185,26 +185,26 @@ void close_all_but(int one, int other) {
   close(other + 1, std::numeric_limits<int>::max());
 }
 
-Result<sys::Child> build_walls(const BuildOrder& order) {
+Result<sys::Child> build_sandbox(const BuildOrder& order) {
   const SpawnPlan& plan = order.plan;
-  ::umask(022);  // what is made here belongs to the sandbox, and not to whoever runs the server
+  ::umask(022);  // files created here belong to the sandbox, independent of the server's umask
   cpu_set_t cpus = order.cpus;
   COVE_TRY(become_namespace_root(plan, order.status));
   RootMounts mounts(plan);
-  const bool nested = order.minimal_namespace >= 0 && may_go_on_as_init(plan);
+  const bool nested = order.minimal_namespace >= 0 && can_continue_as_init(plan);
   if (nested) {
     COVE_TRY_NOTE("open the image", mounts.open_sources());
     COVE_TRY(sys::setns(order.minimal_namespace, CLONE_NEWNS));
   }
-  COVE_TRY_NOTE("make a mount namespace", sys::unshare(CLONE_NEWNS));
+  COVE_TRY_NOTE("create a mount namespace", sys::unshare(CLONE_NEWNS));
   if (!nested) COVE_TRY(sys::make_mounts_private());
   COVE_TRY(pin_to_cpus(plan.pinned_cpus, cpus));
   if (plan.oci && !plan.oci->own_kernel) return oci::build(plan, order.control, order.status);
   COVE_TRY(limit_processes(plan.process_rlimit));
   sys::SocketPair inner;
   if (plan.oci) inner = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
-  Birth birth{{order.control, inner.first.get()}, order.status, cpus, order.parentage};
-  ProcessOne process_1 = COVE_TRY_NOTE("start process 1", start_process_one(plan, birth));
+  ProcessOneOptions options{{order.control, inner.first.get()}, order.status, cpus, order.parentage};
+  ProcessOne process_1 = COVE_TRY_NOTE("start process 1", start_process_one(plan, options));
   std::vector<UniqueFd> programs;
   if (plan.oci) programs = COVE_TRY(oci::open_programs(plan.init_program));
   if (!nested) COVE_TRY_NOTE("open the image", mounts.open_sources());
@@ -215,10 +215,10 @@ Result<sys::Child> build_walls(const BuildOrder& order) {
     COVE_TRY(oci::start_kernel(plan, programs, inner.second.get()));
   }
   COVE_TRY(mounts.show_processes(process_1.pid_namespace.get()));
-  // Last: the groups are made meanwhile, by another process.
+  // Last, because another process creates the control groups meanwhile.
   if (!plan.oci) COVE_TRY_NOTE("mount /sys", mounts.mount_sys(COVE_TRY(receive_group_views(order.status))));
   COVE_TRY(mounts.enter());
-  if (::write(process_1.go.get(), "g", 1) != 1) return fail_errno("let process 1 go");
+  if (::write(process_1.go.get(), "g", 1) != 1) return fail_errno("start process 1");
   return std::move(process_1.child);
 }
 
@@ -231,7 +231,7 @@ Result<Builder> start_builder(const SpawnPlan& plan, sys::SocketPair& control, c
     control.first.reset();
     builder_main(plan, std::move(control.second), status.second.get(), cpus, clean_up);
   }
-  // What an OCI runtime forks keeps the CPUs that it began with.
+  // Children of an OCI runtime keep the CPU affinity it was started with.
   if (!plan.oci && plan.pinned_cpus == 0) sys::start_on_another_cpu(child.pid, cpus);
   control.second.reset();
   bool stays = plan.lifetime == Lifetime::OneRun || plan.watched_memory > 0;
@@ -244,20 +244,20 @@ Result<Builder> start_builder(const SpawnPlan& plan, sys::SocketPair& control, c
   return builder;
 }
 
-Result<BuilderWord> read_word(Builder& builder) {
+Result<BuilderMessage> read_builder_message(Builder& builder) {
   Result<sys::Message> word = sys::receive_message(builder.status.get(), wire::kMaxMessage);
-  // It ended without reading what it was sent: the kernel reports that once, before the builder's own last word.
+  // It ended without reading what it was sent: the kernel reports that once, before the builder's last message.
   if (!word && word.error().errnum() == ECONNRESET)
     word = sys::receive_message(builder.status.get(), wire::kMaxMessage);
-  if (!word || word->data.empty()) return BuilderWord::Gone;
+  if (!word || word->data.empty()) return BuilderMessage::Gone;
   if (!word->fds.empty()) builder.process_1 = std::move(word->fds[0]);
-  if (word->data == kBuilt) return BuilderWord::Built;
-  if (word->data == kOutOfMemory) return BuilderWord::OutOfMemory;
-  if (word->data == kEnded) return BuilderWord::Ended;
+  if (word->data == kBuilt) return BuilderMessage::Built;
+  if (word->data == kOutOfMemory) return BuilderMessage::OutOfMemory;
+  if (word->data == kEnded) return BuilderMessage::Ended;
   return fail(decode_error(word->data));
 }
 
-bool has_word(const Builder& builder) {
+bool has_builder_message(const Builder& builder) {
   pollfd polled = {builder.status.get(), POLLIN, 0};
   return ::poll(&polled, 1, 0) > 0;
 }
@@ -265,31 +265,31 @@ bool has_word(const Builder& builder) {
 void kill_sandbox(const Builder& builder) { static_cast<void>(sys::send_message(builder.status.get(), kKill)); }
 
 void abandon(Builder& builder) {
-  kill_sandbox(builder);  // or it would wait for the control group
-  // A builder that leaves does not look after what it has built.
+  kill_sandbox(builder);  // otherwise it would wait for the control group
+  // A builder that exits early does not watch the sandbox.
   while (builder.status && !builder.process_1) {
-    Result<BuilderWord> word = read_word(builder);
-    if (!word || *word == BuilderWord::Ended || *word == BuilderWord::Gone) break;
+    Result<BuilderMessage> word = read_builder_message(builder);
+    if (!word || *word == BuilderMessage::Ended || *word == BuilderMessage::Gone) break;
   }
   if (builder.process_1) {
     static_cast<void>(sys::kill_by_pidfd(builder.process_1.get(), SIGKILL));
-    static_cast<void>(sys::ends_within(builder.process_1.get(), kEndPatience));
+    static_cast<void>(sys::ends_within(builder.process_1.get(), kEndTimeout));
   }
   static_cast<void>(wait_for_end(builder));
 }
 
 void wait_for_processes(Builder& builder) {
   while (true) {
-    Result<BuilderWord> word = read_word(builder);
-    if (!word || *word == BuilderWord::Ended || *word == BuilderWord::Gone) return;
+    Result<BuilderMessage> word = read_builder_message(builder);
+    if (!word || *word == BuilderMessage::Ended || *word == BuilderMessage::Gone) return;
   }
 }
 
 Result<void> wait_for_end(const Builder& builder) {
-  if (builder.process.pid < 0) return {};  // it has gone on to another sandbox
+  if (builder.process.pid < 0) return {};  // it is building another sandbox
   Result<int> status = sys::wait_for(builder.process.pid);
   if (status || status.error().errnum() != ECHILD) return status ? Result<void>() : std::unexpected(status.error());
-  // Someone else's child: its end can be seen all the same.
+  // Not our child, but its end can be observed.
   pollfd polled = {builder.process.pidfd.get(), POLLIN, 0};
   while (::poll(&polled, 1, -1) < 0 && errno == EINTR) {
   }

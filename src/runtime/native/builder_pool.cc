@@ -17,7 +17,7 @@ namespace cove::native {
 namespace {
 
 constexpr std::string_view kReady = "ready";
-// So many stay when there is nothing to do; more are made where all are busy. Each now and then waits for the kernel.
+// The number of idle builders to keep; more are created if all are busy, because each sometimes waits for the kernel.
 size_t most_idle() {
   static const size_t kMost = std::clamp<size_t>(static_cast<size_t>(::sysconf(_SC_NPROCESSORS_ONLN)) + 2, 2, 8);
   return kMost;
@@ -25,7 +25,7 @@ size_t most_idle() {
 
 constexpr const char* kOwnMounts = "/proc/self/ns/mnt";
 
-// The namespaces of the crew, to which it returns from a sandbox's.
+// The builder's own namespaces, to which it returns after building a sandbox.
 struct Home {
   UniqueFd mounts;
   UniqueFd processes;
@@ -33,15 +33,15 @@ struct Home {
   static Result<Home> here() {
     return Home{COVE_TRY(sys::open(kOwnMounts, O_RDONLY)), COVE_TRY(sys::open("/proc/self/ns/pid", O_RDONLY))};
   }
-  // Root and working folder come along.
+  // This also restores the root and working folder.
   Result<void> enter() const {
     COVE_TRY(sys::setns(mounts.get(), CLONE_NEWNS));
     return sys::setns(processes.get(), CLONE_NEWPID);
   }
 };
 
-// A sandbox's mount namespace begins as a copy of another, and ends without any of what it was copied from: of all that
-// is mounted on this machine, or of what is made here, which is the least that building takes.
+// A sandbox's mount namespace starts as a copy of another, whose mounts all have to be removed again. Copying this
+// minimal namespace is cheaper than copying the machine's.
 Result<UniqueFd> make_minimal_namespace() {
   constexpr uint64_t kClosed = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
   COVE_TRY(sys::unshare(CLONE_NEWNS));
@@ -56,12 +56,12 @@ Result<UniqueFd> make_minimal_namespace() {
   return sys::open(kOwnMounts, O_RDONLY);
 }
 
-// False where this builder should not go on.
+// False if this builder must end.
 bool build_one(std::string_view data, std::vector<UniqueFd> fds, int minimal_namespace) {
   Result<PlanMessage> order = decode_plan(data, std::move(fds));
   if (!order) return false;
-  Result<sys::Child> process_1 = build_walls({order->plan, order->control.get(), order->status.get(),
-                                              sys::allowed_cpus(), Parentage::OfParent, minimal_namespace});
+  Result<sys::Child> process_1 = build_sandbox({order->plan, order->control.get(), order->status.get(),
+                                                sys::allowed_cpus(), Parentage::OfParent, minimal_namespace});
   const std::string word = process_1 ? std::string(kBuilt) : encode_error(process_1.error());
   const std::vector<int> pidfd = process_1 ? std::vector{process_1->pidfd.get()} : std::vector<int>();
   return sys::send_message(order->status.get(), word, pidfd) && process_1;
@@ -91,7 +91,7 @@ bool BuilderPool::takes(const SpawnPlan& plan) {
          plan.watched_memory == 0 && plan.process_rlimit == 0 && plan.pinned_cpus == 0;
 }
 
-// Who has finished says so; who has ended is forgotten, and so are those too many.
+// Builders report when they are idle. Those that have ended are forgotten, and surplus ones are ended.
 void BuilderPool::maintain() {
   size_t idle = 0;
   std::erase_if(members_, [&](Member& member) {
@@ -124,7 +124,7 @@ Result<Builder> BuilderPool::build(const SpawnPlan& plan, sys::SocketPair& contr
     member->idle = false;
     Result<void> sent = sys::send_message(member->orders.get(), order.data, order.fds);
     if (sent) break;
-    // It was killed while it waited: the next one, or a new one.
+    // It was killed while it was idle: use the next one, or a new one.
     member->idle = true;
     if (sent.error().errnum() != EPIPE) return std::unexpected(sent.error());
     std::erase_if(members_, [&](const Member& each) { return &each == member; });

@@ -7,19 +7,19 @@
 
 namespace cove::native {
 
-// Builders that do not end when a sandbox's walls stand, but go back to where they were and wait for the next order:
-// for each sandbox a process less is made and ended, and the one that forks process 1 has little memory. For root's
-// long-lived sandboxes, where the builder has nothing to look after.
+// Builders that do not end when a sandbox is built, but return to their own namespaces and wait for the next order.
+// This saves creating and ending one process per sandbox, and the process that forks process 1 has little memory. Used
+// for root's long-lived sandboxes, which the builder does not have to watch.
 //
-// Process 1 of what they build is this process's own child, and so are they: it reaps both. They end with this object,
-// or with the process. One that fails ends, too: what state it is in nobody need know.
+// The builders and the process 1 of each sandbox they build are children of this process, which reaps both. Builders
+// end with this object or with the process. A builder that fails ends, too, because its state is unknown.
 class BuilderPool {
  public:
   static bool takes(const SpawnPlan& plan);
 
-  // As start_builder.
+  // Like start_builder.
   Result<Builder> build(const SpawnPlan& plan, sys::SocketPair& control);
-  // Lets those go that are too many, now that there is less to do.
+  // Ends surplus builders when there is less to do.
   void maintain();
 
  private:

@@ -9,7 +9,7 @@ namespace cove::native {
 
 enum class ControlGroups { Missing, Usable };
 
-// What sandboxes can do whose process 1 is cove-init, by the runtime that made their walls.
+// The capabilities of sandboxes whose process 1 is cove-init, by isolation backend.
 inline Capabilities runtime_capabilities(const std::string& runtime, ControlGroups groups) {
   const bool held = groups == ControlGroups::Usable;
   const bool own_kernel = has_own_kernel(runtime);

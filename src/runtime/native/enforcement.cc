@@ -52,11 +52,11 @@ class Planner {
     holding_.limits[name] = {std::move(value), std::move(by)};
   }
 
-  // The kernel's own means is missing: refuses, or notes the fall-back.
+  // The kernel's own mechanism is not available: fails, or records the fallback.
   Result<void> fall_back(const std::string& name, const std::string& value, bool named, const std::string& by) {
     if (named || strictness_ == Strictness::Strict)
       return fail(Error(Code::Unsupported,
-                        concat("limit ", name, " to ", value, ": this needs control groups, and ", means_.why_not))
+                        concat("limit ", name, " to ", value, ": control groups are required, and ", means_.why_not))
                       .hint(means_.hint));
     fallen_back_.push_back(concat(name, " ", value, " by ", by));
     hold(name, value, by);
@@ -65,8 +65,9 @@ class Planner {
 
   void plan_warning() {
     if (fallen_back_.empty()) return;
-    holding_.warnings.push_back(concat("default limits are held without control groups (", join(fallen_back_, ", "),
-                                       "), because this user may create none; `cove doctor` says how to change that"));
+    holding_.warnings.push_back(
+        concat("default limits are enforced without control groups (", join(fallen_back_, ", "),
+               "), because this user cannot create any; `cove doctor` shows how to change that"));
   }
 
   Result<void> plan_cpus() {
@@ -82,7 +83,7 @@ class Planner {
     uint64_t bytes = limits_.memory.value;
     if (bytes == 0) return {};
     if (means_.memory) return hold("memory", format_bytes(bytes), "cgroup"), Result<void>();
-    // With nesting the watcher still stops accidents, and nobody who means to get around it.
+    // With nesting the watcher only stops accidents: a program can evade it.
     COVE_TRY(fall_back("memory", format_bytes(bytes), limits_.memory.named, means_.nesting ? "nothing" : "watcher"));
     holding_.watched_memory = bytes;
     holding_.rlimits.push_back({RLIMIT_DATA, bytes, bytes});

@@ -12,15 +12,14 @@ constexpr int kCannotExecute = 126;
 constexpr int kOurs = 125;
 
 ExecFailed execute_failure(const wire::ExecRequest& request, int errnum) {
-  // What an earlier server started is known by its id alone.
+  // Of an exec that an earlier server started, only the id is known.
   std::string what = concat("execute ", request.argv.empty() ? "the program" : request.argv[0]);
   if (errnum == ENOENT)
     return {request.id,
-            Error::from_errno(errnum, what).hint("is it installed in the image? the search goes by the PATH inside"),
+            Error::from_errno(errnum, what).hint("check that it is installed in the image and is on the PATH inside"),
             kNotFound};
   if (errnum == E2BIG)
-    return {request.id,
-            Error::from_errno(errnum, what).hint("pass long input through stdin, or as a file").as(Code::Invalid),
+    return {request.id, Error::from_errno(errnum, what).hint("pass long input on stdin or as a file").as(Code::Invalid),
             kCannotExecute};
   return {request.id, Error::from_errno(errnum, what), kCannotExecute};
 }
@@ -39,7 +38,7 @@ ExecFailed explain_failure(const wire::ExecRequest& request, wire::Stage stage, 
     case wire::Stage::Folder:
       return {request.id,
               Error::from_errno(errnum, concat("enter working folder '", request.cwd, "' in the sandbox"))
-                  .hint("the working folder is an absolute path that exists inside"),
+                  .hint("the working folder must be an absolute path that exists inside"),
               kOurs};
     case wire::Stage::JoinGroup:
       return {request.id, Error::from_errno(errnum, "move the program into its control group"), kOurs};
@@ -50,7 +49,7 @@ ExecFailed explain_failure(const wire::ExecRequest& request, wire::Stage stage, 
     case wire::Stage::Identity:
       return {request.id, Error::from_errno(errnum, concat("become user '", request.user, "' in the sandbox")), kOurs};
     case wire::Stage::Fence:
-      return {request.id, Error::from_errno(errnum, "put up the program's fences"), kOurs};
+      return {request.id, Error::from_errno(errnum, "apply the program's restrictions"), kOurs};
     case wire::Stage::Fork:
       return {request.id, Error::from_errno(errnum, "fork in the sandbox"), kOurs};
     case wire::Stage::Request:

@@ -5,7 +5,7 @@
 
 namespace cove::native {
 
-// What it means for the user that a program could not be started.
+// Explains to the user why a program could not be started.
 ExecFailed explain_failure(const wire::ExecRequest& request, wire::Stage stage, int errnum);
 
 }  // namespace cove::native

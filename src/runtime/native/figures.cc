@@ -11,7 +11,7 @@
 namespace cove::native {
 namespace {
 
-// All of it, or nothing where it is larger than that, or no file that can be read so.
+// The whole file; empty if it is larger than the limit or cannot be read.
 std::string read_whole(int fd, uint64_t most) {
   struct stat info;
   if (::fstat(fd, &info) < 0 || !S_ISREG(info.st_mode)) return {};

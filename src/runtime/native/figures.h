@@ -7,8 +7,8 @@
 
 namespace cove::native {
 
-// Of plain files that a sandbox's programs have written: those that are PNG and not too large, as far as there is room.
-// The others are left out.
+// Reads files that a sandbox's programs have written: those that are PNG and not too large, up to a total size. Others
+// are skipped.
 std::vector<std::string> read_figures(const std::vector<UniqueFd>& files);
 
 }  // namespace cove::native

@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kWord = "groups";
 constexpr sys::Subsystem kShown[] = {sys::kCpu, sys::kCpuacct, sys::kCpuset, sys::kMemory, sys::kPids};
 
-// "cpu,cpuacct", as the hierarchy is called where several share it; empty for those that tell nothing.
+// The name of the hierarchy, such as "cpu,cpuacct" if controllers share it; empty for those without readable limits.
 std::string name_of(unsigned subsystems) {
   std::vector<std::string> names;
   for (const sys::SubsystemRow& row : sys::kSubsystems)
@@ -54,7 +54,7 @@ Result<std::vector<GroupView>> receive_group_views(int socket) {
   sys::Message message = COVE_TRY(sys::receive_message(socket, kMost));
   std::vector<std::string> names = split(message.data, '\n');
   if (names.empty() || names[0] != kWord || names.size() != message.fds.size() + 1)
-    return fail(Code::Unavailable, "the control group was not made");
+    return fail(Code::Unavailable, "the control group was not created");
   std::vector<GroupView> views;
   for (size_t i = 1; i < names.size(); ++i) views.push_back({names[i], std::move(message.fds[i - 1])});
   return views;

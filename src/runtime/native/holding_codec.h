@@ -3,7 +3,7 @@
 #include "base/wire.h"
 #include "runtime/native/enforcement.h"
 
-// What holds a sandbox's limits, on its way between processes.
+// Serializes how a sandbox's limits are enforced, to pass it between processes.
 namespace cove::native {
 
 void encode(wire::Writer& out, const Holding& holding);

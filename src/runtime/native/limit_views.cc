@@ -1,4 +1,4 @@
-// What programs in a sandbox look at to know their limits.
+// The files in which programs in a sandbox read their limits.
 #include <fcntl.h>
 #include <linux/mount.h>
 
@@ -27,7 +27,7 @@ std::string memory_text(uint64_t bytes) {
 
 }  // namespace
 
-// Nothing of the machine's: a file system in memory, with the sandbox's own control groups in it.
+// Shows nothing of the machine: a file system in memory with the sandbox's own control groups.
 Result<void> RootMounts::mount_sys(const std::vector<GroupView>& groups) {
   if (groups.empty() && !plan_.nesting) return {};
   sys_ = COVE_TRY(sys::make_mount("tmpfs", {{"size", "64k"}, {"nr_inodes", "64"}, {"mode", "0755"}}, kInert));
@@ -41,7 +41,7 @@ Result<void> RootMounts::mount_sys(const std::vector<GroupView>& groups) {
     COVE_TRY(sys::mount_setattr(group.tree.get(), kInert | MOUNT_ATTR_RDONLY, sys::Subtree::One));
     COVE_TRY(sys::attach_mount(group.tree.get(), sys_.get(), concat(kGroups, "/", group.name)));
   }
-  COVE_TRY_NOTE("keep a whole /proc", keep_whole_proc());
+  COVE_TRY_NOTE("keep an uncovered /proc", keep_whole_proc());
   return sys::mount_setattr(sys_.get(), kInert | MOUNT_ATTR_RDONLY, sys::Subtree::One);
 }
 
@@ -57,7 +57,7 @@ Result<void> RootMounts::cover_meminfo() {
   return attach(file.get(), "proc/meminfo");
 }
 
-// A /proc can be mounted inside only where one without covers is mounted already; a closed folder holds it.
+// A /proc can be mounted inside only if an uncovered one is already mounted; an inaccessible folder holds it.
 Result<void> RootMounts::keep_whole_proc() {
   if (!plan_.nesting) return {};
   UniqueFd proc = COVE_TRY(copy_of("proc"));

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kLongest = 4096;
 
-// The first line of a small plain file; "" where it is none.
+// The first line of a small regular file; "" if it is not one.
 std::string read_line(int folder, const char* name) {
   std::string text = sys::read_beneath(folder, name, kLongest).value_or("");
   return text.substr(0, text.find('\n'));
@@ -23,12 +23,12 @@ bool is_same(int one, int other) {
   return a && b && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-// Git writes absolute paths, or some relative to the folder whose file names them (worktree.useRelativePaths).
+// Git writes absolute paths, or paths relative to the folder of the file (worktree.useRelativePaths).
 Result<UniqueFd> open_named(int folder, const std::string& path) {
   return sys::openat(folder, path, O_PATH | O_DIRECTORY);
 }
 
-// "NAME" of a folder that is …/worktrees/NAME.
+// "NAME" of a path that ends with worktrees/NAME.
 std::string name_in_worktrees(int administration) {
   std::string path = sys::readlink(sys::fd_path(administration)).value_or("");
   std::vector<std::string> parts = split(path, '/');
@@ -36,7 +36,7 @@ std::string name_in_worktrees(int administration) {
   return parts.back();
 }
 
-// Whether `inner` is `outer` or lies below it; also where that cannot be told.
+// Whether `inner` is `outer` or is below it; also true if that cannot be determined.
 bool may_lie_in(int inner, int outer) {
   Result<UniqueFd> here = sys::dup(inner);
   while (here) {

@@ -23,8 +23,8 @@ namespace {
 std::string make_group_name() { return concat("e-", make_id()); }
 
 std::unexpected<Error> no_groups(const char* what) {
-  return fail(Error(Code::Unsupported, concat(what, " needs control groups, and this user may make none"))
-                  .hint("`cove doctor` tells how to change that"));
+  return fail(Error(Code::Unsupported, concat(what, " requires control groups, and this user cannot create any"))
+                  .hint("`cove doctor` shows how to change that"));
 }
 
 }  // namespace
@@ -35,13 +35,13 @@ LocalResources::~LocalResources() {
 
 Result<void> LocalResources::ready() {
   if (built_ || !parts_.builder) return {};
-  BuilderWord word = COVE_TRY(read_word(*parts_.builder));
-  if (word != BuilderWord::Built) return fail(Code::Internal, "the builder of the sandbox died");
+  BuilderMessage word = COVE_TRY(read_builder_message(*parts_.builder));
+  if (word != BuilderMessage::Built) return fail(Code::Internal, "the builder of the sandbox died");
   built_ = true;
   if (parts_.spec.lifetime == Lifetime::OneRun) return {};
   parts_.process_1 = std::move(parts_.builder->process_1);
   if (killed_when_built_) static_cast<void>(sys::kill_by_pidfd(parts_.process_1.get(), SIGKILL));
-  // From here on its mounts tell that it is in use, whoever dies.
+  // From here on its mounts show that it is in use, even if a process dies.
   if (is_host_image(parts_.spec.image)) parts_.image_hold.reset();
   // A builder that watches memory stays.
   if (parts_.builder->stays) return {};
@@ -53,17 +53,17 @@ Result<void> LocalResources::ready() {
 SandboxEnded LocalResources::how_it_ended() {
   SandboxEnded end;
   for (bool more = parts_.builder.has_value(); more;) {
-    Result<BuilderWord> word = read_word(*parts_.builder);
+    Result<BuilderMessage> word = read_builder_message(*parts_.builder);
     if (!word)
       end.error = word.error();
-    else if (*word == BuilderWord::OutOfMemory)
+    else if (*word == BuilderMessage::OutOfMemory)
       end.out_of_memory = true;
-    more = word && *word != BuilderWord::Gone && *word != BuilderWord::Ended;
+    more = word && *word != BuilderMessage::Gone && *word != BuilderMessage::Ended;
   }
   return end;
 }
 
-// The caller reads what the group used while this keeps it, to kill and remove it.
+// The caller reads the group's usage; this keeps the group to kill and remove it.
 Result<std::unique_ptr<sys::Cgroup>> LocalResources::copy_of(const sys::Cgroup& group, const std::string& name) const {
   sys::Cgroup::Parts parts = group.parts();
   std::vector<UniqueFd> folders;
@@ -85,7 +85,7 @@ Result<ExecGroup> LocalResources::take_exec_group() {
 
 void LocalResources::make_spare() {
   if (!has_groups() || parts_.spec.single_exec) return;
-  // Whoever was woken for the exec that is under way first: it often waits behind this process, though another CPU is
+  // Lets the process that was woken for the exec run first: it often queues behind this one, though another CPU is
   // idle.
   ::sched_yield();
   remove_retired();
@@ -145,11 +145,11 @@ Result<uint64_t> LocalResources::layer_usage() {
   return parts_.layer->usage();
 }
 
-// A builder that died may have let process 1 go before it could tell of it.
+// A builder that died may have started process 1 before it could report it.
 void LocalResources::find_process_1() {
   if (parts_.process_1 || parts_.socket_path.empty()) return;
   Result<UniqueFd> control = connect_to_process_one(parts_.socket_path);
-  if (control) parts_.process_1 = ask_who(control->get()).value_or(UniqueFd());
+  if (control) parts_.process_1 = ask_identity(control->get()).value_or(UniqueFd());
 }
 
 void LocalResources::kill() {
@@ -157,8 +157,8 @@ void LocalResources::kill() {
     if (parts_.builder) kill_sandbox(*parts_.builder);
     return;
   }
-  // Its builder may wait for a file system that does not answer.
-  if (parts_.builder && !built_ && !has_word(*parts_.builder)) {
+  // Its builder may be blocked on a file system that does not respond.
+  if (parts_.builder && !built_ && !has_builder_message(*parts_.builder)) {
     killed_when_built_ = true;
     return;
   }
@@ -166,10 +166,10 @@ void LocalResources::kill() {
   if (parts_.process_1) static_cast<void>(sys::kill_by_pidfd(parts_.process_1.get(), SIGKILL));
 }
 
-// With it every process of the sandbox ends.
+// This ends every process of the sandbox.
 Result<void> LocalResources::wait_for_process_1() const {
   if (!parts_.process_1) return {};
-  if (sys::ends_within(parts_.process_1.get(), kEndPatience)) return {};
+  if (sys::ends_within(parts_.process_1.get(), kEndTimeout)) return {};
   return fail(Code::Unavailable, concat("sandbox ", parts_.spec.id, " does not end"));
 }
 
@@ -192,14 +192,14 @@ Result<void> LocalResources::remove_groups() {
 Result<void> LocalResources::remove_layer() {
   if (!parts_.layer) return {};
   if (layer_kind() != LayerKind::Folder || ::geteuid() == 0) return parts_.layer->remove();
-  // What is in it belongs to ids over which this user alone has no power.
+  // Its contents belong to ids that this user alone cannot access.
   sys::IdPlan ids = COVE_TRY(sys::plan_rootless_ids(sys::kUserId));
   return sys::do_as_owner_of(ids, [this] { return parts_.layer->remove(); });
 }
 
 bool LocalResources::in_use() const { return !parts_.group || parts_.group->populated().value_or(true); }
 
-// The files of a folder may be many.
+// The folder may contain many files.
 bool LocalResources::can_end_in_steps(Files files) const {
   return !waits_for_others() && parts_.process_1 && !parts_.builder &&
          (files == Files::Keep || layer_kind() != LayerKind::Folder);
@@ -227,11 +227,12 @@ Result<void> LocalResources::destroy(Files files) {
   ended_ = true;
   if (parts_.spec.lifetime == Lifetime::Long) static_cast<void>(ready());
   kill();
-  // A subvolume can go while it is in use, and does so here: if this process is killed now, the builder goes on.
+  // A subvolume can be removed while it is in use, and is removed now: if this process is killed, the builder
+  // continues.
   Result<void> unlayered;
   if (files == Files::Remove && layer_kind() == LayerKind::Pool) unlayered = parts_.layer->remove();
   if (parts_.idle_work) parts_.idle_work();
-  // The groups go while the builder takes the mounts down.
+  // Removes the groups while the builder removes the mounts.
   if (parts_.builder) wait_for_processes(*parts_.builder);
   Result<void> gone = wait_for_process_1();
   crash_point("spawn.destroy.group");

@@ -12,21 +12,21 @@
 
 namespace cove::native {
 
-// A hand in this process: one thread, with the rights that the sandbox was made with.
+// Sandbox resources held by this process: one thread, with the rights that the sandbox was created with.
 class LocalResources : public SandboxResources {
  public:
   struct Parts {
     SandboxSpec spec;
-    std::unique_ptr<Layer> layer;        // null where none was found
-    std::unique_ptr<sys::Cgroup> group;  // null where the machine has none for us
-    bool exec_groups = true;             // execs can have groups in it
-    std::optional<Builder> builder;      // none after adoption, or once a long-lived sandbox stands
-    UniqueFd process_1;                  // Lifetime::Long: its pidfd, once the walls stand
-    std::string socket_path;             // Lifetime::Long: where process 1 takes servers
+    std::unique_ptr<Layer> layer;        // null if none was found
+    std::unique_ptr<sys::Cgroup> group;  // null if this user cannot create any
+    bool exec_groups = true;             // execs can have groups below it
+    std::optional<Builder> builder;      // none after adoption, or once a long-lived sandbox is built
+    UniqueFd process_1;                  // Lifetime::Long: its pidfd, once the sandbox is built
+    std::string socket_path;             // Lifetime::Long: where process 1 accepts servers
     UniqueFd id_lock;
     UniqueFd image_hold;
-    std::function<void()> idle_work;  // done while the sandbox comes down
-    std::function<void()> after_end;  // when nothing of it runs any more
+    std::function<void()> idle_work;  // called while the sandbox is being removed
+    std::function<void()> after_end;  // called when no process of it is left
   };
   explicit LocalResources(Parts parts) : parts_(std::move(parts)) {}
   ~LocalResources() override;
@@ -47,24 +47,25 @@ class LocalResources : public SandboxResources {
   void kill() override;
   Result<void> destroy(Files files) override;
 
-  // The same in steps, for a loop that waits for nobody: everything is killed, `end_fd` tells when it is dead, and
-  // `finish_end` removes what is left; Unavailable where that takes longer: `destroy` does the rest then.
+  // The same in steps, for a loop that must not block: begin_end kills everything, `end_fd` becomes readable when all
+  // processes have ended, and `finish_end` removes the rest; if that takes longer it returns Unavailable, and `destroy`
+  // must do the rest.
   bool can_end_in_steps(Files files) const;
-  // Whether changing or ending it means waiting for another program.
+  // Whether changing or ending it requires waiting for another program.
   virtual bool waits_for_others() const { return false; }
   void begin_end();
   int end_fd() const { return parts_.process_1.get(); }
   Result<void> finish_end(Files files);
-  // Whether anything but process 1 runs in it; where that cannot be known, yes.
+  // Whether a process other than process 1 runs in it; true if that is unknown.
   bool in_use() const;
 
-  // For a loop that serves many hands: readable when the builder has a word, -1 when nothing more will come.
+  // For a loop that serves many sandboxes: readable when the builder has a message, -1 when none will follow.
   int builder_fd() const { return parts_.builder ? parts_.builder->status.get() : -1; }
-  // Groups of ended execs in which nothing is left.
+  // Removes the groups of ended execs that are empty.
   void remove_retired();
   bool built() const { return built_; }
   void drop_builder() { parts_.builder.reset(); }
-  // The caller's loop waits for all children of the process; this must not.
+  // The caller's loop reaps all children of the process, so this must not.
   void leave_reaping_to_caller() { reaps_ = false; }
   std::string usage_folder() const { return parts_.layer ? parts_.layer->usage_folder() : std::string(); }
   const SandboxSpec& spec() const { return parts_.spec; }

@@ -19,16 +19,16 @@
 namespace cove::native {
 namespace {
 
-// Of one file in /proc. More than any ordinary program makes of it: 100,000 mappings, say.
+// Bytes of one file in /proc. Enough for about 100,000 mappings, more than ordinary programs have.
 constexpr size_t kMostText = 16 << 20;
-// Of all files of one look: about a second's reading.
+// Bytes of all files of one check: about a second of reading.
 constexpr size_t kMostTextOfLook = 128 << 20;
 constexpr uint64_t kSemaphoreBytes = 64;
 
-// What one look at the sandbox finds.
+// The result of one check of the sandbox.
 class Look {
  public:
-  // False once there was more to read than one look reads: something may be hidden behind it.
+  // False once there was more to read than one check reads: memory may be hidden behind it.
   bool is_complete() const { return complete_; }
 
   std::string read(const std::string& path) {
@@ -43,7 +43,7 @@ class Look {
   bool complete_ = true;
 };
 
-// The key with the newline before it: a program may be named like a key.
+// The key includes the preceding newline, because a program may be named like a key.
 uint64_t kib_after(std::string_view text, std::string_view key) {
   size_t line = text.find(key);
   if (line == text.npos) return 0;
@@ -51,13 +51,13 @@ uint64_t kib_after(std::string_view text, std::string_view key) {
   return std::sscanf(text.data() + line + key.size(), "%lu", &kib) == 1 ? uint64_t{kib} * 1024 : 0;
 }
 
-// Quick, and too much: what processes share after a fork counts for each of them.
+// Quick but too high: pages that processes share after a fork count for each of them.
 uint64_t private_bytes(Look& look, const std::string& process) {
   const std::string text = look.read(concat("/proc/", process, "/status"));
   return kib_after(text, "\nRssAnon:") + kib_after(text, "\nVmSwap:");
 }
 
-// Slow, and right: shared pages are divided among those that share them.
+// Slow but exact: shared pages are divided among the processes that share them.
 uint64_t proportional_bytes(Look& look, const std::string& process) {
   const std::string text = look.read(concat("/proc/", process, "/smaps_rollup"));
   return kib_after(text, "\nPss_Anon:") + kib_after(text, "\nSwapPss:");
@@ -69,7 +69,7 @@ uint64_t sum(Look& look, const std::vector<std::string>& processes, uint64_t (*m
   return bytes;
 }
 
-// The kernel's own file system for shared memory, as /proc/PID/maps names it.
+// The device of the kernel's internal file system for shared memory, as in /proc/PID/maps.
 std::string shared_memory_device() {
   struct stat info;
   const UniqueFd file(::memfd_create("cove", MFD_CLOEXEC));
@@ -87,8 +87,8 @@ std::string_view next_word(std::string_view& line) {
   return word;
 }
 
-// Adds the inodes of memory that is mapped to be shared, without a file, as in
-// "7f52a0000000-7f52a1000000 rw-s 00000000 00:01 1034   /dev/zero (deleted)". The name may be another.
+// Adds the inodes of anonymous shared memory, as in
+// "7f52a0000000-7f52a1000000 rw-s 00000000 00:01 1034   /dev/zero (deleted)". The name may differ.
 void add_shared_inodes(std::string_view maps, std::string_view device, std::set<std::string, std::less<>>& inodes) {
   while (!maps.empty()) {
     const size_t end = std::min(maps.find('\n'), maps.size());
@@ -99,13 +99,13 @@ void add_shared_inodes(std::string_view maps, std::string_view device, std::set<
     next_word(line);
     if (next_word(line) != device) continue;
     const std::string_view inode = next_word(line);
-    // System V memory is counted as such.
+    // System V shared memory is counted separately.
     if (!next_word(line).starts_with("/SYSV") && !inodes.contains(inode)) inodes.emplace(inode);
   }
 }
 
-// How much of it is in use cannot be seen: pages stay when they are mapped no more, as long as any page of the same
-// inode is. So each inode counts for as much as the filter lets be mapped at once.
+// How much of it is in use is not visible: unmapped pages stay allocated while any page of the same inode is mapped. So
+// each inode counts as the maximum that the seccomp filter allows to be mapped at once.
 uint64_t shared_bytes(Look& look, const std::vector<std::string>& processes) {
   static const std::string device = shared_memory_device();
   std::set<std::string, std::less<>> inodes;
@@ -114,7 +114,7 @@ uint64_t shared_bytes(Look& look, const std::vector<std::string>& processes) {
   return inodes.size() * seccomp::kMostSharedMapping;
 }
 
-// A column of a table with a heading, counted from 0. Of "tx:rx" the latter.
+// Sums a column, counted from 0, of a table with a heading. For "tx:rx" the second value counts.
 uint64_t sum_of_column(Look& look, const char* path, size_t column, int base) {
   uint64_t sum = 0;
   const std::string text = look.read(path);
@@ -153,7 +153,7 @@ uint64_t file_system_bytes(const char* path) {
 }  // namespace
 
 bool memory_exceeds(uint64_t bytes, LayerKind layer, int process_1) {
-  // Each time: process 1 may not have made its namespaces yet.
+  // Every time, because process 1 may not have created its namespaces yet.
   static_cast<void>(sys::setns(process_1, CLONE_NEWIPC));
   Result<std::vector<std::string>> processes = sys::list_folder("/proc");
   if (!processes) return false;

@@ -1,4 +1,4 @@
-// The execs of a native sandbox: how they are asked for, and how they end.
+// The execs of a native sandbox: how they are started, and how they end.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
@@ -36,12 +36,12 @@ using wire::Reader;
 using wire::Type;
 using wire::Writer;
 
-// Whether there is so little left that writes fail: a quota refuses before its last block.
+// Whether so little space is left that writes fail: a quota refuses before its last block.
 bool is_full(uint64_t used, uint64_t limit) { return limit > 0 && used >= limit - limit / 32; }
 
-// Of a file in memory that nobody can change any more.
+// The seals of a memory file that can no longer be changed.
 constexpr int kSeals = F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE;
-constexpr int kLargePipe = 1 << 20;  // as large as the kernel lets anybody make one
+constexpr int kLargePipe = 1 << 20;  // the largest size that the kernel allows unprivileged users
 
 uint64_t attached_flags(const std::string& body) {
   Reader in(body);
@@ -49,15 +49,15 @@ uint64_t attached_flags(const std::string& body) {
   return in.number();
 }
 
-// Programs inside open it by name, as /dev/stdout, too; it belongs to somebody outside.
+// Programs inside also open it by name, as /dev/stdout, although its owner is a user outside.
 Result<sys::Pipe> make_stream() {
   sys::Pipe pipe = COVE_TRY(sys::pipe());
-  if (::fchmod(pipe.read.get(), 0666) < 0) return fail_errno("make a pipe for an exec");
+  if (::fchmod(pipe.read.get(), 0666) < 0) return fail_errno("create a pipe for an exec");
   return pipe;
 }
 
-// The read end of a pipe that takes all of it, or a file in memory from which process 1 feeds it: nobody has to stay
-// and write.
+// The read end of a pipe that holds all of the input, or a memory file from which process 1 feeds it, so that the
+// caller does not have to stay to write it.
 Result<UniqueFd> make_whole_input(std::string_view data, uint64_t& flags) {
   sys::Pipe pipe = COVE_TRY(make_stream());
   int room = ::fcntl(pipe.write.get(), F_GETPIPE_SZ);
@@ -116,7 +116,8 @@ Result<void> NativeSandbox::send_exec(const RunningExec& exec, std::vector<int> 
   wire::ExecRequest request = request_of(exec.spec);
   request.group = exec.group_name;
   std::string encoded = request.encode();
-  if (encoded.size() > wire::kMaxRequest) return fail(Code::Invalid, "the command line and environment are too long");
+  if (encoded.size() > wire::kMaxRequest)
+    return fail(Code::Invalid, "the command line and the environment are too long");
   if (encoded.size() + 64 < wire::kMaxMessage)
     return sys::send_message(parts_.control.get(), Writer(Type::Exec).number(flags).data() + encoded, fds);
   UniqueFd memfd(::memfd_create("exec", MFD_CLOEXEC));
@@ -130,7 +131,7 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
   if (execs_.contains(spec.id)) return fail(Code::Exists, concat("exec ", spec.id, " exists already"));
   RunningExec exec{spec, {}, nullptr};
   exec.spec.whole_input.reset();
-  std::vector<UniqueFd> joins = COVE_TRY_NOTE("make the control group of the exec", join_fds(exec));
+  std::vector<UniqueFd> joins = COVE_TRY_NOTE("create the control group of the exec", join_fds(exec));
   std::vector<int> fds;
   Attachment ours;
   sys::Pipe in, out, err;
@@ -154,22 +155,22 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
     }
   }
   for (const UniqueFd& fd : joins) fds.push_back(fd.get());
-  COVE_TRY_NOTE("ask process 1", send_exec(exec, fds, flags));
-  // What can be done now need not be done when it ends.
+  COVE_TRY_NOTE("send the exec to process 1", send_exec(exec, fds, flags));
+  // Done now, so that it does not have to be done when the exec ends.
   const bool waits = spec.script_follows || spec.command_follows;
   if (exec.group && waits) {
     exec.group->keep_counters_open();
     parts_.resources->keep_counters_open();
   }
   if (waits) exec.ends = {std::move(out.write), std::move(err.write)};
-  // There is no end of it to keep, and process 1 wants one.
+  // Process 1 expects an end to keep, but there is none.
   if (spec.whole_input && parts_.spec.lifetime == Lifetime::Long) static_cast<void>(close_input(spec.id));
   execs_.emplace(spec.id, std::move(exec));
-  // While the program starts. The first one is in many a sandbox the only one.
+  // Prepared while the program starts; not for the first exec, which in many sandboxes is the only one.
   if (std::exchange(used_, true)) parts_.resources->make_spare();
   if (!spec.pty) return Attachment{std::move(in.write), std::move(out.read), std::move(err.read), {}};
   Reply started = COVE_TRY(wait_for_reply(Type::Started, spec.id));
-  // A program that cannot be started has no terminal; why, is an event.
+  // A program that cannot be started has no terminal; the reason arrives as an event.
   if (started.type == Type::Started && started.fds.size() == 1) ours.terminal = std::move(started.fds[0]);
   return ours;
 }
@@ -183,7 +184,7 @@ Result<Attachment> NativeSandbox::attach(const std::string& exec_id) {
   if (flags & wire::kExecPty) return Attachment{{}, {}, {}, std::move(reply.fds[0])};
   size_t next = 0;
   if (!(flags & wire::kExecNoInput)) ours.in = std::move(reply.fds[next++]);
-  if (reply.fds.size() != next + 2) return fail(Code::Internal, "process 1 sent nonsense");
+  if (reply.fds.size() != next + 2) return fail(Code::Internal, "process 1 sent a malformed reply");
   ours.out = std::move(reply.fds[next]);
   ours.err = std::move(reply.fds[next + 1]);
   return ours;
@@ -194,18 +195,16 @@ Result<void> NativeSandbox::close_input(const std::string& exec_id) {
 }
 
 Result<void> NativeSandbox::give_script(const std::string& exec_id, std::string_view text) {
-  if (text.size() > wire::kMaxCode)
-    return fail(Code::Invalid, "the script is too long for a program that waits for it");
+  if (text.size() > wire::kMaxCode) return fail(Code::Invalid, "the script is too long for a prepared interpreter");
   return send(Writer(Type::Code).text(exec_id).text(text));
 }
 
 Result<void> NativeSandbox::give_command(const ExecSpec& spec) {
   auto found = execs_.find(spec.id);
-  if (found == execs_.end()) return fail(Code::NotFound, concat("no exec ", spec.id, " is waiting"));
+  if (found == execs_.end()) return fail(Code::NotFound, concat("exec ", spec.id, " is not waiting for its command"));
   wire::ExecRequest request = request_of(spec);
   std::string command = Writer().number(spec.input ? 1 : 0).texts(request.argv).texts(request.env).data();
-  if (command.size() > wire::kMaxCode)
-    return fail(Code::Invalid, "the command is too long for a program that waits for it");
+  if (command.size() > wire::kMaxCode) return fail(Code::Invalid, "the command is too long for a prepared exec");
   found->second.spec = spec;
   found->second.spec.whole_input.reset();
   return send(Writer(Type::Code).text(spec.id).text(command));
@@ -219,7 +218,7 @@ void NativeSandbox::forget(const std::string& exec_id) {
   ended_groups_.erase(ended);
 }
 
-// Inside, only a layer in memory shows as a file system of its own.
+// Inside, only a layer in memory is a file system of its own.
 uint64_t NativeSandbox::layer_usage(uint64_t measured_inside) const {
   auto disk = enforced().find("disk");
   if (disk != enforced().end() && disk->second.enforced_by == "tmpfs") return measured_inside;
@@ -248,7 +247,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
     sys::CgroupUsage counted = COVE_TRY(found->second.group->usage());
     const bool alone = found->second.group->has(sys::Controller::Pids) && counted.pids == 0;
     if (parts_.spec.ends_with_exec && !alone) {
-      // What it left behind ends with process 1, which is about to.
+      // Processes it left behind end with process 1, which is about to end.
       wait_for_close(parts_.control.get());
       counted = COVE_TRY(found->second.group->usage());
     }
@@ -257,7 +256,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
     end.refused_forks = counted.pids_refused;
     left_behind_ = left_behind_ || counted.pids > 0;
   } else {
-    left_behind_ = true;  // perhaps
+    left_behind_ = true;  // possibly
     end.usage.cpu_user_ms = user_us / 1000;
     end.usage.cpu_system_ms = system_us / 1000;
     end.usage.memory_peak_bytes = peak_kib * 1024;
@@ -265,15 +264,15 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   }
   uint64_t before = std::exchange(layer_bytes_, layer_usage(layer));
   end.usage.disk_written_bytes = layer_bytes_ - std::min(before, layer_bytes_);
-  // Where nobody can tell the layer's size: what the program itself, and those it waited for, have written.
+  // If the layer's size is unknown: what the program itself, and the children it waited for, have written.
   if (layer_bytes_ == 0) end.usage.disk_written_bytes = disk_written;
-  // A group counts what all of its processes moved, if it counts at all.
+  // If the group counts I/O, it counts that of all its processes.
   end.usage.io_read_bytes = std::max(end.usage.io_read_bytes, disk_read);
   end.usage.io_write_bytes = std::max(end.usage.io_write_bytes, disk_written);
   io_read_bytes_ += end.usage.io_read_bytes;
   io_write_bytes_ += end.usage.io_write_bytes;
   end.full_disk = full_disk();
-  // Later, where somebody comes back to it: whoever waits for the end is told first.
+  // Later, so that the caller that waits for the end is notified first.
   if (parts_.spec.lifetime == Lifetime::Long)
     ended_groups_[end.exec_id] = {found->second.group_name, std::move(found->second.group)};
   else
@@ -282,7 +281,7 @@ Result<std::optional<Event>> NativeSandbox::exec_ended(Reader& in, const std::ve
   return Event(std::move(end));
 }
 
-// The disk limit, where it is enforced and hardly anything is left of it.
+// The disk limit, if it is enforced and almost used up.
 uint64_t NativeSandbox::full_disk() const {
   auto held = parts_.holding.limits.find("disk");
   if (held == parts_.holding.limits.end() || held->second.enforced_by == "nothing") return 0;
@@ -307,8 +306,8 @@ Result<std::optional<Event>> NativeSandbox::exec_failed(Reader& in) {
 }
 
 Result<void> NativeSandbox::signal(const std::string& exec_id, int number, SignalReach reach) {
-  if (!execs_.contains(exec_id)) return fail(Code::NotFound, concat("no exec ", exec_id, " is running"));
-  if (number < 1 || number >= NSIG) return fail(Code::Invalid, concat(number, " is not a signal"));
+  if (!execs_.contains(exec_id)) return fail(Code::NotFound, concat("exec ", exec_id, " is not running"));
+  if (number < 1 || number >= NSIG) return fail(Code::Invalid, concat("invalid signal ", number));
   auto target = reach == SignalReach::Group ? wire::Target::Group : wire::Target::Process;
   return send(
       Writer(Type::Signal).text(exec_id).number(static_cast<uint64_t>(number)).number(static_cast<uint64_t>(target)));
@@ -320,11 +319,11 @@ Result<void> NativeSandbox::resize(const std::string& exec_id, WindowSize size) 
 
 Result<void> NativeSandbox::kill(const std::string& exec_id) {
   auto found = execs_.find(exec_id);
-  if (found == execs_.end()) return fail(Code::NotFound, concat("no exec ", exec_id, " is running"));
+  if (found == execs_.end()) return fail(Code::NotFound, concat("exec ", exec_id, " is not running"));
   found->second.killed = true;
   if (found->second.group) {
-    // A program that is just being started is not in its group yet: process 1, who hears of this after that, kills it.
-    // What it may have started by then goes when its end is known.
+    // A program that is just being started is not in its group yet: process 1, which handles this afterwards, kills it.
+    // Processes it may have started by then are killed when its end is known.
     if (!parts_.spec.single_exec || !found->second.spec.compile.empty())
       static_cast<void>(signal(exec_id, SIGKILL, SignalReach::Process));
     return parts_.resources->kill_exec_group(found->second.group_name);
@@ -342,7 +341,7 @@ Result<void> NativeSandbox::update_limits(const Limits& limits) {
 
 Result<Stats> NativeSandbox::stats() {
   sys::CgroupUsage counted = COVE_TRY(parts_.resources->usage());
-  // On cgroup v1 only those with a limit of their own have a group that counts their traffic.
+  // On cgroup v1, I/O is counted only in groups with a limit of their own.
   counted.io_read_bytes = std::max(counted.io_read_bytes, io_read_bytes_);
   counted.io_write_bytes = std::max(counted.io_write_bytes, io_write_bytes_);
   return Stats{usage_of(counted), counted.memory_bytes, counted.pids, layer_usage(layer_bytes_)};

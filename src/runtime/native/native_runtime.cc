@@ -7,7 +7,7 @@
 namespace cove::native {
 namespace {
 
-// The walls are made by this very process.
+// Builds sandboxes in this process.
 class NativeRuntime : public Runtime {
  public:
   NativeRuntime(Places places, IdRanges ranges, std::string name)
@@ -17,7 +17,7 @@ class NativeRuntime : public Runtime {
   Capabilities capabilities_of(const std::string& runtime) const override { return factory_.capabilities(runtime); }
 
   Result<std::unique_ptr<Sandbox>> create(const SandboxSpec& spec) override {
-    return COVE_TRY(sandbox_of(COVE_TRY(factory_.raise(named(spec)))));
+    return COVE_TRY(sandbox_of(COVE_TRY(factory_.create(named(spec)))));
   }
 
   Result<std::unique_ptr<Sandbox>> adopt(const SandboxSpec& spec) override {

@@ -25,11 +25,11 @@ using wire::Writer;
 
 Error gone() { return Error(Code::Unavailable, "the sandbox's process 1 is gone"); }
 
-// Process 1 only begins to connect; how it goes is seen here.
+// Process 1 only starts to connect; the result is awaited here.
 Result<void> wait_for_connection(int socket) {
-  constexpr int kPatience = 5000;
+  constexpr int kTimeout = 5000;
   pollfd polled = {socket, POLLOUT, 0};
-  if (::poll(&polled, 1, kPatience) <= 0) return fail(Error::from_errno(ETIMEDOUT, "connect"));
+  if (::poll(&polled, 1, kTimeout) <= 0) return fail(Error::from_errno(ETIMEDOUT, "connect"));
   int errnum = 0;
   socklen_t size = sizeof errnum;
   if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &errnum, &size) < 0) return fail_errno("getsockopt");
@@ -52,7 +52,7 @@ NativeSandbox::~NativeSandbox() {
 Result<void> NativeSandbox::watch_channel() {
   poll_.reset(::epoll_create1(EPOLL_CLOEXEC));
   if (!poll_) return fail_errno("epoll_create1");
-  // The builder's word is asked for when the channel closes: it closes when the walls do not come up, too.
+  // The builder's message is read when the channel closes, because that also happens if the build fails.
   epoll_event event = {};
   event.events = EPOLLIN;
   if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, parts_.control.get(), &event) < 0) return fail_errno("epoll_ctl");
@@ -63,7 +63,7 @@ Result<void> NativeSandbox::send(const Writer& message, const std::vector<int>& 
   return sys::send_message(parts_.control.get(), message.data(), fds);
 }
 
-// Waits for an answer to a request, putting aside the events that come before it. A Failed for `key` is an answer too.
+// Waits for the reply to a request and queues the events that arrive before it. A Failed for `key` is a reply, too.
 Result<NativeSandbox::Reply> NativeSandbox::wait_for_reply(Type type, const std::string& key) {
   while (true) {
     pollfd polled = {parts_.control.get(), POLLIN, 0};
@@ -144,13 +144,13 @@ Result<UniqueFd> NativeSandbox::dial(uint16_t port) {
   uint64_t answered = in.number();
   auto errnum = static_cast<int>(in.number());
   if (errnum != 0) return fail(Error::from_errno(errnum, concat("connect to port ", port, " of the sandbox")));
-  if (answered != token || reply->fds.size() != 1) return fail(Code::Internal, "process 1 sent nonsense");
+  if (answered != token || reply->fds.size() != 1) return fail(Code::Internal, "process 1 sent a malformed reply");
   COVE_TRY_NOTE(concat("connect to port ", port, " of the sandbox"), wait_for_connection(reply->fds[0].get()));
   return std::move(reply->fds[0]);
 }
 
 Result<void> NativeSandbox::take_over() {
-  left_behind_ = true;  // by an exec of which nothing is known, perhaps
+  left_behind_ = true;  // possibly by an exec of which nothing is known
   COVE_TRY(send(Writer(Type::Hello)));
   for (bool last = false; !last;) {
     const std::string table = COVE_TRY(wait_for_reply(Type::Table, {})).body;
@@ -158,12 +158,12 @@ Result<void> NativeSandbox::take_over() {
     last = in.number() != 0;
     uint64_t count = in.number();
     for (uint64_t i = 0; i < count && in.ok(); ++i) take_over_exec(in);
-    if (!in.done()) return fail(Code::Internal, "process 1 sent nonsense");
+    if (!in.done()) return fail(Code::Internal, "process 1 sent a malformed reply");
   }
   return {};
 }
 
-// How those have ended that have, arrives as events.
+// The results of those that have ended arrive as events.
 void NativeSandbox::take_over_exec(Reader& in) {
   RunningExec exec;
   exec.spec.id = in.text();

@@ -13,7 +13,7 @@
 
 namespace cove::native {
 
-// A sandbox of the native runtime, seen from outside: the channel to its process 1, and the hand that holds the rest.
+// A sandbox of the native runtime, seen from outside: the channel to its process 1, and its resources.
 class NativeSandbox : public Sandbox {
  public:
   struct Parts {
@@ -49,7 +49,7 @@ class NativeSandbox : public Sandbox {
   bool quiet() const override { return execs_.empty() && !left_behind_ && parts_.spec.lifetime == Lifetime::Long; }
   Result<void> destroy(Files files) override;
 
-  // Asks process 1 which execs there are; part of adoption.
+  // Gets the list of execs from process 1; part of adoption.
   Result<void> take_over();
 
  private:
@@ -57,9 +57,9 @@ class NativeSandbox : public Sandbox {
     ExecSpec spec;
     std::string group_name;
     std::unique_ptr<sys::Cgroup> group;  // null where there are none
-    bool killed = false;                 // somebody asked for its end
-    // The program's ends of its output, of one that waited: so that nobody is woken for its last breath, between its
-    // end and the word of process 1.
+    bool killed = false;                 // its end was requested
+    // The program's ends of its output, for an exec that waited for its command: kept open so that readers are not
+    // woken between the program's end and the message of process 1.
     std::array<UniqueFd, 2> ends = {};
   };
   struct Reply {
@@ -87,7 +87,8 @@ class NativeSandbox : public Sandbox {
   Parts parts_;
   UniqueFd poll_;
   std::map<std::string, RunningExec> execs_;
-  // By exec, of those that were not forgotten yet: closing a group's many files would keep whoever waits for the end.
+  // By exec, of those that were not forgotten yet: closing a group's many files would delay the caller that waits for
+  // the end.
   struct EndedGroup {
     std::string name;
     std::unique_ptr<sys::Cgroup> group;
@@ -96,15 +97,15 @@ class NativeSandbox : public Sandbox {
   std::vector<std::string> adopted_;
   std::deque<Event> pending_;
   uint64_t next_token_ = 1;
-  bool used_ = false;           // an exec was started in it
-  bool left_behind_ = false;    // some exec left processes behind when it ended
+  bool used_ = false;           // an exec was started
+  bool left_behind_ = false;    // an exec left processes behind when it ended
   uint64_t layer_bytes_ = 0;    // when the last exec ended
   uint64_t io_read_bytes_ = 0;  // of all execs that have ended
   uint64_t io_write_bytes_ = 0;
   bool ended_ = false;
 };
 
-// What a control group counted, as a result tells it.
+// Converts what a control group counted to the usage in a result.
 Usage usage_of(const sys::CgroupUsage& counted);
 
 }  // namespace cove::native

@@ -28,7 +28,7 @@ struct MountLine {
   std::string point;
 };
 
-// A path with a blank or a backslash is written with octal numbers there.
+// Spaces and backslashes in paths are written as octal escapes there.
 std::string unescape(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -51,7 +51,7 @@ Result<std::vector<MountLine>> read_mounts() {
   return mounts;
 }
 
-// The rest of a path below a folder, "" or beginning with a slash; nothing where it is not below it.
+// The rest of a path below a folder, "" or beginning with a slash; empty if it is not below it.
 std::optional<std::string> rest_below(const std::string& folder, const std::string& path) {
   if (folder == "/") return path == "/" ? "" : path;
   if (!path.starts_with(folder)) return std::nullopt;
@@ -59,15 +59,15 @@ std::optional<std::string> rest_below(const std::string& folder, const std::stri
   return rest.empty() || rest.starts_with('/') ? std::optional(rest) : std::nullopt;
 }
 
-// Other paths at which a folder, or a part of it, is mounted or can be reached: of bind mounts, and of subvolumes whose
-// file system is mounted as a whole as well.
+// Other paths through which a folder, or a part of it, can be reached: through bind mounts, and through subvolumes
+// whose file system is also mounted as a whole.
 Result<std::vector<std::string>> other_paths(int folder, const std::string& path) {
   std::vector<MountLine> mounts = COVE_TRY(read_mounts());
   std::string id;
   for (const std::string& line : split(COVE_TRY(sys::read_file(concat("/proc/self/fdinfo/", folder))), '\n'))
     if (line.starts_with("mnt_id:")) id = trim(line.substr(std::string_view("mnt_id:").size()));
   auto own = std::ranges::find(mounts, id, &MountLine::id);
-  // Below another root (chroot) the mount that this is on may not be listed.
+  // In a chroot the mount that contains it may not be listed.
   std::optional<std::string> below = own == mounts.end() ? std::nullopt : rest_below(own->point, path);
   if (!below) return std::vector<std::string>();
   const std::string place = own->root == "/" ? (below->empty() ? "/" : *below) : own->root + *below;
@@ -86,8 +86,8 @@ Result<std::vector<std::string>> other_paths(int folder, const std::string& path
 
 std::unexpected<Error> refuse(const std::string& path, const std::string& own) {
   return fail(Error(Code::Denied, concat(path, " cannot be a workspace: Cove keeps its own files in ", own))
-                  .hint("choose a folder that neither contains that one nor lies in it; one that contains it can be "
-                        "shown read-only (`ro`) with the runtime native"));
+                  .hint("choose a folder that neither contains that one nor is inside it; one that contains it can be "
+                        "mounted read-only (`ro`) with the native runtime"));
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ Result<OwnFolders> OwnFolders::look(const std::vector<std::string>& paths) {
     const std::string real = COVE_TRY(sys::readlink(sys::fd_path(folder->get())));
     own.folders_.push_back({real, COVE_TRY(line_of(folder->get()))});
     for (const std::string& other : COVE_TRY(other_paths(folder->get(), real))) {
-      // One that this process cannot reach, no workspace reaches with its rights.
+      // A folder that this process cannot reach cannot be reached by a workspace with its rights either.
       Result<UniqueFd> same = sys::open(other, O_PATH | O_DIRECTORY);
       if (same) own.folders_.push_back({other, COVE_TRY(line_of(same->get()))});
     }

@@ -7,15 +7,15 @@
 #include "base/unique_fd.h"
 #include "runtime/native/spawn_plan.h"
 
-// A SpawnPlan on its way to a builder that waits for orders, between two processes of the same program: of such plans
-// as BuilderPool takes.
+// Serializes a SpawnPlan for a builder of a pool, another process of the same program. Only for plans that BuilderPool
+// accepts.
 namespace cove::native {
 
 inline constexpr size_t kMaxPlan = 64 * 1024;
 
 struct EncodedPlan {
   std::string data;
-  std::vector<int> fds;  // the plan's own
+  std::vector<int> fds;  // the plan's descriptors
 };
 EncodedPlan encode_plan(const SpawnPlan& plan, int control, int status);
 
@@ -23,7 +23,7 @@ struct PlanMessage {
   SpawnPlan plan;
   UniqueFd control;
   UniqueFd status;
-  // What the plan has as plain numbers.
+  // The plan's fields that are plain numbers.
   UniqueFd layer;
   UniqueFd workspace;
   UniqueFd repository;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What of /proc shows or changes the machine as a whole, by its name there; where the kernel has it.
+// Entries of /proc that show or change the whole machine, if the kernel has them.
 namespace cove::native {
 
 inline constexpr const char* kReadOnlyProc[] = {"bus", "fs", "irq", "sys"};

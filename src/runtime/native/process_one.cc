@@ -39,14 +39,14 @@ Result<void> raise_loopback() {
 }
 
 Result<void> enter_namespaces(const SpawnPlan& plan) {
-  COVE_TRY_NOTE("make network, ipc, uts and cgroup namespaces",
+  COVE_TRY_NOTE("create network, ipc, uts and cgroup namespaces",
                 sys::unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP));
   COVE_TRY(raise_loopback());
   if (::sethostname(plan.hostname.data(), plan.hostname.size()) < 0) return fail_errno("sethostname");
   return {};
 }
 
-// Root of the new namespace; where there is but one id, its capabilities are kept over the exec instead.
+// Becomes root of the new namespace; with only one id, its capabilities are kept over the exec instead.
 Result<void> take_identity(const SpawnPlan& plan) {
   if (!plan.ids.single_id) {
     if (::setgroups(0, nullptr) < 0) return fail_errno("setgroups");
@@ -61,17 +61,16 @@ Result<void> take_identity(const SpawnPlan& plan) {
   return {};
 }
 
-// Moves a descriptor to the number where process 1 expects it, without close-on-exec.
+// Moves a descriptor to the number that process 1 expects, without close-on-exec.
 Result<void> place(int fd, int number) {
   if (fd >= 0 && ::dup2(fd, number) < 0) return fail_errno("dup2");
   return {};
 }
 
-// Above all the numbers to be filled, so that none is overwritten.
+// Above all target numbers, so that none is overwritten.
 constexpr int kHigh = 64;
 
-// Of all that is open only what protocol.h names stays. How the rest is closed: at once, or (CLOSE_RANGE_CLOEXEC) on
-// exec.
+// Keeps only the descriptors that protocol.h names. The others are closed at once or (CLOSE_RANGE_CLOEXEC) on exec.
 Result<void> place_descriptors(const SpawnPlan& plan, Channels channels, int go, unsigned closing) {
   int high_control = ::fcntl(channels.control, F_DUPFD_CLOEXEC, kHigh);
   int high_inner = channels.inner < 0 ? -1 : ::fcntl(channels.inner, F_DUPFD_CLOEXEC, kHigh);
@@ -100,10 +99,9 @@ Result<void> exec_init(const SpawnPlan& plan, int program, Channels channels, in
   return fail_errno(concat("execute ", plan.init_program));
 }
 
-// Without a program of its own, in this one's memory. Nothing inside can look at it: it is closed to tracing, and the
-// memory belongs to the host's user namespace. What its maker was called with and had in its environment goes all the
-// same.
-Result<void> go_on_as_init(const SpawnPlan& plan, Channels channels, int go) {
+// Continues as process 1 without exec, in this process's memory. Programs inside cannot read it: it is not traceable,
+// and the memory belongs to the host's user namespace. The builder's arguments and environment are still erased.
+Result<void> continue_as_init(const SpawnPlan& plan, Channels channels, int go) {
   COVE_TRY(place_descriptors(plan, channels, go, 0));
   init::become_process_one();
   sys::replace_command_line("cove-init");
@@ -115,17 +113,17 @@ Result<void> child_main(const SpawnPlan& plan, int program, Channels channels, i
   char byte;
   if (::read(mapped, &byte, 1) != 1) return fail(Code::Unavailable, "the user ids of the sandbox were not mapped");
   COVE_TRY(take_identity(plan));
-  // After the change of identity, which clears it.
+  // After the change of identity, which clears the death signal.
   if (plan.lifetime == Lifetime::OneRun) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  return program < 0 ? go_on_as_init(plan, channels, go) : exec_init(plan, program, channels, go);
+  return program < 0 ? continue_as_init(plan, channels, go) : exec_init(plan, program, channels, go);
 }
 
 }  // namespace
 
-// A program inside that has itself started as /proc/self/exe, which is its maker's before it is executed, must not get
-// at that file: Landlock forbids to execute what is not of the sandbox, and as root the file is not the sandbox's to
-// write to.
-bool may_go_on_as_init(const SpawnPlan& plan) {
+// A program inside could execute /proc/self/exe of a process that has not executed yet, which is the builder's program.
+// It must not get access to that file: Landlock forbids executing files from outside the sandbox, and for root the file
+// is not writable by the sandbox.
+bool can_continue_as_init(const SpawnPlan& plan) {
   return !plan.ids.rootless && !plan.oci && !plan.nesting && sys::landlock_abi() > 0;
 }
 
@@ -137,7 +135,7 @@ std::string init_mode(const SpawnPlan& plan) {
   if (plan.workspace.access == Access::ReadWrite) mode += wire::kModeNoSetId;
   if (plan.pinned_cpus > 0) mode += wire::kModePinned;
   if (plan.watched_memory > 0) mode += wire::kModeWatched;
-  // Landlock forbids mounting altogether, which nested sandboxes need.
+  // Landlock forbids all mounting, which nested sandboxes need.
   if (plan.oci && plan.oci->own_kernel) mode += wire::kModeOuter;
   mode += plan.nesting ? wire::kModeNesting : wire::kModeLandlock;
   return mode;
@@ -150,27 +148,28 @@ Result<UniqueFd> open_init(const std::string& path) {
   return tree;
 }
 
-Result<ProcessOne> start_process_one(const SpawnPlan& plan, const Birth& birth) {
+Result<ProcessOne> start_process_one(const SpawnPlan& plan, const ProcessOneOptions& options) {
   UniqueFd program;
-  if (!may_go_on_as_init(plan)) program = COVE_TRY(open_init(plan.init_program));
+  if (!can_continue_as_init(plan)) program = COVE_TRY(open_init(plan.init_program));
   sys::Pipe go = COVE_TRY(sys::pipe());
   sys::Pipe mapped = COVE_TRY(sys::pipe());
-  const uint64_t parent = birth.parentage == Parentage::OfParent ? CLONE_PARENT : 0;
+  const uint64_t parent = options.parentage == Parentage::OfParent ? CLONE_PARENT : 0;
   sys::Child child = COVE_TRY(plan.ids.clone_with_user_namespace(CLONE_NEWPID | parent));
   if (child.pid == 0) {
     mapped.write.reset();
     go.write.reset();
-    Result<void> outcome = child_main(plan, program.get(), birth.channels, go.read.get(), mapped.read.get());
-    static_cast<void>(sys::send_message(birth.status, encode_error(outcome.error())));
+    Result<void> outcome = child_main(plan, program.get(), options.channels, go.read.get(), mapped.read.get());
+    static_cast<void>(sys::send_message(options.status, encode_error(outcome.error())));
     ::_exit(127);
   }
-  sys::start_on_another_cpu(child.pid, birth.cpus);  // it forks nothing before its ids are mapped
+  sys::start_on_another_cpu(child.pid, options.cpus);  // it does not fork before its ids are mapped
   sys::Setgroups setgroups = plan.ids.single_id ? sys::Setgroups::Deny : sys::Setgroups::Keep;
   COVE_TRY(sys::write_id_maps(child.pid, plan.ids.users, plan.ids.groups, setgroups));
-  // While it waits: once it changes its identity, it is closed to an ordinary user's eyes until it has executed.
+  // While it waits: once it has changed its identity, an ordinary user cannot open its /proc files until it has
+  // executed.
   UniqueFd user_namespace = COVE_TRY(sys::open(concat("/proc/", child.pid, "/ns/user"), O_RDONLY));
   UniqueFd pid_namespace = COVE_TRY(sys::open(concat("/proc/", child.pid, "/ns/pid"), O_RDONLY));
-  if (::write(mapped.write.get(), "m", 1) != 1) return fail_errno("tell process 1");
+  if (::write(mapped.write.get(), "m", 1) != 1) return fail_errno("notify process 1");
   return ProcessOne{std::move(child), std::move(user_namespace), std::move(pid_namespace), std::move(go.write)};
 }
 

@@ -8,14 +8,14 @@
 
 namespace cove::native {
 
-// How long process 1, which may be hostile, can keep whoever asks it something.
-inline constexpr std::chrono::seconds kAnswerPatience(5);
+// How long a caller waits for a reply of process 1, which may be hostile.
+inline constexpr std::chrono::seconds kAnswerTimeout(5);
 
-// A channel to the process 1 that takes servers at this socket.
+// Opens a channel to the process 1 that accepts servers at this socket.
 Result<UniqueFd> connect_to_process_one(const std::string& socket_path);
 
-// The pidfd of the process 1 at the other end of a channel. It says itself which process it is: nobody else at that end
-// can.
-Result<UniqueFd> ask_who(int control);
+// The pidfd of the process 1 at the other end of a channel. Process 1 sends it itself, because the connection does not
+// identify it otherwise.
+Result<UniqueFd> ask_identity(int control);
 
 }  // namespace cove::native

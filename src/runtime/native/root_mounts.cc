@@ -30,12 +30,12 @@ constexpr const char* kReviewName = "workspace";
 constexpr const char* kPointerName = "git-pointer";
 constexpr const char* kEmptyFolder = "dev/mqueue";  // in the image, read-only
 constexpr uint64_t kSafe = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-// Devices can be written to all the same.
+// Devices stay writable.
 constexpr uint64_t kDevice = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC;
-// Nobody's id: files of the host that this one may not read are closed to root inside, too.
+// An unused id: root inside cannot read files of the host that this id may not read.
 constexpr uint32_t kUnusedId = sys::kIdsPerSandbox - 1;
 constexpr uint32_t kTtyGroup = 5;
-constexpr unsigned kTerminals = 64;  // all sandboxes together share what the kernel has
+constexpr unsigned kTerminals = 64;  // all sandboxes share the kernel's limit
 
 std::string part_name(const ImageMount& mount) {
   std::string name = mount.target.empty() ? "root" : mount.target;
@@ -44,25 +44,25 @@ std::string part_name(const ImageMount& mount) {
   return name;
 }
 
-// A change of file ids takes the capabilities over files away; they are still permitted.
+// Changing the file ids drops the effective capabilities over files; they are still permitted.
 Result<void> raise_capabilities() {
   sys::Capabilities sets = COVE_TRY(sys::capget());
   sets.effective = sets.permitted;
   return sys::capset(sets);
 }
 
-// An overlay can come up read-only without an error; then it is no layer to write to.
+// An overlay may be mounted read-only without an error; then the layer is not writable.
 Result<void> check_writable(int mount, const std::string& name) {
   struct statvfs info;
   if (::fstatvfs(mount, &info) < 0) return fail_errno(concat("statvfs ", name));
-  if (info.f_flag & ST_RDONLY) return fail(Code::Internal, concat("the overlay on ", name, " came up read-only"));
+  if (info.f_flag & ST_RDONLY) return fail(Code::Internal, concat("the overlay on ", name, " was mounted read-only"));
   return {};
 }
 
 }  // namespace
 
-// Where only one id is mapped there is no stranger; where ids are not mapped, the host's root is one; and overlays can
-// be stacked only two high.
+// With only one mapped id there is no unrelated user; without mapped ids, the host's root is one; and overlays can be
+// stacked only two deep.
 bool RootMounts::shields(const Part& part) const {
   if (!part.image->foreign || plan_.ids.single_id || plan_.ids.shared) return false;
   struct statfs info;
@@ -71,7 +71,7 @@ bool RootMounts::shields(const Part& part) const {
 
 bool RootMounts::maps_ids() const { return !plan_.ids.rootless && !plan_.ids.shared; }
 
-// The rights over files of an id inside, without more; capabilities over files go with it.
+// Takes the file rights of an id inside, and drops the capabilities over files.
 Result<void> RootMounts::file_rights_of(uint32_t inside) {
   uint32_t id = plan_.ids.builder_id(inside);
   return sys::set_fs_ids(id, id);
@@ -97,11 +97,12 @@ Result<void> RootMounts::open_sources() {
   return open_workspace();
 }
 
-// Their owners are not mapped: to root inside they are a stranger's, and closed where they are closed to strangers.
+// Their owners are not mapped: for root inside they belong to another user, and only their permissions for others
+// apply.
 Result<void> RootMounts::open_binds() {
   for (const ImageBind& bind : plan_.image.binds) {
     Result<UniqueFd> tree = sys::open_tree_clone(AT_FDCWD, bind.source, Subtree::One);
-    if (!tree && tree.error().errnum() == ENOENT) continue;  // it went after the image was made
+    if (!tree && tree.error().errnum() == ENOENT) continue;  // it was removed after the image was built
     if (!tree) return std::unexpected(tree.error());
     COVE_TRY(sys::mount_setattr(tree->get(), MOUNT_ATTR_RDONLY | kSafe, Subtree::One));
     binds_.emplace_back(std::move(*tree), bind.target);
@@ -112,7 +113,7 @@ Result<void> RootMounts::open_binds() {
 Result<void> RootMounts::attach_binds() {
   for (const auto& [tree, target] : binds_) {
     Result<void> attached = attach(tree.get(), target);
-    // The sandbox has removed the place, or put something else there, before it was stopped.
+    // The sandbox removed or replaced the mount point before it was stopped.
     const int errnum = attached ? 0 : attached.error().errnum();
     if (errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP) continue;
     COVE_TRY(attached);
@@ -136,7 +137,7 @@ Result<void> RootMounts::open_devices() {
 
 Result<void> RootMounts::open_workspace() {
   if (plan_.workspace.access == Access::None) return {};
-  OwnFolders own = COVE_TRY_NOTE("look for Cove's own folders", OwnFolders::look(plan_.own_folders));
+  OwnFolders own = COVE_TRY_NOTE("find Cove's own folders", OwnFolders::look(plan_.own_folders));
   workspace_ = plan_.workspace.mount >= 0 ? COVE_TRY(sys::dup(plan_.workspace.mount)) : COVE_TRY(copy_workspace(own));
   if (plan_.workspace.access == Access::ReadOnly) hidden_ = COVE_TRY(own.find_in(workspace_.get()));
   if (plan_.workspace.repository >= 0) {
@@ -147,7 +148,7 @@ Result<void> RootMounts::open_workspace() {
   return {};
 }
 
-// What is mounted below the folder stays out; an ordinary user cannot take it apart and gets all of it.
+// Mounts below the folder are left out; an ordinary user cannot separate them and gets all of them.
 Result<UniqueFd> RootMounts::copy_tree(int folder) {
   Result<UniqueFd> tree = sys::open_tree_clone(folder, "", Subtree::One);
   if (!tree && plan_.ids.rootless) tree = sys::open_tree_clone(folder, "", Subtree::Recursive);
@@ -169,7 +170,7 @@ Result<UniqueFd> RootMounts::copy_workspace(const OwnFolders& own) {
 Result<void> RootMounts::stage(int user_namespace) {
   const bool memory = plan_.layer.kind == LayerKind::Memory;
   uint64_t bytes = memory ? plan_.layer.bytes : 1 << 20;
-  // A few inodes more than asked for: the stage itself needs some.
+  // Some extra inodes, because the stage itself needs a few.
   uint64_t inodes = (memory ? plan_.layer.inodes : 256) + 64;
   for (const Part& part : parts_) inodes += part.lowers.size();
   uint32_t owner = plan_.ids.builder_id(0);
@@ -208,7 +209,7 @@ Result<void> RootMounts::stage_layer(int user_namespace) {
     COVE_TRY(own_file_rights());
     COVE_TRY(sys::mount_setattr(layer_.get(), kSafe, Subtree::One, plan_.ids.rootless ? -1 : user_namespace));
     COVE_TRY(sys::attach_mount(layer_.get(), AT_FDCWD, layer_path_));
-    // As root the mount is mapped; rootless the folder itself becomes that of the sandbox's root.
+    // For root the mount is id-mapped; rootless, the folder itself is given to the sandbox's root.
     uint32_t owner = plan_.ids.builder_id(0);
     if (plan_.ids.rootless && ::fchownat(layer_.get(), "", owner, owner, AT_EMPTY_PATH) < 0)
       return fail_errno("chown the layer");
@@ -216,15 +217,15 @@ Result<void> RootMounts::stage_layer(int user_namespace) {
   }
   bool new_root = false;
   for (const Part& part : parts_) {
-    const bool made = COVE_TRY_NOTE("make the layer", make_overlay_folders(part_name(*part.image)));
+    const bool made = COVE_TRY_NOTE("create the layer", make_overlay_folders(part_name(*part.image)));
     if (part.image->target.empty()) new_root = made;
   }
   COVE_TRY(make_review_layer());
   return new_root ? write_hosts() : Result<void>();
 }
 
-// What is written through an overlay, and its work folder; true where that is new. What an older one holds is the
-// sandbox's: names, links and types of files in it are whatever a program inside has made of them.
+// Creates the upper and work folders of an overlay; true if they are new. The contents of older ones are untrusted: a
+// program inside decides the names, links and types of the files in them.
 Result<bool> RootMounts::make_overlay_folders(const std::string& name) {
   Result<void> work = sys::mkdirat(layer_folder(), name + ".work", 0755);
   if (!work && work.error().code() != Code::Exists) return std::unexpected(work.error());
@@ -234,10 +235,10 @@ Result<bool> RootMounts::make_overlay_folders(const std::string& name) {
   return upper.has_value();
 }
 
-// An overlay that does not write out what it is told to leaves a mark, and is not mounted again while that is there.
-// The layer's own file system is whole at all times: a power cut takes it back by some seconds, and not to pieces.
+// A volatile overlay leaves a mark and is not mounted again while the mark exists. It can be removed: the layer's own
+// file system is always consistent, so that a power cut only loses the last seconds.
 Result<void> RootMounts::forget_volatile(const std::string& work) {
-  COVE_TRY(raise_capabilities());  // the folders of overlayfs are closed to everybody
+  COVE_TRY(raise_capabilities());  // the folders of overlayfs have no permissions for anyone
   for (const char* name : {"/work/incompat/volatile/dirty", "/work/incompat/volatile", "/work/incompat"}) {
     Result<void> removed = sys::remove_beneath(layer_folder(), work + name);
     if (!removed && removed.error().code() != Code::NotFound) return removed;
@@ -246,22 +247,22 @@ Result<void> RootMounts::forget_volatile(const std::string& work) {
   return file_rights_of(0);
 }
 
-// What is written to a reviewed folder: it begins as the folder itself is.
+// The layer of a reviewed folder starts with the folder's own owner and mode.
 Result<void> RootMounts::make_review_layer() {
   if (plan_.workspace.access != Access::Review) return {};
   struct stat info = COVE_TRY(sys::fstat(workspace_.get()));
-  if (!COVE_TRY_NOTE("make the layer of the workspace", make_overlay_folders(kReviewName))) return {};
+  if (!COVE_TRY_NOTE("create the layer of the workspace", make_overlay_folders(kReviewName))) return {};
   uint32_t owner = plan_.ids.builder_id(plan_.workspace_owner);
   COVE_TRY(own_file_rights());
   UniqueFd upper =
       COVE_TRY(sys::open_folder_beneath(layer_folder(), concat(std::string_view(kReviewName), ".upper"), O_RDONLY));
   bool given = plan_.ids.single_id || ::fchown(upper.get(), owner, owner) == 0;
-  if (!given || ::fchmod(upper.get(), info.st_mode & 0777) < 0) return fail_errno("give the layer of the workspace");
+  if (!given || ::fchmod(upper.get(), info.st_mode & 0777) < 0) return fail_errno("chown the layer of the workspace");
   return file_rights_of(0);
 }
 
-// In a new layer: a name that the caller chose resolves inside; the default is in the image. From then on the file is
-// the sandbox's.
+// Written only to a new layer, so that a name chosen by the caller resolves inside; the image contains the default
+// name. Afterwards the file belongs to the sandbox.
 Result<void> RootMounts::write_hosts() {
   if (plan_.hostname == kDefaultHostname) return {};
   const std::string folder = part_name(*parts_.front().image) + ".upper/etc";
@@ -281,7 +282,7 @@ Result<void> RootMounts::stage_lowers(int user_namespace) {
     for (Lower& lower : parts_[i].lowers) {
       lower.path = concat(kStage, "/l", number++);
       COVE_TRY(sys::mkdir(lower.path, 0755));
-      // Without a shield the host's files keep their owners, over whom root inside has no power.
+      // Without a shield the host's files keep their owners, over which root inside has no rights.
       const bool keeps_owners = parts_[i].image->foreign && !shielded;
       COVE_TRY(sys::mount_setattr(lower.tree.get(), MOUNT_ATTR_RDONLY | kSafe, Subtree::One, keeps_owners ? -1 : map));
       COVE_TRY(sys::attach_mount(lower.tree.get(), AT_FDCWD, lower.path));
@@ -297,9 +298,9 @@ std::vector<std::string> RootMounts::lower_paths(const Part& part) {
   return paths;
 }
 
-// The host's own files, seen through an overlay that was mounted with a stranger's rights: the kernel checks every
-// access against these as well, so what an unprivileged user of this machine cannot read stays closed, also for root
-// inside, and also if it appears after the sandbox has started.
+// Shows the host's own files through an overlay that was mounted with the rights of an unprivileged user: the kernel
+// checks every access against these rights as well. So what an unprivileged user of this machine cannot read is not
+// readable for root inside either, even if it appears after the sandbox has started.
 Result<void> RootMounts::stage_shielded(Part& part, size_t index) {
   MountOptions options = sys::lower_options(lower_paths(part));
   if (plan_.ids.rootless) options.emplace_back("userxattr", "");
@@ -323,9 +324,9 @@ Result<UniqueFd> RootMounts::mount_overlay(const std::vector<std::string>& lower
     options.emplace_back("userxattr", "");
   else
     options.emplace_back("redirect_dir", "on");
-  // Without it, every end of a sandbox would write out all that its neighbours in the pool have changed.
+  // Without it, every end of a sandbox would write out all changes of the other sandboxes in the pool.
   options.emplace_back("volatile", "");
-  // Files in the layer belong to the sandbox's root, whoever makes the mount.
+  // Files in the layer belong to the sandbox's root, regardless of who creates the mount.
   uint32_t owner = plan_.ids.builder_id(0);
   COVE_TRY(sys::set_fs_ids(owner, owner));
   COVE_TRY(raise_capabilities());
@@ -347,7 +348,7 @@ Result<void> RootMounts::mount_part(const Part& part) {
 
 Result<void> RootMounts::assemble() {
   for (const Part& part : parts_) COVE_TRY(mount_part(part));
-  COVE_TRY_NOTE("show /opt", attach_binds());
+  COVE_TRY_NOTE("mount /opt", attach_binds());
   COVE_TRY_NOTE("mount /dev", mount_dev());
   return attach_workspace();
 }
@@ -373,14 +374,14 @@ Result<void> RootMounts::mount_dev() {
 
 Result<void> RootMounts::mount_proc(int pid_namespace) {
   constexpr uint64_t kAttributes = kSafe | MOUNT_ATTR_NOEXEC;
-  // From Linux 6.17 on it takes the namespace whose processes it is to show.
+  // Since Linux 6.17 the pid namespace to show is an option.
   Result<UniqueFd> proc = sys::make_mount("proc", {{"pidns", sys::fd_path(pid_namespace)}}, kAttributes);
   if (proc) return attach(proc->get(), "proc");
   return mount_proc_from_inside(pid_namespace);
 }
 
-// Before, it shows the processes of whoever mounts it: a short-lived child in the sandbox's process namespace does.
-// There is no way back from there for an ordinary user; the builder forks nothing afterwards.
+// Before, it shows the pid namespace of the process that mounts it, so a short-lived child in the sandbox's pid
+// namespace mounts it. An ordinary user cannot leave that namespace again; the builder does not fork afterwards.
 Result<void> RootMounts::mount_proc_from_inside(int pid_namespace) {
   COVE_TRY(sys::setns(pid_namespace, CLONE_NEWPID));
   Result<void> outcome;
@@ -397,7 +398,7 @@ Result<void> RootMounts::mount_proc_from_inside(int pid_namespace) {
   return outcome;
 }
 
-// At a path in the sandbox's root, where a program inside may have put a link before the sandbox was stopped.
+// Opens a path in the sandbox's root, where a program inside may have placed a link before the sandbox was stopped.
 Result<void> RootMounts::attach(int mount, const std::string& path) {
   UniqueFd place = COVE_TRY(sys::find_beneath(root_.get(), path));
   return sys::attach_mount(mount, place.get(), "");
@@ -408,8 +409,8 @@ Result<UniqueFd> RootMounts::copy_of(const std::string& path) {
   return sys::open_tree_clone(place.get(), "", Subtree::One);
 }
 
-// Covers a path with a copy of a mount; a path that this kernel does not have needs no cover. It is looked for first: a
-// copy that is made and let go again costs an RCU period.
+// Covers a path with a copy of a mount, if this kernel has the path. That is checked first, because creating and
+// removing a copy costs an RCU grace period.
 Result<void> RootMounts::cover(const std::string& source, const std::string& path, uint64_t attributes) {
   Result<UniqueFd> place = sys::find_beneath(root_.get(), path);
   if (!place && place.error().code() == Code::NotFound) return {};
@@ -429,8 +430,8 @@ Result<void> RootMounts::mask_proc() {
   return {};
 }
 
-// As root the folder's owner is shown as the sandbox's user, so that what is written belongs to the owner, and nobody
-// else's files can be touched; root inside has an id of its own there. Rootless the caller is that user anyway.
+// For root, the folder's owner is mapped to the sandbox's user, so that new files belong to the owner and files of
+// other users are not accessible; root inside is mapped to a separate id. Rootless, the caller is that user anyway.
 Result<void> RootMounts::map_owner(int mount) {
   if (plan_.ids.rootless) return {};
   struct stat info = COVE_TRY(sys::fstat(mount));
@@ -442,7 +443,7 @@ Result<void> RootMounts::map_owner(int mount) {
   return fail(Error(Code::Unsupported, concat(plan_.workspace.path,
                                               " cannot be a workspace: its file system cannot be "
                                               "mounted with mapped user ids"))
-                  .hint("copy what is needed to a folder on ext4, xfs, btrfs or tmpfs"));
+                  .hint("copy the files to a folder on ext4, xfs, btrfs or tmpfs"));
 }
 
 Result<void> RootMounts::attach_workspace() {
@@ -453,14 +454,14 @@ Result<void> RootMounts::attach_workspace() {
     return show_repository();
   }
   UniqueFd mount =
-      COVE_TRY_NOTE("put a layer over the workspace", mount_overlay({concat(kStage, "/", kReviewName)}, kReviewName));
+      COVE_TRY_NOTE("mount a layer over the workspace", mount_overlay({concat(kStage, "/", kReviewName)}, kReviewName));
   COVE_TRY(check_writable(mount.get(), kReviewName));
   COVE_TRY(attach(mount.get(), kWorkspacePath + 1));
   return show_repository();
 }
 
-// Of a linked git worktree: read-only, because what is in it, like hooks, is run outside. In the place of the file that
-// leads to it outside is one that leads to it here.
+// The repository of a linked git worktree. It is mounted read-only, because its contents, such as hooks, are run
+// outside. The `.git` file is replaced by one that contains the path inside.
 Result<void> RootMounts::stage_repository() {
   if (!repository_) return {};
   COVE_TRY_NOTE("map the repository's owner", map_owner(repository_.get()));
@@ -471,21 +472,21 @@ Result<void> RootMounts::stage_repository() {
   UniqueFd pointer = COVE_TRY(sys::open_file_beneath(stage_.get(), kPointerName, O_RDONLY));
   uint32_t owner = plan_.ids.builder_id(plan_.workspace_owner);
   if (!plan_.ids.single_id && ::fchown(pointer.get(), owner, owner) < 0)
-    return fail_errno("give .git of the workspace");
+    return fail_errno("chown .git of the workspace");
   return {};
 }
 
 Result<void> RootMounts::show_repository() {
   if (!repository_) return {};
   Result<void> shown = attach(repository_.get(), kRepositoryPath + 1);
-  if (!shown) return fail(std::move(shown.error()).note("show the repository of the workspace"));
+  if (!shown) return fail(std::move(shown.error()).note("mount the repository of the workspace"));
   UniqueFd pointer = COVE_TRY(sys::find_beneath(stage_.get(), kPointerName));
   UniqueFd tree = COVE_TRY(sys::open_tree_clone(pointer.get(), "", Subtree::One));
   COVE_TRY(sys::mount_setattr(tree.get(), kSafe | MOUNT_ATTR_RDONLY, Subtree::One));
   return attach(tree.get(), concat(std::string_view(kWorkspacePath + 1), "/.git"));
 }
 
-// Covers them with an empty folder. Those on a file system below the workspace that is not shown have no place in it.
+// Covers them with an empty folder. Those on a nested file system that is not mounted inside need no cover.
 Result<void> RootMounts::hide_own_folders() {
   for (const std::string& path : hidden_) {
     Result<UniqueFd> place = sys::open_folder_beneath(workspace_.get(), path);

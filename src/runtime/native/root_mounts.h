@@ -11,22 +11,22 @@
 
 namespace cove::native {
 
-// The sandbox's file systems, made in the builder's own mount namespace, by descriptor, in named steps.
+// Builds the sandbox's file systems in the builder's own mount namespace, by descriptor, in named steps.
 //
 //   RootMounts mounts(plan);
-//   mounts.open_sources()          copies of everything that comes from the host, before anything is covered
+//   mounts.open_sources()          copies everything that comes from the host, before anything is covered
 //   mounts.stage(user_namespace)   the writable layer and the mapped copies, at a private place
 //   mounts.assemble()              /, /usr, /opt, /dev, the workspace, at kStagedRoot
 //   mounts.mount_sys(groups)       /sys, with the sandbox's own control groups
 //   mounts.show_processes(pid_namespace)   /proc, and what covers parts of it
-//   mounts.enter()                 pivot_root; nothing of the host is left
+//   mounts.enter()                 pivot_root; nothing of the host remains
 //
-// An OCI runtime does the last two itself.
+// An OCI runtime performs the last two steps itself.
 
-// Where it is staged; only the builder's own mount namespace sees it.
+// Where it is staged, visible only in the builder's mount namespace.
 inline constexpr const char* kStage = "/tmp";
 inline constexpr const char* kStagedRoot = "/tmp/root";
-inline constexpr const char* kMeminfo = "/tmp/meminfo";  // where there is a limit of memory: it, as /proc/meminfo
+inline constexpr const char* kMeminfo = "/tmp/meminfo";  // with a memory limit: the file that replaces /proc/meminfo
 
 class RootMounts {
  public:
@@ -42,7 +42,7 @@ class RootMounts {
  private:
   struct Lower {
     UniqueFd tree;
-    std::string path;  // once staged
+    std::string path;  // set once it is staged
   };
   struct Part {
     const ImageMount* image;
@@ -92,12 +92,12 @@ class RootMounts {
   std::vector<std::pair<UniqueFd, std::string>> binds_;
   UniqueFd dev_;
   std::vector<UniqueFd> devices_;  // placeholders' sources, in the order of kDevices
-  UniqueFd zero_;                  // in place of /dev/zero
-  UniqueFd layer_;                 // where the layer is a folder or a subvolume
+  UniqueFd zero_;                  // replaces /dev/zero
+  UniqueFd layer_;                 // if the layer is a folder or a subvolume
   UniqueFd workspace_;
-  UniqueFd repository_;  // of a workspace that is a linked git worktree
+  UniqueFd repository_;  // if the workspace is a linked git worktree
   std::string worktree_;
-  std::vector<std::string> hidden_;  // paths below the workspace that are to be covered
+  std::vector<std::string> hidden_;  // paths below the workspace to cover
   UniqueFd stage_;
   std::string layer_path_;
   UniqueFd root_;

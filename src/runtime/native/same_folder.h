@@ -8,8 +8,8 @@
 
 namespace cove::native {
 
-// The file system that a folder lies in: by a number that is the same after a reboot, where the kernel has one, else by
-// that of its device.
+// Identifies the file system of a folder: by a number that survives a reboot if the kernel provides one, otherwise by
+// its device number.
 inline uint64_t file_system_of(int folder, const struct stat& info) {
   struct statfs system;
   uint64_t id = 0;
@@ -17,7 +17,7 @@ inline uint64_t file_system_of(int folder, const struct stat& info) {
   return id != 0 ? id : info.st_dev;
 }
 
-// Whether this is the folder that was seen before; any is, where none was (0).
+// Whether this is the folder that was recorded before; true if none was recorded (0).
 inline bool is_same_folder(int folder, uint64_t device, uint64_t inode) {
   struct stat info;
   return inode == 0 || (::fstat(folder, &info) == 0 && info.st_ino == inode && file_system_of(folder, info) == device);

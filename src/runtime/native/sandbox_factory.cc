@@ -36,19 +36,19 @@ constexpr uint64_t kDefaultShm = 64 * kMiB;
 constexpr std::string_view kRunPrefix = "cove-run-";
 constexpr std::string_view kOciRunPrefix = "cove-ocirun-";
 
-bool is_left_over(const std::string& name) {
+bool is_leftover(const std::string& name) {
   std::vector<std::string> words = split(name, '-');
   Result<int64_t> pid = words.size() == 4 ? parse_integer(words[2], 1, INT32_MAX) : fail(Code::Invalid, "");
   return pid && ::kill(static_cast<pid_t>(*pid), 0) < 0 && errno == ESRCH;
 }
 
-// Finding these takes a while: runs by an OCI runtime clean up after earlier ones, and no others.
-void sweep_oci_left_overs() {
+// Finding these takes a while, so only runs with an OCI runtime clean up after earlier ones.
+void sweep_oci_leftovers() {
   for (const std::string& name : oci::list_groups(std::string(kOciRunPrefix)))
-    if (is_left_over(name)) oci::remove_group(name);
+    if (is_leftover(name)) oci::remove_group(name);
 }
 
-// The whole disk that a path lies on, as major:minor; empty where it is none (a network or memory file system).
+// The whole disk that contains a path, as major:minor; empty for a network or memory file system.
 std::string disk_of(const std::string& path) {
   Result<struct stat> info = sys::stat(path);
   if (!info) return {};
@@ -82,7 +82,7 @@ std::vector<GroupView> views_of(const sys::Cgroup* group) {
   return group ? open_group_views(*group) : std::vector<GroupView>();
 }
 
-// The kernel that a runtime brings along has threads and memory of its own; within it, its process 1 holds these two.
+// A runtime with its own kernel needs threads and memory for it; inside, its process 1 enforces these two limits.
 Limits limits_with_kernel(Limits limits) {
   constexpr uint64_t kKernelMemory = 256 * kMiB;
   if (limits.memory.value > 0) limits.memory.value += kKernelMemory;
@@ -90,12 +90,12 @@ Limits limits_with_kernel(Limits limits) {
   return limits;
 }
 
-// A name, where no server has looked it up: in the server's own list.
+// Looks up a name in the server's catalogue if no server has resolved it.
 Result<std::string> digest_of(const std::string& reference) {
   std::string digest = pinned_digest(reference);
   if (!digest.empty()) return digest_hex(digest);
   std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
-  // It is coved's, which may have been taken over.
+  // The folder belongs to coved, which may have been compromised.
   UniqueFd folder = COVE_TRY(sys::open(state, O_PATH | O_DIRECTORY));
   Catalogue catalogue = COVE_TRY(read_catalogue(folder.get(), concat("server/", kServerImages)));
   return digest_hex(COVE_TRY(cove::find_image(catalogue, reference, "")).image->digest);
@@ -112,25 +112,25 @@ LayerWish layer_wish(const SandboxSpec& spec) {
   return {lifetime, limits.disk, limits.inodes, limits.memory.value, spec.strictness};
 }
 
-// Landlock stands behind the other fences; a kernel without it is told, or refused.
+// Landlock is a second layer of defence; a kernel without it causes a warning or, if strict, an error.
 Result<void> check_second_fence(const SandboxSpec& spec, std::vector<std::string>& warnings) {
   if (spec.nesting || sys::landlock_abi() > 0) return {};
   if (spec.strictness == Strictness::Strict)
-    return fail(Error(Code::Unsupported, "put up the second fence: this kernel has no Landlock")
-                    .hint("boot with lsm=landlock,… or a kernel of 5.13 or later"));
-  warnings.push_back("the second fence is missing: this kernel has no Landlock");
+    return fail(Error(Code::Unsupported, "enable Landlock: this kernel does not have it")
+                    .hint("boot with lsm=landlock,… or use kernel 5.13 or later"));
+  warnings.push_back("Landlock is not available in this kernel");
   return {};
 }
 
-// An overlay that is mounted inside, with its upper folder in the workspace, has the kernel copy set-id bits and file
-// capabilities there, which no filter sees; outside they would count.
+// Through an overlay mounted inside, with its upper folder in the workspace, the kernel copies set-id bits and file
+// capabilities there, which no filter sees; they would take effect outside.
 Result<void> check_nesting(const SandboxSpec& spec) {
   if (!spec.nesting || spec.workspace.access != Access::ReadWrite) return {};
   return fail(Error(Code::Unsupported, "nesting cannot be combined with a workspace that is 'rw'")
-                  .hint("show the folder as 'review' or 'ro', or run without nesting"));
+                  .hint("mount the folder with access 'review' or 'ro', or run without nesting"));
 }
 
-// Groups of long-lived sandboxes carry a mark of the folder that their server keeps its traces in.
+// The names of groups of long-lived sandboxes contain a hash of their server's run folder.
 std::string mark_of(const std::string& folder) {
   uint32_t hash = 2166136261;
   for (char byte : folder) hash = (hash ^ static_cast<unsigned char>(byte)) * 16777619;
@@ -167,14 +167,13 @@ bool SandboxFactory::has_all_limits() const {
          (*groups_)->has(Controller::Pids);
 }
 
-// Groups of one run carry the number of the process that made them, so that the next one can tell what a killed
-// process left.
+// The names of groups of one run contain the pid of their creator, so that leftovers of a killed process are found.
 std::string SandboxFactory::group_name(const SandboxSpec& spec) const {
   if (spec.lifetime == Lifetime::OneRun) return concat(kRunPrefix, ::getpid(), "-", spec.id);
   return concat(long_prefix_, spec.id);
 }
 
-// Root's runtimes make one, in all of them; an ordinary user's leave process 1 where it is.
+// Run by root, OCI runtimes create a group for process 1; run by an ordinary user, they leave it in its group.
 std::string SandboxFactory::oci_group_name(const SandboxSpec& spec) const {
   if (!is_oci(spec) || ::geteuid() != 0) return {};
   if (spec.lifetime == Lifetime::OneRun) return concat(kOciRunPrefix, ::getpid(), "-", spec.id);
@@ -189,7 +188,7 @@ Result<Layers*> SandboxFactory::layers() {
 Result<LayerChoice> SandboxFactory::choose_layer_for(const SandboxSpec& spec) {
   const LayerWish wish = layer_wish(spec);
   if (!needs_facts(wish)) return choose_layer(wish, {});
-  // A pool that is open was possible, and is.
+  // An open pool shows that pools are possible.
   if (layers_ && layers_->pool_open())
     return choose_layer(wish, measure_layer_facts(COVE_TRY(sys::find_folder(sys::kStateFolder))));
   return choose_layer(wish, find_layer_facts(COVE_TRY(sys::find_folder(sys::kStateFolder))));
@@ -197,10 +196,10 @@ Result<LayerChoice> SandboxFactory::choose_layer_for(const SandboxSpec& spec) {
 
 Result<std::unique_ptr<Layer>> SandboxFactory::make_layer_for(const SandboxSpec& spec, const LayerChoice& choice) {
   if (choice.kind == LayerKind::Memory) return make_layer(choice, {}, spec.id, spec.lifetime);
-  return COVE_TRY_NOTE("make the writable layer", COVE_TRY(layers())->make(choice, spec.id, spec.lifetime));
+  return COVE_TRY_NOTE("create the writable layer", COVE_TRY(layers())->make(choice, spec.id, spec.lifetime));
 }
 
-// What the host has is looked at for each sandbox, but not more often than packages can be installed.
+// The host is examined for each sandbox, but not more often than packages can be installed.
 Result<ImageRoot> SandboxFactory::find_host_image(const sys::IdPlan& ids, UniqueFd& hold) {
   constexpr std::chrono::milliseconds kFresh(50);
   const unsigned first_id = ids.shared ? ids.builder_id(0) : 0;
@@ -219,17 +218,17 @@ Result<ImageRoot> SandboxFactory::find_host_image(const sys::IdPlan& ids, Unique
 Result<ImageRoot> SandboxFactory::find_image(const std::string& reference, const sys::IdPlan& ids, UniqueFd& hold) {
   if (!is_host_image(reference)) {
     std::string digest = COVE_TRY(digest_of(reference));
-    return COVE_TRY(shelf()).find(digest, hold);
+    return COVE_TRY(layer_store()).find(digest, hold);
   }
   ImageRoot image = COVE_TRY(find_host_image(ids, hold));
   if (reference != "host" && reference != image.reference)
-    return fail(Error(Code::NotFound, concat("image '", reference, "' is not what this machine has now"))
-                    .hint(concat("the packages have changed; it is ", image.reference, " now")));
+    return fail(Error(Code::NotFound, concat("image '", reference, "' does not match this machine any more"))
+                    .hint(concat("the installed packages have changed; the current image is ", image.reference)));
   return image;
 }
 
-// Where ids are not mapped, files on disk have other owners: then it is another shelf.
-Result<LocalLayerStore> SandboxFactory::shelf() const {
+// Without mapped ids, files on disk have other owners, so a separate store is used.
+Result<LocalLayerStore> SandboxFactory::layer_store() const {
   std::string state = COVE_TRY(sys::find_folder(sys::kStateFolder));
   return LocalLayerStore::open(concat(state, shares_ids_ ? "/images-shared" : "/images"), places_.programs);
 }
@@ -240,36 +239,36 @@ Result<sys::IdPlan> SandboxFactory::plan_image_ids() const {
 }
 
 Result<std::optional<unpack::Report>> SandboxFactory::find_layer(const std::string& key) const {
-  return COVE_TRY(shelf()).find_layer(key);
+  return COVE_TRY(layer_store()).find_layer(key);
 }
 
 Result<unpack::Report> SandboxFactory::unpack_layer(const UnpackRequest& request) const {
   sys::IdPlan ids = COVE_TRY(plan_image_ids());
-  return COVE_TRY(shelf()).unpack(request, ids);
+  return COVE_TRY(layer_store()).unpack(request, ids);
 }
 
 Result<unpack::Report> SandboxFactory::examine_layer(const std::string& key) const {
   sys::IdPlan ids = COVE_TRY(plan_image_ids());
-  return COVE_TRY(shelf()).examine(key, ids);
+  return COVE_TRY(layer_store()).examine(key, ids);
 }
 
 Result<void> SandboxFactory::assemble_image(const std::string& digest, const std::vector<std::string>& keys) const {
   sys::IdPlan ids = COVE_TRY(plan_image_ids());
-  return COVE_TRY(shelf()).assemble(digest, keys, ids);
+  return COVE_TRY(layer_store()).assemble(digest, keys, ids);
 }
 
 Result<void> SandboxFactory::sweep_images(const std::set<std::string>& roots,
                                           const std::set<std::string>& layers) const {
   sys::IdPlan ids = COVE_TRY(plan_image_ids());
-  return COVE_TRY(shelf()).sweep(roots, layers, ids);
+  return COVE_TRY(layer_store()).sweep(roots, layers, ids);
 }
 
 Result<std::optional<OciPlan>> SandboxFactory::plan_oci(const SandboxSpec& spec, const sys::IdPlan& ids) const {
   if (!is_oci(spec)) return std::nullopt;
   const RuntimeKind& kind = *find_runtime_kind(spec.runtime);
   if (spec.nesting)
-    return fail(Error(Code::Unsupported, concat("namespaces cannot be made inside with the runtime ", spec.runtime))
-                    .hint("nesting works with the runtime native"));
+    return fail(Error(Code::Unsupported, concat("nesting is not supported by the runtime ", spec.runtime))
+                    .hint("use the native runtime for nesting"));
   OciPlan plan{spec.runtime, COVE_TRY(oci::find_program(kind)), oci_group_name(spec)};
   COVE_TRY(oci::check_rights(kind, {::geteuid() == 0, has_all_limits(), !ids.single_id}));
   plan.own_kernel = has_own_kernel(spec.runtime);
@@ -289,7 +288,7 @@ Means SandboxFactory::means(const SandboxSpec& spec, LayerKind layer) const {
   Means means;
   means.layer = layer;
   means.quota = layer == LayerKind::Pool;
-  // An OCI runtime makes the inner namespace itself, with the limits that it has itself.
+  // An OCI runtime creates the inner namespace itself, with its own limits.
   means.nested_ids = ::geteuid() != 0 && !is_oci(spec);
   means.nesting = spec.nesting;
   if (!groups_) {
@@ -340,10 +339,10 @@ Result<std::unique_ptr<sys::Cgroup>> SandboxFactory::make_group(const SandboxSpe
   if (!groups_) return std::unique_ptr<sys::Cgroup>();
   std::vector<Controller> wanted = {Controller::Cpu, Controller::Memory, Controller::Pids};
   const bool throttled = spec.limits.io_read.value > 0 || spec.limits.io_write.value > 0;
-  // On v1 each one is a folder of its own, made, joined and removed.
+  // On v1 each controller has a folder of its own to create, join and remove.
   if (throttled || (*groups_)->version() == 2) wanted.push_back(Controller::Io);
   if (!spec.single_exec) wanted.push_back(Controller::Freezer);
-  // On v1, Java looks at none of its limits unless it sees all of cpu, cpuacct, cpuset and memory.
+  // On v1, Java reads none of its limits unless it finds cpu, cpuacct, cpuset and memory.
   if (spec.limits.cpus.named || (*groups_)->version() == 1) wanted.push_back(Controller::Cpuset);
   std::unique_ptr<sys::Cgroup> group = COVE_TRY((*groups_)->create(group_name(spec), wanted));
   Result<void> limited =
@@ -355,7 +354,7 @@ Result<std::unique_ptr<sys::Cgroup>> SandboxFactory::make_group(const SandboxSpe
   return group;
 }
 
-// With a group in it for the kernel that the runtime brings along.
+// Contains a group for the runtime's own kernel.
 Result<std::unique_ptr<sys::Cgroup>> SandboxFactory::make_kernel_group(const SandboxSpec& spec, OciPlan& plan) {
   std::unique_ptr<sys::Cgroup> group = COVE_TRY(make_group(spec));
   Result<std::unique_ptr<sys::Cgroup>> inner = group->create_child("kernel");
@@ -368,18 +367,18 @@ Result<std::unique_ptr<sys::Cgroup>> SandboxFactory::make_kernel_group(const San
   return group;
 }
 
-void SandboxFactory::sweep_left_overs() {
+void SandboxFactory::sweep_leftovers() {
   if (!groups_) return;
   Result<std::vector<std::string>> names = (*groups_)->list(std::string(kRunPrefix));
   if (!names) return;
   for (const std::string& name : *names) {
-    if (!is_left_over(name)) continue;
+    if (!is_leftover(name)) continue;
     Result<std::unique_ptr<sys::Cgroup>> group = (*groups_)->adopt(name);
     if (group) static_cast<void>(sys::destroy(**group));
   }
 }
 
-Result<CreatedSandbox> SandboxFactory::raise(const SandboxSpec& wanted) {
+Result<CreatedSandbox> SandboxFactory::create(const SandboxSpec& wanted) {
   SandboxSpec spec = wanted;
   std::unique_ptr<Layer> layer;
   if (spec.restarted) layer = COVE_TRY_NOTE("find the writable layer", COVE_TRY(layers())->find(spec.id));
@@ -393,7 +392,7 @@ Result<CreatedSandbox> SandboxFactory::raise(const SandboxSpec& wanted) {
     layer = COVE_TRY(make_layer_for(spec, choice));
   else if (choice.kind == LayerKind::Pool)
     COVE_TRY(COVE_TRY(layers())->limit(spec.id, choice.bytes));
-  // Kept from the beginning: what a killed process leaves is found by its id.
+  // Set from the start: leftovers of a killed process are found by the id.
   if (spec.lifetime == Lifetime::Long) layer->keep();
   crash_point("spawn.create.layer");
   Result<CreatedSandbox> created = create_on(std::move(spec), std::move(holding), std::move(plan), layer);
@@ -423,26 +422,26 @@ Result<CreatedSandbox> SandboxFactory::create_on(SandboxSpec spec, Holding holdi
   };
   const bool own_kernel = plan.oci && plan.oci->own_kernel;
   Result<std::unique_ptr<sys::Cgroup>> group;
-  if (own_kernel) group = COVE_TRY_NOTE("make the control group", make_kernel_group(spec, *plan.oci));
-  const bool by_crew = builders_ && BuilderPool::takes(plan);
-  parts.builder = COVE_TRY(by_crew ? builders_->build(plan, control) : start_builder(plan, control, clean_up));
+  if (own_kernel) group = COVE_TRY_NOTE("create the control group", make_kernel_group(spec, *plan.oci));
+  const bool by_pool = builders_ && BuilderPool::takes(plan);
+  parts.builder = COVE_TRY(by_pool ? builders_->build(plan, control) : start_builder(plan, control, clean_up));
   crash_point("spawn.create.builder");
-  // The groups are made while the walls rise, unless somebody has to be in them from the beginning.
+  // The groups are created while the sandbox is being built, unless a process must be in them from the start.
   if (!own_kernel) group = make_group(spec);
   crash_point("spawn.create.group");
-  // A builder that is gone has said why.
+  // Ignored: a builder that has ended has reported the reason.
   if (group) static_cast<void>(send_group_views(parts.builder->status.get(), views_of(group->get())));
   if (!group) {
     control.first.reset();
     abandon(*parts.builder);
     if (spec.lifetime == Lifetime::Long) {
-      // Who asks at the socket gets no answer of ours; nor of process 1, where it is known: it has just been killed.
+      // Nothing listens at the socket any more; process 1, if known, has just been killed.
       listener.reset();
       if (parts.builder->process_1) ::unlink(parts.socket_path.c_str());
-      // A builder that died may have let process 1 go.
-      static_cast<void>(remove_remains(spec.id, Files::Keep));
+      // A builder that died may have started process 1.
+      static_cast<void>(remove_leftovers(spec.id, Files::Keep));
     }
-    return fail(std::move(group.error()).note("make the control group"));
+    return fail(std::move(group.error()).note("create the control group"));
   }
   parts.layer = std::move(layer);
   parts.group = std::move(*group);
@@ -451,8 +450,8 @@ Result<CreatedSandbox> SandboxFactory::create_on(SandboxSpec spec, Holding holdi
   parts.image_hold = std::move(plan.image_hold);
   if (spec.lifetime == Lifetime::OneRun) {
     parts.idle_work = [this, oci = is_oci(spec)] {
-      sweep_left_overs();
-      if (oci) sweep_oci_left_overs();
+      sweep_leftovers();
+      if (oci) sweep_oci_leftovers();
     };
   }
   if (is_oci(spec)) parts.after_end = [name = oci_group_name(spec)] { oci::remove_group(name); };
@@ -462,21 +461,21 @@ Result<CreatedSandbox> SandboxFactory::create_on(SandboxSpec spec, Holding holdi
   return created;
 }
 
-// Where nobody answers, what is left of it but its files goes: it can be started again then.
+// If process 1 does not respond, everything except its files is removed, so that it can be started again.
 Result<CreatedSandbox> SandboxFactory::adopt(const SandboxSpec& spec) {
-  Result<CreatedSandbox> created = adopt_standing(spec);
-  if (!created) static_cast<void>(remove_remains(spec.id, Files::Keep));
+  Result<CreatedSandbox> created = adopt_running(spec);
+  if (!created) static_cast<void>(remove_leftovers(spec.id, Files::Keep));
   return created;
 }
 
-Result<CreatedSandbox> SandboxFactory::adopt_standing(const SandboxSpec& spec) {
+Result<CreatedSandbox> SandboxFactory::adopt_running(const SandboxSpec& spec) {
   CreatedSandbox created;
   created.spec = spec;
   created.control = COVE_TRY_NOTE(concat("adopt sandbox ", spec.id), connect_to_process_one(socket_path(spec.id)));
   LocalResources::Parts parts = COVE_TRY(find_parts(spec.id));
   if (!parts.layer && spec.one_use) parts.layer = COVE_TRY(make_layer({}, {}, spec.id, spec.lifetime));  // in memory
   if (!parts.layer) return fail(Code::NotFound, concat("the writable layer of sandbox ", spec.id, " is gone"));
-  parts.process_1 = COVE_TRY_NOTE(concat("adopt sandbox ", spec.id), ask_who(created.control.get()));
+  parts.process_1 = COVE_TRY_NOTE(concat("adopt sandbox ", spec.id), ask_identity(created.control.get()));
   parts.exec_groups = !has_own_kernel(spec.runtime);
   if (created.spec.limits.disk.value == 0) created.spec.limits.disk.value = kDefaultDisk;
   LayerKind kind = parts.layer->mount().kind;
@@ -486,7 +485,7 @@ Result<CreatedSandbox> SandboxFactory::adopt_standing(const SandboxSpec& spec) {
   return created;
 }
 
-// Whatever there is of a long-lived sandbox.
+// Finds all resources of a long-lived sandbox.
 Result<LocalResources::Parts> SandboxFactory::find_parts(const std::string& id) {
   LocalResources::Parts parts = COVE_TRY(find_traces(id));
   Result<std::unique_ptr<Layer>> layer = COVE_TRY(layers())->find(id);
@@ -495,7 +494,7 @@ Result<LocalResources::Parts> SandboxFactory::find_parts(const std::string& id) 
   return parts;
 }
 
-// The same without its files.
+// The same without the files.
 Result<LocalResources::Parts> SandboxFactory::find_traces(const std::string& id) {
   LocalResources::Parts parts;
   parts.spec.id = id;
@@ -509,12 +508,12 @@ Result<LocalResources::Parts> SandboxFactory::find_traces(const std::string& id)
   return parts;
 }
 
-Result<void> SandboxFactory::remove_remains(const std::string& id, Files files) {
+Result<void> SandboxFactory::remove_leftovers(const std::string& id, Files files) {
   LocalResources::Parts parts = COVE_TRY(files == Files::Remove ? find_parts(id) : find_traces(id));
   return LocalResources(std::move(parts)).destroy(files);
 }
 
-Result<void> SandboxFactory::remove_files(const std::string& id) { return remove_remains(id, Files::Remove); }
+Result<void> SandboxFactory::remove_files(const std::string& id) { return remove_leftovers(id, Files::Remove); }
 
 Result<void> SandboxFactory::sweep(const std::vector<std::string>& known) {
   std::set<std::string> ids;
@@ -529,8 +528,8 @@ Result<void> SandboxFactory::sweep(const std::vector<std::string>& known) {
   for (const std::string& id : known) ids.erase(id);
   Result<void> swept;
   for (const std::string& id : ids) {
-    Result<void> removed = remove_remains(id, Files::Remove);
-    if (!removed) swept = fail(std::move(removed).error().note(concat("remove what is left of sandbox ", id)));
+    Result<void> removed = remove_leftovers(id, Files::Remove);
+    if (!removed) swept = fail(std::move(removed).error().note(concat("remove leftovers of sandbox ", id)));
   }
   return swept;
 }

@@ -12,21 +12,21 @@ using wire::Reader;
 using wire::Type;
 using wire::Writer;
 
-// The most entries that one listing may bring into this process.
+// The maximum number of entries of one listing.
 constexpr size_t kMaxEntries = 1'000'000;
 
-Error nonsense() { return Error(Code::Internal, "the sandbox's file server sent nonsense"); }
+Error malformed_reply() { return Error(Code::Internal, "the sandbox's file server sent a malformed reply"); }
 
 }  // namespace
 
 Result<SocketView::Answer> SocketView::ask(const Writer& request, const std::string& what) {
-  // One that could not start has said why before it closed: that is read below.
+  // A server that could not start has sent the reason before it closed: that is read below.
   Result<void> sent = sys::send_message(socket_.get(), request.data());
   if (!sent && sent.error().errnum() != EPIPE) return fail(std::move(sent.error()).note(what));
   Answer answer;
   while (true) {
     Result<sys::Message> message = sys::receive_message(socket_.get(), wire::kMaxMessage);
-    // One that closed without reading our request has left its last word behind the reset.
+    // If it closed without reading our request, its last message follows the reset.
     if (!message && message.error().errnum() == ECONNRESET)
       message = sys::receive_message(socket_.get(), wire::kMaxMessage);
     if (!message || message->data.empty())
@@ -36,12 +36,12 @@ Result<SocketView::Answer> SocketView::ask(const Writer& request, const std::str
     if (type == Type::Entries) {
       uint64_t count = in.number();
       for (uint64_t i = 0; i < count && in.ok(); ++i) answer.entries.push_back(FileEntry::decode(in));
-      if (!in.done() || answer.entries.size() > kMaxEntries) return fail(nonsense().note(what));
+      if (!in.done() || answer.entries.size() > kMaxEntries) return fail(malformed_reply().note(what));
       continue;
     }
     auto errnum = static_cast<int>(in.number());
-    if (type != Type::Done || !in.ok()) return fail(nonsense().note(what));
-    if (errnum == ESRCH) return fail(Error(Code::NotFound, "there is no such user in the sandbox").note(what));
+    if (type != Type::Done || !in.ok()) return fail(malformed_reply().note(what));
+    if (errnum == ESRCH) return fail(Error(Code::NotFound, "no such user in the sandbox").note(what));
     if (errnum != 0) return fail(Error::from_errno(errnum, what));
     answer.data = std::string(in.rest());
     answer.fds = std::move(message->fds);
@@ -53,7 +53,7 @@ Result<UniqueFd> SocketView::open(const std::string& path, int flags, mode_t mod
   Writer request(Type::Open);
   request.text(path).number(static_cast<uint64_t>(flags)).number(mode);
   Answer answer = COVE_TRY(ask(request, concat("open ", path, " in the sandbox")));
-  if (answer.fds.size() != 1) return fail(nonsense());
+  if (answer.fds.size() != 1) return fail(malformed_reply());
   return std::move(answer.fds[0]);
 }
 
@@ -63,7 +63,7 @@ Result<FileEntry> SocketView::stat(const std::string& path, Links links) {
   Answer answer = COVE_TRY(ask(request, concat("stat ", path, " in the sandbox")));
   Reader in(answer.data);
   FileEntry entry = FileEntry::decode(in);
-  if (!in.done()) return fail(nonsense());
+  if (!in.done()) return fail(malformed_reply());
   return entry;
 }
 
@@ -111,7 +111,7 @@ Result<int> SocketView::watch(const std::string& path, uint32_t mask) {
   Answer answer = COVE_TRY(ask(Writer(Type::Watch).text(path).number(mask), concat("watch ", path, " in the sandbox")));
   Reader in(answer.data);
   auto watched = static_cast<int>(in.number());
-  if (!in.done() || (!inotify_ && answer.fds.size() != 1)) return fail(nonsense());
+  if (!in.done() || (!inotify_ && answer.fds.size() != 1)) return fail(malformed_reply());
   if (!inotify_) inotify_ = std::move(answer.fds[0]);
   return watched;
 }

@@ -4,7 +4,7 @@
 
 namespace cove::native {
 
-// A View served by a process of the sandbox over a socket. What it answers is taken as hostile.
+// A View served by a process of the sandbox over a socket. Its replies are untrusted.
 class SocketView : public View {
  public:
   explicit SocketView(UniqueFd socket) : socket_(std::move(socket)) {}

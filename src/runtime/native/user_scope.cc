@@ -17,11 +17,11 @@
 namespace cove::native {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(2);
+constexpr auto kTimeout = std::chrono::seconds(2);
 
 std::string own_groups() { return sys::read_file("/proc/self/cgroup").value_or(std::string()); }
 
-// The call that systemd-run makes, but for a process that runs already.
+// The same call as systemd-run's, but for a process that is already running.
 std::vector<std::string> request(const std::string& pid) {
   return {"busctl",
           "--user",
@@ -78,8 +78,8 @@ bool enter_user_scope() {
   if (!has_user_bus()) return false;
   std::string before = own_groups();
   if (!ask_systemd()) return false;
-  // The move itself comes a little after the answer.
-  auto deadline = std::chrono::steady_clock::now() + kPatience;
+  // The process is moved shortly after the reply.
+  auto deadline = std::chrono::steady_clock::now() + kTimeout;
   while (own_groups() == before) {
     if (std::chrono::steady_clock::now() > deadline) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));

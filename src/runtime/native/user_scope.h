@@ -2,8 +2,8 @@
 
 namespace cove::native {
 
-// Asks the user's systemd to put this process into a scope of its own whose control group it may divide. False where
-// there is no such systemd, or it refuses; nothing has changed then.
+// Asks the user's systemd to move this process into a scope with a delegated control group. False, with nothing
+// changed, if there is no user systemd or it refuses.
 bool enter_user_scope();
 
 }  // namespace cove::native

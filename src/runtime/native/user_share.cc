@@ -18,7 +18,7 @@ constexpr const char* kCounts[] = {"inotify_instances", "inotify_watches", "user
                                    "pid_namespaces",    "net_namespaces",  "mnt_namespaces",
                                    "ipc_namespaces",    "uts_namespaces",  "cgroup_namespaces"};
 
-// For a user without a limit.
+// Applies to a user without a limit.
 constexpr rlim_t kMostSignals = 16384;
 constexpr rlim_t kMostQueueBytes = 1 << 20;
 

@@ -8,8 +8,8 @@
 
 namespace cove::native {
 
-// Rootless, what the kernel counts per user (inotify, pending signals, timers, message queues, namespaces) is counted
-// for the caller, too. A sandbox gets an eighth of each, so that one cannot take it all.
+// Rootless, resources that the kernel counts per user (inotify, pending signals, timers, message queues, namespaces)
+// are charged to the caller. A sandbox gets an eighth of each, so that one sandbox cannot use up all of them.
 //
 //   UserShare share = UserShare::measure();   // in the caller's user namespace
 //   unshare(CLONE_NEWUSER)
@@ -17,7 +17,7 @@ namespace cove::native {
 class UserShare {
  public:
   static UserShare measure();
-  // Where /proc/sys is read-only, as in most containers, inotify and namespaces are not limited.
+  // If /proc/sys is read-only, as in most containers, inotify and namespaces are not limited.
   Result<void> apply() const;
 
  private:

@@ -37,7 +37,7 @@ Result<sys::Child> process_1() {
   return sys::Child{pid, std::move(pidfd)};
 }
 
-// The watcher of a sandbox's memory looks at its processes and files from within.
+// Enters the sandbox, because the memory watcher examines its processes and files from inside.
 Result<void> look_from_inside(pid_t pid) {
   UniqueFd mounts = COVE_TRY(sys::open(concat("/proc/", pid, "/ns/mnt"), O_RDONLY));
   return sys::setns(mounts.get(), CLONE_NEWNS);
@@ -46,7 +46,7 @@ Result<void> look_from_inside(pid_t pid) {
 }  // namespace
 
 Result<sys::Child> build(const native::SpawnPlan& plan, int control, int status) {
-  // The runtime leaves when process 1 runs: that is this process's child then.
+  // The runtime exits when process 1 runs, which then becomes a child of this process.
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   UniqueFd program = COVE_TRY(native::open_init(plan.init_program));
   UniqueFd map;
@@ -56,15 +56,15 @@ Result<sys::Child> build(const native::SpawnPlan& plan, int control, int status)
   COVE_TRY(mounts.stage(map.get()));
   COVE_TRY(mounts.assemble());
   std::vector<native::GroupView> groups = COVE_TRY(native::receive_group_views(status));
-  // On v1 a runtime takes any hierarchy that it finds in the list of mounts for its own.
+  // On v1 a runtime uses every hierarchy that it finds in the list of mounts.
   std::erase_if(groups, [](const native::GroupView& group) { return !group.name.empty(); });
   COVE_TRY_NOTE("mount /sys", mounts.mount_sys(groups));
   COVE_TRY_NOTE("write the bundle",
                 write_bundle(bundle_config(plan, map ? concat("/proc/", ::getpid(), "/fd/", map.get()) : "")));
   if (!plan.ids.rootless) COVE_TRY(show_one_hierarchy());
-  // The walls stand before process 1 is executed.
+  // The sandbox is complete before process 1 is executed.
   sys::Pipe go = COVE_TRY(sys::pipe());
-  if (::write(go.write.get(), "g", 1) != 1) return fail_errno("let process 1 go");
+  if (::write(go.write.get(), "g", 1) != 1) return fail_errno("start process 1");
   UniqueFd nothing = COVE_TRY(sys::open("/dev/null", O_RDWR));
   int listener = plan.listener >= 0 ? plan.listener : nothing.get();
   int lock = plan.listener >= 0 && plan.ids.lock ? plan.ids.lock.get() : nothing.get();

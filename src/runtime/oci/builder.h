@@ -6,19 +6,19 @@
 
 namespace cove::oci {
 
-// Builds a sandbox's walls with an OCI runtime: stages the root file system in this process's own mount namespace,
-// writes a bundle beside it, has the runtime start cove-init in it, and returns that process 1. `control` becomes its
-// channel; the sandbox's control groups come over `status`. The bundle and the runtime's own records are seen in this
-// mount namespace only, and go with it.
+// Builds a sandbox with an OCI runtime: stages the root file system in this process's own mount namespace, writes a
+// bundle beside it, lets the runtime start cove-init in it, and returns that process 1. `control` becomes its channel;
+// the sandbox's control groups arrive over `status`. The bundle and the runtime's state exist only in this mount
+// namespace.
 //
-// Called by a builder (native/builder.h), which is in a mount namespace of its own.
+// Called by a builder (native/builder.h), which is in its own mount namespace.
 Result<sys::Child> build(const native::SpawnPlan& plan, int control, int status);
 
-// Cove's own files that go into a runtime with a kernel of its own, on mounts that cannot be written to; `init` is the
-// path of cove-init, beside which they lie. Before anything is staged: it may cover them.
+// Opens Cove's files for a runtime with its own kernel, on read-only mounts; `init` is the path of cove-init, which is
+// in the same folder. Must be called before anything is staged, because that may cover them.
 Result<std::vector<UniqueFd>> open_programs(const std::string& init);
-// Starts a runtime that brings a kernel of its own (gVisor), with the staged root file system, and in it another
-// process 1, whose end of the channel between the two is `channel`. It ends when the other end is closed.
+// Starts a runtime with its own kernel (gVisor) on the staged root file system, with an inner process 1 whose end of
+// the channel between the two is `channel`. It ends when the other end is closed.
 Result<void> start_kernel(const native::SpawnPlan& plan, const std::vector<UniqueFd>& programs, int channel);
 
 }  // namespace cove::oci

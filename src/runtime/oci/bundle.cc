@@ -10,8 +10,8 @@
 namespace cove::oci {
 namespace {
 
-// All there are: process 1 has more power in its namespace than any program of the user's, and is out of their reach
-// for that. It drops what its programs must not have before it starts the first.
+// All capabilities: process 1 has more of them than the user's programs, which therefore cannot trace it. It drops what
+// programs must not have before it starts the first one.
 constexpr const char* kCapabilities[] = {"CAP_CHOWN",
                                          "CAP_DAC_OVERRIDE",
                                          "CAP_DAC_READ_SEARCH",
@@ -63,7 +63,7 @@ Json mapping(const sys::IdMap& map) {
 Json process(const native::SpawnPlan& plan) {
   Json all = kCapabilities;
   Json capabilities = {{"bounding", all}, {"effective", all}, {"permitted", all}};
-  // Where there is but one id, it may not be root's: then the capabilities are kept over the exec like this.
+  // With only one id, which may not be root's, this keeps the capabilities over the exec.
   if (plan.ids.single_id) capabilities["inheritable"] = capabilities["ambient"] = all;
   uint32_t id = plan.ids.single_id ? plan.ids.users.front().inside : 0;
   return {{"terminal", false},
@@ -75,8 +75,8 @@ Json process(const native::SpawnPlan& plan) {
           {"noNewPrivileges", true}};
 }
 
-// The staged root has all the rest, /dev with its devices among it: named here so that the runtime makes none itself,
-// and with what is mounted in it, which crun leaves out.
+// The staged root contains everything else, including /dev with its devices. /dev is listed so that the runtime does
+// not create its own, and with the mounts below it, which crun leaves out.
 Json mounts(const native::SpawnPlan& plan) {
   Json list = Json::array(
       {{{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}, {"options", {"nosuid", "noexec", "nodev"}}}});
@@ -93,7 +93,7 @@ Json mounts(const native::SpawnPlan& plan) {
   return list;
 }
 
-// The devices of /dev, and terminals; nothing else can be opened, wherever it lies.
+// Allows the devices of /dev and terminals; no other device can be opened.
 Json device_rules() {
   struct Device {
     int major;
@@ -123,7 +123,7 @@ Json linux_part(const native::SpawnPlan& plan, const std::string& user_namespace
                {"gidMappings", mapping(plan.ids.groups)},
                {"maskedPaths", std::move(masked)},
                {"readonlyPaths", std::move(read_only)}};
-  // The limits are held by groups of Cove's own, into which the programs go; what the runtime makes is process 1's.
+  // Cove's own groups contain the programs and enforce the limits; the runtime's group contains process 1.
   if (!plan.oci->group.empty()) part["cgroupsPath"] = "/" + plan.oci->group;
   part["resources"] = {{"devices", device_rules()}};
   return part;
@@ -133,7 +133,7 @@ Json bind_mount(const std::string& source, const std::string& destination, const
   return {{"destination", destination}, {"type", "bind"}, {"source", source}, {"options", {"rbind", access}}};
 }
 
-// Where a writable workspace is shown, no set-id files can be made.
+// With a writable workspace, set-id files cannot be created.
 std::string inner_mode(const native::SpawnPlan& plan) {
   std::string mode = {wire::kModeOneRun, wire::kModeInner};
   if (plan.workspace.access == Access::ReadWrite) mode += wire::kModeNoSetId;
@@ -148,8 +148,8 @@ std::string kernel_config(const native::SpawnPlan& plan) {
                    std::to_string(plan.oci->processes), std::to_string(plan.oci->memory)};
   Json namespaces = Json::array();
   for (const char* name : {"pid", "network", "ipc", "uts", "mount", "user"}) namespaces.push_back({{"type", name}});
-  // /tmp is named because gVisor would put a file system of its own over an empty one; /dev/shm because its own is
-  // root's alone.
+  // /tmp is listed because gVisor would mount its own file system over an empty one; /dev/shm because gVisor's is only
+  // accessible to root.
   Json mounts = {{{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}},
                  {{"destination", "/dev/shm"},
                   {"type", "tmpfs"},

@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kLongestComplaint = 600;
 constexpr int kFirstPassed = 3;
 
-// What is passed lies at the numbers where it is looked for, and nothing else is open.
+// Passed descriptors get the expected numbers, and all others are closed.
 void place(const Invocation& call, int complaints) {
   constexpr int kHigh = 64;
   std::vector<int> high;
@@ -51,11 +51,11 @@ void place(const Invocation& call, int complaints) {
   char path[] = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
   char* env[] = {path, nullptr};
   ::execve(argv[0], argv.data(), env);
-  ::dprintf(STDERR_FILENO, "it cannot be executed: %m");
+  ::dprintf(STDERR_FILENO, "cannot be executed: %m");
   ::_exit(127);
 }
 
-// What the runtime said last, without the dressing of a log's line.
+// The last message of the runtime, without the prefix of its log line.
 std::string words_of(int complaints) {
   if (::lseek(complaints, 0, SEEK_SET) < 0) return {};
   std::string text(trim(sys::read_all(complaints, 64 * 1024).value_or("")));
@@ -84,9 +84,9 @@ Result<void> invoke(const Invocation& call) {
   int status = COVE_TRY(sys::wait_for(pid));
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
   std::string why = words_of(complaints.get());
-  if (why.empty()) why = WIFSIGNALED(status) ? concat("it was ended by signal ", WTERMSIG(status)) : "it said nothing";
+  if (why.empty()) why = WIFSIGNALED(status) ? concat("killed by signal ", WTERMSIG(status)) : "no error message";
   return fail(Error(Code::Unavailable, concat(call.runtime, " did not start the sandbox: ", why))
-                  .hint("`cove doctor` tells which runtimes this machine has; native needs no other program"));
+                  .hint("`cove doctor` shows which runtimes this machine has; native needs no other program"));
 }
 
 }  // namespace cove::oci

@@ -5,27 +5,27 @@
 
 #include "base/result.h"
 
-// How an OCI runtime's program is called.
+// Calls an OCI runtime's program.
 namespace cove::oci {
 
 using Words = std::vector<std::string>;
 
-// Beside the staged root, in memory; the runtime keeps its own records there, too.
+// Beside the staged root, in memory; also contains the runtime's state.
 inline constexpr const char* kBundle = "/tmp/bundle";
 
-// The folder of the bundle, in this mount namespace, with its config.json.
+// Creates the folder of the bundle, in this mount namespace, with its config.json.
 Result<void> write_bundle(const std::string& config);
 
 struct Invocation {
   std::string runtime;             // for messages
   Words words;                     // the program's path first
-  std::vector<int> passed = {};    // descriptors that it finds from 3 on
+  std::vector<int> passed = {};    // descriptors that it gets, starting at 3
   int input = -1;                  // its standard input; -1: this process's
-  std::vector<int> join_fds = {};  // control groups that it is to be in
-  void (*prepare)() = nullptr;     // done in its process, in a mount namespace of its own
+  std::vector<int> join_fds = {};  // control groups that it joins
+  void (*prepare)() = nullptr;     // called in its process, in its own mount namespace
 };
 
-// Waits for its end; Unavailable, with its own words, where it failed.
+// Waits for its end; Unavailable with its error message if it failed.
 Result<void> invoke(const Invocation& call);
 
 }  // namespace cove::oci

@@ -1,6 +1,6 @@
-// gVisor: the programs run in a kernel of their own, to which descriptors of the host's can be given, and from which
-// none come back. So there are two of process 1: one on the host's kernel, which keeps the streams, serves files and
-// takes servers, and one inside, which starts the programs.
+// gVisor: the programs run in a kernel of their own, which accepts descriptors of the host but never returns any. So
+// there are two process 1: one on the host's kernel, which keeps the streams, serves files and accepts servers, and one
+// inside, which starts the programs.
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <sys/mount.h>
@@ -40,7 +40,7 @@ Words command_line(const native::SpawnPlan& plan) {
           plan.id};
 }
 
-// The kernel has devices of its own; in its place the folder holds what its process 1 is executed from.
+// gVisor has devices of its own; the folder contains its process 1 instead.
 void make_room_in_dev() {
   const std::string dev = concat(std::string_view(native::kStagedRoot), "/dev");
   bool made = ::mount("tmpfs", dev.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=16k,mode=755") == 0 &&
@@ -60,8 +60,8 @@ Result<void> show_programs(const std::vector<UniqueFd>& programs) {
   return {};
 }
 
-// The runtime would follow a link that a program inside has put there before the sandbox was stopped, and not in the
-// sandbox's root: so it gets a mount of the folder itself. Where there is no folder any more, an empty one.
+// The runtime would follow a link that a program inside has placed there before the sandbox was stopped, and resolve it
+// outside the sandbox's root. So it gets a mount of the folder itself, or of an empty one if the folder was removed.
 Result<void> show_tmp() {
   COVE_TRY(sys::mkdir(kTmpSource, 0755));
   UniqueFd root = COVE_TRY(sys::open(native::kStagedRoot, O_PATH | O_DIRECTORY));
@@ -87,8 +87,8 @@ Result<std::vector<UniqueFd>> open_programs(const std::string& init) {
 
 Result<void> start_kernel(const native::SpawnPlan& plan, const std::vector<UniqueFd>& programs, int channel) {
   COVE_TRY_NOTE("write the bundle", write_bundle(kernel_config(plan)));
-  COVE_TRY_NOTE("show cove-init to the kernel", show_programs(programs));
-  COVE_TRY_NOTE("show /tmp to the kernel", show_tmp());
+  COVE_TRY_NOTE("mount cove-init for gVisor", show_programs(programs));
+  COVE_TRY_NOTE("mount /tmp for gVisor", show_tmp());
   Invocation call{plan.oci->runtime, command_line(plan)};
   call.input = channel;
   for (const UniqueFd& fd : plan.oci->join_fds) call.join_fds.push_back(fd.get());

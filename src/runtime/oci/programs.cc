@@ -11,14 +11,14 @@ namespace {
 
 std::unexpected<Error> not_installed(const RuntimeKind& kind) {
   std::string name = kind.name;
-  return fail(Error(Code::Unavailable, concat("the runtime ", name, " is not installed: there is no ",
-                                              std::string_view(kind.program), " on the path"))
+  return fail(Error(Code::Unavailable, concat("the runtime ", name, " is not installed: no program ",
+                                              std::string_view(kind.program), " on the PATH"))
                   .hint(has_own_kernel(name)
                             ? "sudo apt install runsc   (other than Debian and Ubuntu: gVisor's own packages)"
                             : concat("sudo apt install ", name, "   (Fedora: sudo dnf install ", name, ")")));
 }
 
-// What `PROGRAM --version` prints; empty where it does not.
+// The output of `PROGRAM --version`; empty if it fails.
 std::string version_text(const std::string& program) {
   sys::Question question{.argv = {program, "--version"}};
   for (char** variable = environ; *variable; ++variable) question.env.push_back(*variable);
@@ -47,8 +47,8 @@ Result<std::string> settle_runtime(const std::string& name) {
   if (name == kAnyOciRuntime) {
     for (const RuntimeKind& kind : runtime_kinds())
       if (kind.family == RuntimeFamily::Oci && find_program(kind)) return kind.name;
-    return fail(Error(Code::Unavailable, "no OCI runtime is installed")
-                    .hint("install runc, crun or runsc, or leave out --runtime"));
+    return fail(
+        Error(Code::Unavailable, "no OCI runtime is installed").hint("install runc, crun or runsc, or omit --runtime"));
   }
   COVE_TRY(check_runtime(name));
   const RuntimeKind* kind = find_runtime_kind(name);
@@ -62,14 +62,13 @@ Result<void> check_rights(const RuntimeKind& kind, const Rights& rights) {
     return fail(Error(Code::Unsupported, concat("the runtime ", name, " ", why)).hint(std::move(hint)));
   };
   if (name == "crun" && !rights.root)
-    return refuse("can be used by root only: it wants to make devices itself",
-                  "use runc or native, or run Cove as root");
+    return refuse("can be used only by root: it creates devices itself", "use runc or native, or run Cove as root");
   if (has_own_kernel(name) && !(rights.root && rights.limits))
-    return refuse("needs root, and control groups for its limits",
-                  "use another runtime, or run Cove as root, where control groups can be made");
+    return refuse("requires root and control groups for its limits",
+                  "use another runtime, or run Cove as root on a machine with writable control groups");
   if (!rights.root && !rights.ids)
-    return refuse("needs more user ids than this user has",
-                  "use native, or install uidmap and give this user subordinate ids (`cove doctor` tells how)");
+    return refuse("requires more user ids than this user has",
+                  "use native, or install uidmap and give this user subordinate ids (`cove doctor` shows how)");
   return {};
 }
 
@@ -85,7 +84,7 @@ RuntimeFact examine(const RuntimeKind& kind, const Rights& rights) {
   fact.program = *program;
   fact.version = version_in(version_text(*program));
   if (fact.version.empty())
-    return refuse(Error(Code::Unavailable, concat(*program, " --version says nothing"))
+    return refuse(Error(Code::Unavailable, concat(*program, " --version prints nothing"))
                       .hint(concat("sudo apt install --reinstall ", fact.name)));
   if (Result<void> enough = check_rights(kind, rights); !enough) return refuse(enough.error());
   fact.available = true;

@@ -29,8 +29,8 @@ TEST(OciPrograms, SayWhatTheyNeed) {
   EXPECT_TRUE(check("runc", {.root = true}));
   EXPECT_THAT(check("runc", {}).error().message(), HasSubstr("more user ids"));
   EXPECT_THAT(check("runc", {}).error().hint(), HasSubstr("uidmap"));
-  EXPECT_THAT(check("crun", kRootless).error().message(), HasSubstr("by root only"));
-  EXPECT_THAT(check("runsc", kRootless).error().message(), HasSubstr("needs root"));
+  EXPECT_THAT(check("crun", kRootless).error().message(), HasSubstr("only by root"));
+  EXPECT_THAT(check("runsc", kRootless).error().message(), HasSubstr("requires root"));
   EXPECT_THAT(check("runsc", {.root = true, .limits = false, .ids = true}).error().message(),
               HasSubstr("control groups"));
 }
@@ -38,7 +38,7 @@ TEST(OciPrograms, SayWhatTheyNeed) {
 TEST(OciPrograms, ThatAreNotThereAreNamed) {
   RuntimeFact fact = examine({"runc", RuntimeFamily::Oci, "no-such-program", "nothing"}, kRoot);
   EXPECT_FALSE(fact.available);
-  EXPECT_EQ(fact.problem, "the runtime runc is not installed: there is no no-such-program on the path");
+  EXPECT_EQ(fact.problem, "the runtime runc is not installed: no program no-such-program on the PATH");
   EXPECT_THAT(fact.remedy, HasSubstr("apt install runc"));
 }
 
@@ -54,7 +54,7 @@ TEST(OciPrograms, WithoutAVersionAreNotTrusted) {
   ::setenv("PATH", path.c_str(), 1);
   std::filesystem::remove_all(folder);
   EXPECT_FALSE(fact.available);
-  EXPECT_EQ(fact.problem, program + " --version says nothing");
+  EXPECT_EQ(fact.problem, program + " --version prints nothing");
 }
 
 // What is installed, and in which version, is told also to those who cannot use it.
@@ -63,7 +63,7 @@ TEST(OciPrograms, TellTheirVersionToEverybody) {
   EXPECT_FALSE(fact.available);
   EXPECT_THAT(fact.version, HasSubstr("."));
   EXPECT_THAT(fact.program, HasSubstr("/bash"));
-  EXPECT_THAT(fact.problem, HasSubstr("by root only"));
+  EXPECT_THAT(fact.problem, HasSubstr("only by root"));
 }
 
 }  // namespace

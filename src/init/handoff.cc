@@ -1,4 +1,4 @@
-#include "init/door.h"
+#include "init/handoff.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@
 namespace cove::init {
 namespace {
 
-// Above the numbers that are to be filled, so that none is overwritten.
+// Above the target numbers, so that none is overwritten.
 int move_up(int fd) {
   constexpr int kHigh = 64;
   return ::fcntl(fd, F_DUPFD_CLOEXEC, kHigh);
@@ -41,32 +41,32 @@ int append(const char* path, const std::string& line) {
 
 }  // namespace
 
-int enter_by_door(const char* path, unsigned& user) {
-  int high_door = -1;
+int receive_descriptors(const char* path, unsigned& user) {
+  int high_connection = -1;
   int control = -1;
   int listener = -1;
   {
-    Result<UniqueFd> door = sys::connect_unix(path);
-    if (!door) return -1;
-    Result<sys::Message> message = sys::receive_message(door->get(), wire::kMaxMessage);
+    Result<UniqueFd> connection = sys::connect_unix(path);
+    if (!connection) return -1;
+    Result<sys::Message> message = sys::receive_message(connection->get(), wire::kMaxMessage);
     if (!message || message->fds.empty() || message->fds.size() > 2) return -1;
     wire::Reader in(message->data);
-    if (in.text() != wire::kDoorWord) return -1;
+    if (in.text() != wire::kHandoffWord) return -1;
     user = static_cast<unsigned>(in.number());
     if (!in.done()) return -1;
-    high_door = move_up(door->get());
+    high_connection = move_up(connection->get());
     control = move_up(message->fds[0].get());
     if (message->fds.size() == 2) listener = move_up(message->fds[1].get());
   }
-  if (high_door < 0 || !move_down(control, wire::kControlFd)) return -1;
+  if (high_connection < 0 || !move_down(control, wire::kControlFd)) return -1;
   if (listener >= 0 && !move_down(listener, wire::kListenFd)) return -1;
-  return high_door;
+  return high_connection;
 }
 
-void close_door(int door) {
-  static_cast<void>(
-      sys::send_message(door, wire::Writer().number(static_cast<uint64_t>(landlock_abi())).data(), {}, MSG_DONTWAIT));
-  ::close(door);
+void report_ready(int connection) {
+  static_cast<void>(sys::send_message(connection, wire::Writer().number(static_cast<uint64_t>(landlock_abi())).data(),
+                                      {}, MSG_DONTWAIT));
+  ::close(connection);
 }
 
 int add_user(unsigned id) {

@@ -1,4 +1,4 @@
-#include "cli/sink.h"
+#include "cli/output_buffer.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -18,9 +18,9 @@ constexpr size_t kPortion = 256 * 1024;
 
 }  // namespace
 
-// What poll calls writable takes PIPE_BUF bytes without waiting. A file never waits; a pipe is opened a second time,
-// without blocking, and takes what it can.
-Sink::Sink(int fd) : fd_(fd), portion_(PIPE_BUF) {
+// A descriptor that poll reports as writable takes PIPE_BUF bytes without blocking. A file never blocks; a pipe is
+// opened again in non-blocking mode and takes what it can.
+OutputBuffer::OutputBuffer(int fd) : fd_(fd), portion_(PIPE_BUF) {
   struct stat info;
   if (::fstat(fd, &info) < 0) return;
   if (S_ISREG(info.st_mode)) portion_ = kPortion;
@@ -31,13 +31,13 @@ Sink::Sink(int fd) : fd_(fd), portion_(PIPE_BUF) {
   portion_ = kPortion;
 }
 
-pollfd Sink::wanted() const { return {empty() ? -1 : fd_, POLLOUT, 0}; }
+pollfd OutputBuffer::wanted() const { return {empty() ? -1 : fd_, POLLOUT, 0}; }
 
-void Sink::move(short revents) {
+void OutputBuffer::move(short revents) {
   if (revents != 0) write_portion();
 }
 
-void Sink::write_portion() {
+void OutputBuffer::write_portion() {
   ssize_t count = ::write(fd_, pending_.data() + written_, std::min(size(), portion_));
   if (count >= 0)
     written_ += static_cast<size_t>(count);
@@ -48,9 +48,9 @@ void Sink::write_portion() {
   written_ = 0;
 }
 
-bool Sink::unread() const { return is_unread(error_); }
+bool OutputBuffer::unread() const { return is_unread(error_); }
 
-void Sink::flush() {
+void OutputBuffer::flush() {
   while (!empty()) {
     pollfd polled = wanted();
     ::poll(&polled, 1, -1);
@@ -58,7 +58,7 @@ void Sink::flush() {
   }
 }
 
-Result<void> finish(Sink& out, Sink& err) {
+Result<void> finish(OutputBuffer& out, OutputBuffer& err) {
   out.flush();
   err.flush();
   COVE_TRY(delivered(STDOUT_FILENO, out.error()));
