@@ -30,7 +30,8 @@ Json bind_mount(const std::string& source, const std::string& target, bool read_
 }
 
 Json mounts_of(const ContainerPlan& plan) {
-  Json mounts = {bind_mount(plan.programs + "/cove-init", kInitInside, true), bind_mount(plan.door, kDoorInside, true),
+  Json mounts = {bind_mount(plan.programs + "/cove-init", kInitInside, true),
+                 bind_mount(plan.handoff, kHandoffInside, true),
                  bind_mount(plan.programs + "/cove-sudo", kSudoInside, true),
                  bind_mount(plan.programs + "/python", kFiguresFolder, true)};
   const Workspace& workspace = plan.spec.workspace;
@@ -102,7 +103,7 @@ Json container_order(const ContainerPlan& plan) {
           {"User", "0:0"},
           {"WorkingDir", "/"},
           {"Env", Json::array()},
-          {"Entrypoint", {kInitInside, COVE_VERSION, mode_letters(spec), kDoorInside}},
+          {"Entrypoint", {kInitInside, COVE_VERSION, mode_letters(spec), kHandoffInside}},
           {"Cmd", Json::array()},
           {"Tty", false},
           {"OpenStdin", false},
