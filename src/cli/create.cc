@@ -3,13 +3,13 @@
 #include "cli/sandbox_options.h"
 #include "cli/session.h"
 #include "cli/sizes.h"
-#include "cli/tell_once.h"
+#include "cli/warn_once.h"
 #include "cli/words.h"
 
 namespace cove::cli {
 namespace {
 
-// The user is the image's own, where none is named.
+// Without --user, the image's own user applies.
 SandboxSpec without_user() {
   SandboxSpec spec;
   spec.user.clear();
@@ -30,7 +30,7 @@ constexpr auto kOptions = option_table<CreateOrder>(
     kWorkspaceOption<CreateOrder>, kLimitOptions<CreateOrder>, kSizeOption<CreateOrder>, kStrictOption<CreateOrder>,
     kNetworkOption<CreateOrder>, kNestingOption<CreateOrder>, kRuntimeOption<CreateOrder>, kIdleOption<CreateOrder>,
     kMaxOption<CreateOrder>, kOnExpireOption<CreateOrder>, kAutoResumeOption<CreateOrder>,
-    Option<CreateOrder>{{"no-start", '\0', "", "leave it stopped", kLife},
+    Option<CreateOrder>{{"no-start", '\0', "", "do not start it", kLife},
                         [](CreateOrder& order, Text) -> Result<void> {
                           order.start = false;
                           return {};
@@ -42,15 +42,15 @@ constexpr Form kForm = {
     .verb = "create",
     .usage = "[OPTIONS]",
     .text =
-        "Makes a sandbox that lives until it is removed, and starts it. Prints its id. What its commands write stays\n"
-        "in it, also when it is stopped and started again.",
+        "Creates a long-lived sandbox, starts it and prints its id. Files written in it are kept until it is removed,\n"
+        "even if it is stopped and started again.",
     .more =
         "Examples:\n"
         "  cove create --name box -m 1g --cpus 2\n"
         "  cove create --name build --workspace .:rw --idle 30m --on-expire stop --auto-resume yes",
 };
 
-// --env goes before --env-file, wherever it stands.
+// --env overrides --env-file, in any order.
 Environment merged(const CreateOrder& order) {
   Environment all = order.file_environment;
   for (const auto& [name, value] : order.sandbox.env) set_variable(all, name, value);
@@ -76,7 +76,7 @@ int create(const Arguments& args) {
   Result<Json> sandbox = create_sandbox(words->order);
   if (!sandbox) return complain(sandbox.error());
   for (const Json& warning : client::field(*sandbox, "warnings"))
-    if (warning.is_string()) tell_once(warning.get<std::string>());
+    if (warning.is_string()) warn_once(warning.get<std::string>());
   bool printed = words->order.json ? print_json(*sandbox) : print(client::text_of(*sandbox, "id") + "\n");
   return printed ? 0 : kOwnFailure;
 }
@@ -84,7 +84,7 @@ int create(const Arguments& args) {
 }  // namespace
 
 Verb create_verb() {
-  return {"create", "make a sandbox that lives on", create, [] { return form_help(kForm, option_infos(kOptions)); },
+  return {"create", "create a long-lived sandbox", create, [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); }};
 }
 

@@ -24,12 +24,12 @@ Result<void> set_after(EventsOrder& order, const std::string& text) {
 }
 
 constexpr Option<EventsOrder> kOptions[] = {
-    {{"follow", 'f', "", "wait for more", "Options"},
+    {{"follow", 'f', "", "wait for more events", "Options"},
      [](EventsOrder& order, const std::string&) -> Result<void> {
        order.follow = true;
        return {};
      }},
-    {{"after", '\0', "NUMBER", "only events with a greater number", "Options"}, set_after},
+    {{"after", '\0', "NUMBER", "only events after this number", "Options"}, set_after},
     {{"type", '\0', "TYPE", "only of this type, like exec.ended, or exec for all of them\n(may be repeated)",
       "Options"},
      [](EventsOrder& order, const std::string& text) -> Result<void> {
@@ -55,9 +55,8 @@ constexpr Form kForm = {
     .verb = "events",
     .usage = "[OPTIONS]",
     .text =
-        "Prints what has happened, in order: sandboxes made and changed, commands, files, refusals, and who asked. "
-        "Each\n"
-        "event has a number; --after goes on behind it. --json prints one event a line.",
+        "Prints events in order: sandboxes created and changed, commands, files, refusals, and who caused them. Each\n"
+        "event has a number; --after continues after it. --json prints one event per line.",
 };
 
 std::string line_of(const Json& event) {
@@ -73,7 +72,7 @@ std::string line_of(const Json& event) {
 
 enum class Next { GoOn, End };
 
-// Nobody reads any more: then it is over.
+// Ends when standard output is closed.
 Next print_event(const EventsOrder& order, const Json& event) {
   return print(order.json ? client::dump(event) + "\n" : line_of(event)) ? Next::GoOn : Next::End;
 }
@@ -89,7 +88,7 @@ Result<void> print_so_far(Api& api, EventsOrder& order) {
   }
 }
 
-// Until the stream breaks off; `order.after` stands at the last event.
+// Until the stream ends; `order.after` is then the number of the last event.
 Result<Next> follow(Api& api, EventsOrder& order) {
   client::EventStream stream = COVE_TRY(api.follow_events(order.after, order.filter));
   while (true) {
@@ -102,7 +101,7 @@ Result<Next> follow(Api& api, EventsOrder& order) {
   }
 }
 
-// A server that is replaced goes on where the other one was.
+// A new server continues where the previous one stopped.
 Result<void> follow_on(EventsOrder& order) {
   int attempt = 0;
   while (true) {
@@ -132,7 +131,7 @@ int events(const Arguments& args) {
 }  // namespace
 
 Verb events_verb() {
-  return {"events", "show what has happened", events, [] { return form_help(kForm, option_infos(kOptions)); },
+  return {"events", "show events", events, [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); }};
 }
 

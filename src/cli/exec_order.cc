@@ -16,36 +16,36 @@ constexpr auto kOptions = option_table<ExecOrder>(
                        "run a FILE of code, or - for standard input: python,\nnode@22, c…; `cove languages` lists them",
                        kProgram, languages_of_table},
                       [](ExecOrder& order, Text text) { return assign(order.language, parse_language_name(text)); }},
-    Option<ExecOrder>{{"interactive", 'i', "", "forward standard input (this is always so)", kProgram},
+    Option<ExecOrder>{{"interactive", 'i', "", "forward standard input (always enabled)", kProgram},
                       [](ExecOrder& order, Text) -> Result<void> {
                         order.input = true;
                         return {};
                       }},
-    Option<ExecOrder>{{"tty", 't', "", "give it a terminal", kProgram},
+    Option<ExecOrder>{{"tty", 't', "", "allocate a terminal", kProgram},
                       [](ExecOrder& order, Text) -> Result<void> {
                         order.terminal = true;
                         return {};
                       }},
-    Option<ExecOrder>{{"detach", 'd', "", "leave it running; print the exec's id", kProgram},
+    Option<ExecOrder>{{"detach", 'd', "", "run in the background and print the exec's id", kProgram},
                       [](ExecOrder& order, Text) -> Result<void> {
                         order.detach = true;
                         return {};
                       }},
-    Option<ExecOrder>{{"env", 'e', "KEY[=VALUE]", "set a variable; without a value: take yours", kProgram},
+    Option<ExecOrder>{{"env", 'e', "KEY[=VALUE]", "set a variable; without a value, pass on yours", kProgram},
                       [](ExecOrder& order, Text text) { return add_variable(order.env, text); }},
-    Option<ExecOrder>{{"env-file", '\0', "FILE", "set the variables in a file of KEY=VALUE lines", kProgram},
+    Option<ExecOrder>{{"env-file", '\0', "FILE", "set variables from a file of KEY=VALUE lines", kProgram},
                       [](ExecOrder& order, Text text) { return add_variables_of_file(order.file_environment, text); }},
-    Option<ExecOrder>{{"workdir", 'w', "PATH", "the working folder inside", kProgram},
+    Option<ExecOrder>{{"workdir", 'w', "PATH", "working folder inside", kProgram},
                       [](ExecOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
     Option<ExecOrder>{{"user", 'u', "USER", "name or UID[:GID] inside (default: the sandbox's)", kProgram},
                       [](ExecOrder& order, Text text) { return assign(order.user, parse_user(text)); }},
-    Option<ExecOrder>{{"tag", '\0', "TEXT", "a tag to find it by", kProgram},
+    Option<ExecOrder>{{"tag", '\0', "TEXT", "tag to find the exec by", kProgram},
                       [](ExecOrder& order, Text text) -> Result<void> {
                         order.tag = text;
                         return {};
                       }},
     kLimitOptions<ExecOrder, LimitChoice::OfExecs>, kProjectOption<ExecOrder>,
-    Option<ExecOrder>{{"json", '\0', "", "print the result as JSON, with the output in it", "Other"},
+    Option<ExecOrder>{{"json", '\0', "", "print the result as JSON, including the output", "Other"},
                       [](ExecOrder& order, Text) -> Result<void> {
                         order.json = true;
                         return {};
@@ -54,7 +54,7 @@ constexpr auto kOptions = option_table<ExecOrder>(
 
 int tell_detached(const Json& result) {
   tell(concat("detached; the command keeps running\n  hint: cove attach ", client::text_of(result, "sandbox_id"), " ",
-              client::text_of(result, "exec_id"), " connects to it again"));
+              client::text_of(result, "exec_id"), " attaches to it again"));
   return 0;
 }
 

@@ -41,7 +41,7 @@ constexpr auto kOptions = option_table<ExecuteOrder>(
     kAgentOption<ExecuteOrder>,
     Option<ExecuteOrder>{
         {"scope", '\0', "SCOPE",
-         "whose sandbox: agent (default with --agent), shared, or\nsession: one for this call alone (default without)",
+         "who shares the sandbox: agent (default with --agent),\nshared, or session: only this call (default without)",
          kSharing},
         [](ExecuteOrder& order, Text text) { return assign(order.place.scope, parse_scope(text)); }},
     kModeOption<ExecuteOrder>,
@@ -49,18 +49,18 @@ constexpr auto kOptions = option_table<ExecuteOrder>(
         {"lang", '\0', "LANGUAGE", "run a file of code: python, node@22, c…; `cove languages`\nlists them", kProgram,
          languages_of_table},
         [](ExecuteOrder& order, Text text) { return assign(order.language, parse_language_name(text)); }},
-    Option<ExecuteOrder>{{"interactive", 'i', "", "send standard input along, all of it", kProgram},
+    Option<ExecuteOrder>{{"interactive", 'i', "", "read all of standard input and send it along", kProgram},
                          [](ExecuteOrder& order, Text) -> Result<void> {
                            order.input = true;
                            return {};
                          }},
     kEnvOption<ExecuteOrder>, kEnvFileOption<ExecuteOrder>,
-    Option<ExecuteOrder>{{"workdir", 'w', "PATH", "the working folder inside", kProgram},
+    Option<ExecuteOrder>{{"workdir", 'w', "PATH", "working folder inside", kProgram},
                          [](ExecuteOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
     kImageOption<ExecuteOrder>, kPlaceWorkspaceOption<ExecuteOrder>, kRuntimeOption<ExecuteOrder>,
     kLimitOptions<ExecuteOrder>, kSizeOption<ExecuteOrder>, kProjectOption<ExecuteOrder>,
     Option<ExecuteOrder>{
-        {"json", '\0', "", "print the result as JSON, with the output and the files\nthat it made", "Other"},
+        {"json", '\0', "", "print the result as JSON, including the output and the files\nit created", "Other"},
         [](ExecuteOrder& order, Text) -> Result<void> {
           order.json = true;
           return {};
@@ -71,8 +71,8 @@ constexpr Form kForm = {
     .verb = "execute",
     .usage = "[OPTIONS] [--] COMMAND [ARGUMENTS]\n[OPTIONS] --lang LANGUAGE FILE|- [ARGUMENTS]",
     .text =
-        "Runs a command or a file of code by way of the server, in one call: in a sandbox for this call alone, or in\n"
-        "that of a session, an agent or all. Prints its output when it has ended, and exits as it does.",
+        "Runs a command or a file of code through the server, in one call: in a sandbox of its own, or in that of a\n"
+        "session, of an agent or of everyone. Prints the output when the command has ended, and exits with its code.",
     .least = 1,
     .most = kMany,
     .operands = Operands::EndOptions,
@@ -99,7 +99,7 @@ Result<Json> body_of(const ExecuteOrder& order, std::vector<std::string> words) 
     return fail(Error(Code::Invalid, "no command to run").hint("write it after the options: cove execute -- COMMAND…"));
   if (!order.language.empty()) {
     if (words[0] == "-" && order.input)
-      return fail(Code::Invalid, "standard input is the code: it cannot be input too (-i)");
+      return fail(Code::Invalid, "standard input is the code and cannot be the program's input too (-i)");
     COVE_TRY(add_code(body, order.language, words));
   } else {
     COVE_TRY(check_arguments(words));
@@ -131,7 +131,7 @@ Result<void> show(const Json& result) {
   for (const char* stream : {"stdout", "stderr"})
     if (const Json& each = client::field(result, stream); client::field(each, "truncated").get<bool>())
       tell(concat(stream, ": the middle is left out of ", format_bytes(client::count_of(each, "bytes")),
-                  "; cove run and cove session exec give all of it"));
+                  "; cove run and cove session exec print all of it"));
   explain(result);
   return {};
 }
@@ -152,7 +152,7 @@ int execute(const Arguments& args) {
 
 Verb execute_verb() {
   return {"execute",
-          "run a command or code by way of the server, in one call",
+          "run a command or code through the server, in one call",
           execute,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

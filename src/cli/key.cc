@@ -40,8 +40,8 @@ constexpr Option<CreateKeyOrder> kCreateOptions[] = {
       "includes\nread, and admin all of them",
       "Options"},
      add_scope},
-    {{"expires", '\0', "TIME", "after how long, like 30d (default: never)", "Options"}, set_expires},
-    {{"project", '\0', "NAME", "whose sandboxes it is for (default: $COVE_PROJECT, or\ndefault)", "Options"},
+    {{"expires", '\0', "TIME", "expire after this time, like 30d (default: never)", "Options"}, set_expires},
+    {{"project", '\0', "NAME", "the project it gives access to (default: $COVE_PROJECT, or\ndefault)", "Options"},
      kProjectOption<CreateKeyOrder>.set},
     kJsonOption<CreateKeyOrder>,
     kHelpOption<CreateKeyOrder>,
@@ -49,7 +49,7 @@ constexpr Option<CreateKeyOrder> kCreateOptions[] = {
 constexpr Form kCreateForm = {
     .verb = "key create",
     .usage = "[OPTIONS] NAME",
-    .text = "Makes a key for callers over TCP and prints it. It is shown this once: only its hash is kept.",
+    .text = "Creates a key for callers over TCP and prints it. It is shown only once: the server keeps only its hash.",
     .least = 1,
     .most = 1,
 };
@@ -62,12 +62,12 @@ constexpr Option<CommonOrder> kOptions[] = {
 constexpr Form kLsForm = {
     .verb = "key ls",
     .usage = "[OPTIONS]",
-    .text = "Lists the keys that there are.",
+    .text = "Lists keys.",
 };
 constexpr Form kRevokeForm = {
     .verb = "key revoke",
     .usage = "[OPTIONS] ID…",
-    .text = "Revokes keys: from now on they open nothing.",
+    .text = "Revokes keys: the server no longer accepts them.",
     .least = 1,
     .most = kMany,
 };
@@ -125,12 +125,12 @@ int revoke_keys(const Arguments& args) {
 
 std::span<const Verb> parts() {
   static const Verb kParts[] = {
-      {"create", "make a key and print it", create_key,
+      {"create", "create a key and print it", create_key,
        [] { return form_help(kCreateForm, option_infos(kCreateOptions)); },
        [] { return option_infos(kCreateOptions); }},
-      {"ls", "list the keys", list_keys, [] { return form_help(kLsForm, option_infos(kOptions)); },
+      {"ls", "list keys", list_keys, [] { return form_help(kLsForm, option_infos(kOptions)); },
        [] { return option_infos(kOptions); }},
-      {"revoke", "end a key", revoke_keys, [] { return form_help(kRevokeForm, option_infos(kOptions)); },
+      {"revoke", "revoke keys", revoke_keys, [] { return form_help(kRevokeForm, option_infos(kOptions)); },
        [] { return option_infos(kOptions); }},
   };
   return kParts;
@@ -139,15 +139,15 @@ std::span<const Verb> parts() {
 std::string key_help() {
   return parts_help(
       key_verb(),
-      "Keys for callers over TCP. A key belongs to one project. Callers name it with COVE_API_KEY, or in the\n"
-      "header Authorization: Bearer KEY.");
+      "Manages keys for callers over TCP. A key belongs to one project. Callers send it with COVE_API_KEY, or in\n"
+      "the header Authorization: Bearer KEY.");
 }
 
 }  // namespace
 
 Verb key_verb() {
   return {"key",
-          "make, list and revoke keys for callers over TCP",
+          "create, list and revoke keys for callers over TCP",
           [](const Arguments& args) { return act_on_part(key_verb(), args); },
           key_help,
           [] { return std::vector<OptionInfo>(); },

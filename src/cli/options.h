@@ -10,26 +10,26 @@
 #include "base/result.h"
 #include "base/text.h"
 
-// Command-line options, written the way docker's are: -e A=1, -eA=1, --env A=1, --env=A=1, -it; `--` ends them, and so
-// does the first word that is none.
+// Command-line options in docker's syntax: -e A=1, -eA=1, --env A=1, --env=A=1, -it; `--` or the first operand ends
+// them.
 namespace cove::cli {
 
 struct OptionInfo {
   std::string_view name;      // "env" of --env
   char letter = '\0';         // 'e' of -e
-  std::string_view argument;  // what follows, as help shows it ("KEY=VALUE"); empty: nothing does
+  std::string_view argument;  // the value's name in the help ("KEY=VALUE"); empty: the option takes none
   std::string_view help;
-  std::string_view group;                          // the heading in the help under which it stands
-  std::vector<std::string> (*values)() = nullptr;  // words that can follow, for completion
+  std::string_view group;                          // its heading in the help
+  std::vector<std::string> (*values)() = nullptr;  // possible values, for completion
 };
 
-// An option and what it does to a T.
+// An option and how it changes a T.
 template <typename T>
 struct Option : OptionInfo {
   Result<void> (*set)(T& target, const std::string& value);
 };
 
-// One use of an option: its place in the table, how it was written, and its value.
+// One use of an option: its index in the table, how it was written, and its value.
 struct GivenOption {
   size_t index;
   std::string spelling;
@@ -38,17 +38,16 @@ struct GivenOption {
 
 struct ParsedOptions {
   std::vector<GivenOption> given;
-  std::vector<std::string> rest;  // the words that are no options
+  std::vector<std::string> rest;  // the operands
 };
 
-// Whether options may stand behind the first word that is none. Where that word begins a command of the user's, they
-// may not: they are the command's own.
+// Whether options may follow the first operand. If that operand starts the user's command, they belong to the command.
 enum class Operands { EndOptions, Anywhere };
 
 Result<ParsedOptions> parse_options(const std::vector<OptionInfo>& table, const std::vector<std::string>& args,
                                     Operands operands = Operands::EndOptions);
 
-// The lines of help for the options, under their headings.
+// The help text for the options, under their headings.
 std::string options_help(const std::vector<OptionInfo>& table);
 
 template <typename T>
@@ -85,7 +84,7 @@ constexpr auto option_table(const Parts&... parts) {
   return table;
 }
 
-// Applies the options in the order given to `target`; what is left over is the command and its arguments.
+// Applies the options to `target` in the given order; returns the operands: the command and its arguments.
 template <typename T>
 Result<std::vector<std::string>> apply_options(std::span<const Option<T>> table, const std::vector<std::string>& args,
                                                T& target, Operands operands = Operands::EndOptions) {

@@ -9,9 +9,9 @@
 #include "cli/exit_code.h"
 #include "cli/run_order.h"
 #include "cli/run_remote.h"
-#include "cli/tell_once.h"
 #include "cli/terminal.h"
 #include "cli/verbs.h"
+#include "cli/warn_once.h"
 #include "client/server.h"
 #include "config/config.h"
 #include "model/figures.h"
@@ -33,13 +33,13 @@ void take_window_size(WindowSize& size) {
   }
 }
 
-// Of the configuration that a server of this user's would read.
+// From the configuration that this user's server would read.
 Result<RunLanguages> own_languages() {
   Config config = COVE_TRY(load_config({}));
   return RunLanguages{std::move(config.languages), config.images.registry};
 }
 
-// What the words alone do not say: the code on standard input, the size of the terminal.
+// Adds what the words do not contain: the code on standard input, the size of the terminal.
 Result<void> complete(RunOrder& order) {
   if (order.request.exec.pty) take_window_size(*order.request.exec.pty);
   if (!order.code_from_stdin) return {};
@@ -55,14 +55,15 @@ Result<void> complete(RunOrder& order) {
 std::string run_help() {
   return "Usage: cove run [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
          "       cove run [OPTIONS] --lang LANGUAGE FILE|- [ARGUMENTS]\n\n"
-         "Runs a command in a fresh sandbox that is gone afterwards. It sees this machine's programs, no network, and\n"
-         "none of your files but those you name. Where a server of yours is running, the sandbox is one of the "
-         "server's;\n"
-         "else it is made without one.\n" +
+         "Runs a command in a fresh sandbox that is removed afterwards. It sees this machine's programs, no network, "
+         "and\n"
+         "only those of your files that you name. If your server is running, it creates the sandbox; otherwise cove "
+         "does\n"
+         "so itself.\n" +
          options_help(option_infos(run_options())) +
-         "\nExit codes: the program's own; 128+N after signal N; 124 after a time-out; 125 when Cove itself failed; "
+         "\nExit codes: the program's own; 128+N after signal N; 124 after a timeout; 125 when Cove itself failed; "
          "126\n"
-         "when the command cannot be executed, 127 when it is not found.\n\n"
+         "when the command cannot be executed; 127 when it is not found.\n\n"
          "Examples:\n"
          "  cove run -- python3 -c 'print(6*7)'\n"
          "  cove run --lang python script.py            echo 'print(1)' | cove run --lang python@3.10 -\n"
@@ -78,14 +79,14 @@ bool print_result(const ExecResult& result) {
   return print(to_json(result, layout) + "\n");
 }
 
-// An exit code alone does not tell that a limit was hit, or that the program could not be started.
+// An exit code alone does not show that a limit was hit or that the program could not be started.
 void explain_result(const ExecResult& result) {
   bool at_limit = result.status == ExecStatus::Timeout || result.status == ExecStatus::OomKilled ||
                   result.status == ExecStatus::LimitExceeded;
   if (at_limit || !result.started) tell(result.why);
 }
 
-// In order, as figure-01.png and on; what was there before is replaced.
+// Named figure-01.png, figure-02.png and so on, in order; existing files are replaced.
 Result<void> keep_figures(const std::string& folder, const std::vector<std::string>& figures) {
   if (folder.empty()) return {};
   COVE_TRY(sys::make_folders(folder));
@@ -109,12 +110,12 @@ std::vector<std::string> figures_of(const ExecResult& result) {
   return figures;
 }
 
-// The program has run; that its figures could not be written does not take its result away.
+// The program has run: its result is kept even if its figures cannot be written.
 void keep_or_tell(const std::string& folder, const std::vector<std::string>& figures) {
   if (auto kept = keep_figures(folder, figures); !kept) tell(concat("--results: ", kept.error().message()));
 }
 
-// What was not named is as the configuration has it, for a server and without one.
+// Options that were not given come from the configuration, with and without a server.
 Result<RunRequest> with_defaults(RunRequest request) {
   Config config = COVE_TRY(load_config({}));
   take_defaults(request.sandbox.limits, config.limits);
@@ -125,7 +126,7 @@ Result<RunRequest> with_defaults(RunRequest request) {
 int run_direct(const RunOrder& order) {
   auto request = with_defaults(order.request);
   if (!request) return complain(request.error());
-  auto result = run_once(*request, own_languages, [](const std::string& line) { tell(line); }, tell_once);
+  auto result = run_once(*request, own_languages, [](const std::string& line) { tell(line); }, warn_once);
   if (!result) return complain(result.error());
   keep_or_tell(order.results, figures_of(*result));
   if (order.output == Output::Plain)
@@ -161,7 +162,7 @@ Route route_of(const RunOrder& order) {
   return fits_json(order.request) ? Route::Either : Route::Direct;
 }
 
-// Where nothing was said: through the server if it is running, or if COVE_HOST names one.
+// By default through the server if it is running, or if COVE_HOST names one.
 int run_by(Route route, const RunOrder& order) {
   if (route == Route::Direct) return run_direct(order);
   auto api = connect_server(order.route == Route::Server ? client::WhenAbsent::Start : client::WhenAbsent::Fail);

@@ -18,17 +18,17 @@ constexpr auto kOptions = option_table<RunOrder>(
                      }},
     kEnvOption<RunOrder>, kEnvFileOption<RunOrder>,
     Option<RunOrder>{{"workdir", 'w', "PATH",
-                      "the working folder inside (default: the workspace if\nthere is one, else the home)", kProgram},
+                      "working folder inside (default: the workspace if there\nis one, otherwise the home)", kProgram},
                      [](RunOrder& order, Text text) { return assign(order.request.exec.cwd, parse_workdir(text)); }},
     kUserOption<RunOrder>,
-    Option<RunOrder>{{"tty", 't', "", "give it a terminal", kProgram},
+    Option<RunOrder>{{"tty", 't', "", "allocate a terminal", kProgram},
                      [](RunOrder& order, Text) -> Result<void> {
                        order.request.exec.pty.emplace();
                        return {};
                      }},
-    Option<RunOrder>{{"interactive", 'i', "", "forward standard input (this is always so)", kProgram}, kNothing},
+    Option<RunOrder>{{"interactive", 'i', "", "forward standard input (always enabled)", kProgram}, kNothing},
     kImageOption<RunOrder>,
-    Option<RunOrder>{{"entrypoint", '\0', "COMMAND", "in place of the image's; '' for none", kProgram},
+    Option<RunOrder>{{"entrypoint", '\0', "COMMAND", "replace the image's entrypoint; '' for none", kProgram},
                      [](RunOrder& order, Text text) -> Result<void> {
                        order.request.entrypoint.emplace();
                        if (!text.empty()) order.request.entrypoint->push_back(text);
@@ -38,13 +38,13 @@ constexpr auto kOptions = option_table<RunOrder>(
     kWorkspaceOption<RunOrder>,
     Option<RunOrder>{{"copy-in", '\0', "SRC[:DST]", "copy a file or folder in first", kFiles},
                      [](RunOrder& order, Text text) { return append(order.request.copy_in, parse_copy_in(text)); }},
-    Option<RunOrder>{{"copy-out", '\0', "GLOB[:DIR]", "copy files that match out afterwards", kFiles},
+    Option<RunOrder>{{"copy-out", '\0', "GLOB[:DIR]", "copy matching files out afterwards", kFiles},
                      [](RunOrder& order, Text text) { return append(order.request.copy_out, parse_copy_out(text)); }},
 
     Option<RunOrder>{{"results", '\0', "DIR",
                       "write the figures that Python code draws with\nmatplotlib there (with --lang python)", kFiles},
                      [](RunOrder& order, Text text) -> Result<void> {
-                       if (text.empty()) return fail(Code::Invalid, "the folder has no name");
+                       if (text.empty()) return fail(Code::Invalid, "the name of the folder is empty");
                        order.results = text;
                        return {};
                      }},
@@ -53,13 +53,13 @@ constexpr auto kOptions = option_table<RunOrder>(
 
     kNetworkOption<RunOrder>, kNestingOption<RunOrder>, kRuntimeOption<RunOrder>,
 
-    Option<RunOrder>{{"json", '\0', "", "print the result as JSON, with the output in it", kOther},
+    Option<RunOrder>{{"json", '\0', "", "print the result as JSON, including the output", kOther},
                      [](RunOrder& order, Text) -> Result<void> {
                        order.output = Output::AsJson;
                        return {};
                      }},
     kNameOption<RunOrder>, kLabelOption<RunOrder>,
-    Option<RunOrder>{{"rm", '\0', "", "remove the sandbox afterwards (this is always so)", kOther}, kNothing},
+    Option<RunOrder>{{"rm", '\0', "", "remove the sandbox afterwards (always enabled)", kOther}, kNothing},
     Option<RunOrder>{
         {"direct", '\0', "", "run without a server, even where one is running\n(COVE_DIRECT=1 does the same)", kOther},
         [](RunOrder& order, Text) -> Result<void> {
@@ -68,7 +68,7 @@ constexpr auto kOptions = option_table<RunOrder>(
         }},
     Option<RunOrder>{
         {"server", '\0', "",
-         "run through the server; start it where it is not\nrunning (without this: only where it is)", kOther},
+         "run through the server, and start it if it is not\nrunning (default: only if it is running)", kOther},
         [](RunOrder& order, Text) -> Result<void> {
           order.route = Route::Server;
           return {};

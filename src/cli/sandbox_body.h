@@ -5,7 +5,7 @@
 
 namespace cove::cli {
 
-// What the server is asked for: only what the caller has named, so that the server's own defaults hold for the rest.
+// Request bodies. They contain only what the caller has named, so that the server's defaults apply to the rest.
 Json sandbox_body(const SandboxSpec& spec);
 Json workspace_body(const Workspace& workspace);
 Json network_body(const NetworkPolicy& network);  // null where it is the usual one

@@ -13,20 +13,20 @@
 #include "model/runtime_kind.h"
 #include "model/sandbox.h"
 
-// The options that say what sandbox is wanted: those of `cove run`, `cove create` and, in part, `cove update`. An order
-// that has them has a function `SandboxSpec& sandbox_of(Order&)` beside it, and a member `file_environment`.
+// Options that describe a sandbox, for `cove run`, `cove create` and, in part, `cove update`. An order with these
+// options has a function `SandboxSpec& sandbox_of(Order&)` and a member `file_environment`.
 namespace cove::cli {
 
 inline constexpr std::string_view kProgram = "What runs";
 inline constexpr std::string_view kFiles = "Files";
-inline constexpr std::string_view kLimits = "Limits (refused where this machine cannot hold them)";
+inline constexpr std::string_view kLimits = "Limits (refused if this machine cannot enforce them)";
 inline constexpr std::string_view kFences = "Fences";
-inline constexpr std::string_view kLife = "Its life";
+inline constexpr std::string_view kLife = "Lifetime";
 inline constexpr std::string_view kOther = "Other";
 
 using Text = const std::string&;
 
-// Of the table that is built in, for completion: "python", "python@3.12".
+// From the built-in table, for completion: "python", "python@3.12".
 std::vector<std::string> languages_of_table();
 
 // By its kind: a size, a number, a duration, "nofile=N".
@@ -48,17 +48,17 @@ Result<void> append(std::vector<T>& list, Result<T> value) {
 
 // A tier that there is; "none" is the one without a network.
 Result<void> set_network(NetworkPolicy& network, const std::string& text);
-// Of an order that names one already.
+// The error for a second workspace.
 std::unexpected<Error> second_workspace();
 Result<void> add_label(SandboxSpec& sandbox, const std::string& text);
 
 template <typename T>
 inline constexpr Option<T> kEnvOption = {
-    {"env", 'e', "KEY[=VALUE]", "set a variable; without a value: take yours", kProgram},
+    {"env", 'e', "KEY[=VALUE]", "set a variable; without a value, pass on yours", kProgram},
     [](T& order, Text text) { return add_variable(sandbox_of(order).env, text); }};
 template <typename T>
 inline constexpr Option<T> kEnvFileOption = {
-    {"env-file", '\0', "FILE", "set the variables in a file of KEY=VALUE lines", kProgram},
+    {"env-file", '\0', "FILE", "set variables from a file of KEY=VALUE lines", kProgram},
     [](T& order, Text text) { return add_variables_of_file(order.file_environment, text); }};
 template <typename T>
 inline constexpr Option<T> kUserOption = {
@@ -66,12 +66,13 @@ inline constexpr Option<T> kUserOption = {
     [](T& order, Text text) { return assign(sandbox_of(order).user, parse_user(text)); }};
 template <typename T>
 inline constexpr Option<T> kImageOption = {
-    {"image", '\0', "IMAGE", "host, or one that was pulled or imported: a name or a\ndigest (default: host)", kProgram},
+    {"image", '\0', "IMAGE",
+     "host, or the name or digest of an image that was pulled,\nloaded or imported (default: host)", kProgram},
     [](T& order, Text text) { return assign(sandbox_of(order).image, parse_image(text)); }};
 
 template <typename T>
 inline constexpr Option<T> kWorkspaceOption = {
-    {"workspace", '\0', "PATH[:ro|rw|review]", "show a folder of yours at /workspace (default: ro)", kFiles},
+    {"workspace", '\0', "PATH[:ro|rw|review]", "mount a folder at /workspace (default: ro)", kFiles},
     [](T& order, Text text) -> Result<void> {
       if (sandbox_of(order).workspace.access != Access::None) return second_workspace();
       return assign(sandbox_of(order).workspace, parse_workspace(text));
@@ -110,7 +111,7 @@ inline constexpr auto kLimitOptions = []<size_t... I>(std::index_sequence<I...>)
 }(std::make_index_sequence<rows_with_option<kChoice>().size()>());
 template <typename T>
 inline constexpr Option<T> kStrictOption = {
-    {"strict", '\0', "", "refuse to start where a default limit cannot be held\nby the best means", kLimits},
+    {"strict", '\0', "", "refuse to start if a default limit cannot be enforced by\nthe best means", kLimits},
     [](T& order, Text) -> Result<void> {
       sandbox_of(order).strictness = Strictness::Strict;
       return {};
@@ -122,7 +123,7 @@ inline constexpr Option<T> kNetworkOption = {
     [](T& order, Text text) { return set_network(sandbox_of(order).network, text); }};
 template <typename T>
 inline constexpr Option<T> kNestingOption = {
-    {"nesting", '\0', "", "let user namespaces be used inside (bwrap, Chromium)", kFences},
+    {"nesting", '\0', "", "allow user namespaces inside (bwrap, Chromium)", kFences},
     [](T& order, Text) -> Result<void> {
       sandbox_of(order).nesting = true;
       return {};

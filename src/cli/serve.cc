@@ -13,38 +13,38 @@
 namespace cove::cli {
 namespace {
 
-constexpr std::string_view kWhere = "Where it listens";
-constexpr std::string_view kLimits = "Limits of sandboxes that name none";
-constexpr std::string_view kLife = "Life of sandboxes that name none";
-constexpr std::string_view kRoom = "How much in all (0: no limit, or what the machine has)";
+constexpr std::string_view kWhere = "Listening";
+constexpr std::string_view kLimits = "Default limits of sandboxes";
+constexpr std::string_view kLife = "Default lifetime of sandboxes";
+constexpr std::string_view kRoom = "Totals (0: no limit, or what the machine has)";
 constexpr std::string_view kOther = "Other";
 
 // A flag for each setting but those of limits; the server checks the values.
 constexpr OptionInfo kOptions[] = {
     {"listen", '\0', "ADDRESS", "unix:PATH or tcp:HOST:PORT; can be repeated\n(default: the per-user socket)", kWhere},
-    {"tls-cert", '\0', "FILE", "a certificate for TCP, in PEM", kWhere},
-    {"tls-key", '\0', "FILE", "its key", kWhere},
-    {"allow-insecure", '\0', "yes|no", "TCP beyond this machine without TLS", kWhere},
-    {"allowed-hosts", '\0', "NAMES", "names under which it may be called", kWhere},
-    {"allowed-origins", '\0', "ORIGINS", "web pages that may call it", kWhere},
-    {"workspace-roots", '\0', "PATHS", "folders that callers over TCP may name", kWhere},
-    {"max-connections", '\0', "NUMBER", "at a time (default: 1024)", kWhere},
-    {"max-body", '\0', "SIZE", "of a request in JSON (default: 4m)", kWhere},
+    {"tls-cert", '\0', "FILE", "certificate for TCP, in PEM", kWhere},
+    {"tls-key", '\0', "FILE", "private key of the certificate", kWhere},
+    {"allow-insecure", '\0', "yes|no", "allow TCP without TLS beyond this machine", kWhere},
+    {"allowed-hosts", '\0', "NAMES", "accepted names in the Host header", kWhere},
+    {"allowed-origins", '\0', "ORIGINS", "web origins that may call it", kWhere},
+    {"workspace-roots", '\0', "PATHS", "folders that callers over TCP may use", kWhere},
+    {"max-connections", '\0', "NUMBER", "simultaneous connections (default: 1024)", kWhere},
+    {"max-body", '\0', "SIZE", "size of a JSON request body (default: 4m)", kWhere},
     {"lifecycle-idle", '\0', "TIME", "", kLife},
     {"lifecycle-max", '\0', "TIME", "", kLife},
     {"lifecycle-on-expire", '\0', "ACTION", "stop, pause or delete", kLife},
     {"lifecycle-auto-resume", '\0', "yes|no", "", kLife},
-    {"admission-sandboxes", '\0', "NUMBER", "sandboxes in all (default: 1000)", kRoom},
-    {"admission-memory", '\0', "SIZE", "memory of all (default: 80 % of the machine's)", kRoom},
-    {"admission-disk", '\0', "SIZE", "disk of all", kRoom},
-    {"pool-size", '\0', "NUMBER", "sandboxes kept ready before they are asked for (default: 8)", kRoom},
-    {"pool-languages", '\0', "NAMES", "whose interpreters may wait in them (default: python,javascript)", kRoom},
-    {"quotas-sandboxes", '\0', "NUMBER", "of a project", kRoom},
+    {"admission-sandboxes", '\0', "NUMBER", "total sandboxes (default: 1000)", kRoom},
+    {"admission-memory", '\0', "SIZE", "total memory (default: 80 % of the machine's)", kRoom},
+    {"admission-disk", '\0', "SIZE", "total disk", kRoom},
+    {"pool-size", '\0', "NUMBER", "sandboxes kept ready in the warm pool (default: 8)", kRoom},
+    {"pool-languages", '\0', "NAMES", "languages whose interpreters are kept warm (default: python,javascript)", kRoom},
+    {"quotas-sandboxes", '\0', "NUMBER", "sandboxes per project", kRoom},
     {"quotas-memory", '\0', "SIZE", "", kRoom},
     {"quotas-disk", '\0', "SIZE", "", kRoom},
-    {"state", '\0', "FOLDER", "where everything is kept", kOther},
+    {"state", '\0', "FOLDER", "folder for all state", kOther},
     {"config", '\0', "FILE",
-     "the configuration (default: /etc/cove/cove.toml for root,\nelse ~/.config/cove/cove.toml)", kOther},
+     "configuration file (default: /etc/cove/cove.toml for root,\notherwise ~/.config/cove/cove.toml)", kOther},
     {"modes-allow-off", '\0', "yes|no", "let local callers run commands without a sandbox (mode\noff; default: no)",
      kOther},
     {"set", '\0', "NAME=VALUE", "any setting", kOther},
@@ -53,10 +53,10 @@ constexpr OptionInfo kOptions[] = {
     {"retention-execs", '\0', "TIME", "how long results and output outlive their sandbox (default:\n24h)", kOther},
     {"retention-operations", '\0', "TIME", "how long ended operations are kept (default: 7d)", kOther},
     {"retention-usage", '\0', "TIME", "how long it is kept what execs used (default: 30d)", kOther},
-    {"exec-retention", '\0', "NUMBER", "ended execs kept of each sandbox (default: 1000)", kOther},
-    {"exec-logs", '\0', "SIZE", "output kept of each sandbox (default: 256m)", kOther},
-    {"auto", '\0', "", "end by itself when there is nothing to keep", kOther},
-    {"idle-exit", '\0', "TIME", "after how long, with --auto (default: 10m)", kOther},
+    {"exec-retention", '\0', "NUMBER", "ended execs kept per sandbox (default: 1000)", kOther},
+    {"exec-logs", '\0', "SIZE", "output kept per sandbox (default: 256m)", kOther},
+    {"auto", '\0', "", "exit automatically when idle", kOther},
+    {"idle-exit", '\0', "TIME", "idle time before the exit with --auto (default: 10m)", kOther},
     {"help", 'h', "", "print this help", kOther},
 };
 
@@ -64,10 +64,9 @@ constexpr Form kForm = {
     .verb = "serve",
     .usage = "[OPTIONS]",
     .text =
-        "Runs the server in the foreground. cove config show tells its settings and where they come from; flags go "
-        "before\n"
-        "variables (COVE_…), and those before the file. Without this, the first command that needs a server starts "
-        "one.",
+        "Runs the server in the foreground. cove config show prints its settings and where they come from; flags\n"
+        "override variables (COVE_…), and these override the file. Without this, the first command that needs a\n"
+        "server starts one.",
     .more =
         "Examples:\n"
         "  cove serve --listen tcp:127.0.0.1:7070 --listen unix:/run/cove/api.sock\n"
@@ -96,7 +95,7 @@ std::vector<OptionInfo> infos() {
     for (const LimitField& field : kLimitFields)
       if (!field.capped.empty())
         limits.push_back({names.emplace_back(flag_of("maxima", field)), '\0', argument_of(field),
-                          "the most that a caller with a key may name", kLimits});
+                          "highest value that a caller with a key may set", kLimits});
     std::vector<OptionInfo> options(std::begin(kOptions), std::end(kOptions));
     options.insert(std::ranges::find(options, kLife, &OptionInfo::group), limits.begin(), limits.end());
     return options;
@@ -104,7 +103,7 @@ std::vector<OptionInfo> infos() {
   return all;
 }
 
-// The words for cove-spawn: settings by name, the rest as it is.
+// The arguments for cove-spawn: settings by name, the rest unchanged.
 std::vector<std::string> server_words(const std::string& program, const ParsedOptions& parsed) {
   std::vector<std::string> words = {program, "serve"};
   for (const GivenOption& option : parsed.given) {

@@ -28,15 +28,14 @@ constexpr auto kOptions = option_table<StartOrder>(
                        [](StartOrder& order, Text text) { return assign(order.place.scope, parse_scope(text)); }},
     kModeOption<StartOrder>, kEnvOption<StartOrder>, kEnvFileOption<StartOrder>, kImageOption<StartOrder>,
     kPlaceWorkspaceOption<StartOrder>, kRuntimeOption<StartOrder>, kLimitOptions<StartOrder>, kSizeOption<StartOrder>,
-    Option<StartOrder>{
-        {"idle", '\0', "TIME", "it ends when it was not used for so long (default: 30m);\nor none", kLife},
-        [](StartOrder& order, Text text) { return assign(order.life.idle, parse_life(text)); }},
+    Option<StartOrder>{{"idle", '\0', "TIME", "end it after this time without use (default: 30m); or none", kLife},
+                       [](StartOrder& order, Text text) { return assign(order.life.idle, parse_life(text)); }},
     kLabelOption<StartOrder>, kProjectOption<StartOrder>, kJsonOption<StartOrder>, kHelpOption<StartOrder>);
 
 constexpr Form kForm = {
     .verb = "session start",
     .usage = "[OPTIONS]",
-    .text = "Starts a session and prints its id. Its sandbox is made when it is first used.",
+    .text = "Starts a session and prints its id. Its sandbox is created when it is first used.",
     .more =
         "Examples:\n"
         "  cove session start --workspace .:rw -m 1g\n"

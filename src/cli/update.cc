@@ -36,7 +36,7 @@ constexpr Form kForm = {
     .verb = "update",
     .usage = "[OPTIONS] SANDBOX…",
     .text =
-        "Changes sandboxes while they run: what is named here, and nothing else. Variables and time limits hold for\n"
+        "Changes sandboxes while they run. Only the given options are changed. Variables and time limits apply to\n"
         "commands that start from now on.",
     .least = 1,
     .most = kMany,
@@ -60,7 +60,7 @@ int update(const Arguments& args) {
   auto words = read_words<UpdateOrder>(kForm, kOptions, args);
   if (!words) return words.error();
   Json patch = patch_of(words->order);
-  if (patch.empty()) return complain(Error(Code::Invalid, "nothing to change was named").hint("see cove help update"));
+  if (patch.empty()) return complain(Error(Code::Invalid, "no change was given").hint("see cove help update"));
   return for_each_name(words->order, words->operands,
                        [&](Api& api, const std::string& sandbox) { return api.update(sandbox, patch); });
 }
@@ -69,7 +69,7 @@ int update(const Arguments& args) {
 
 Verb update_verb() {
   return {"update",
-          "change limits, labels, variables or time-outs",
+          "change limits, labels, variables or timeouts",
           update,
           [] { return form_help(kForm, option_infos(kOptions)); },
           [] { return option_infos(kOptions); },

@@ -29,7 +29,7 @@ uid_t user_of(const ConfigSources& sources) {
   return sources.uid == static_cast<uid_t>(-1) ? ::geteuid() : sources.uid;
 }
 
-// Empty where it is not set.
+// Empty if it is not set.
 std::string variable(const ConfigSources& sources, const std::string& name) {
   if (sources.env) return sources.env(name).value_or("");
   const char* value = std::getenv(name.c_str());
@@ -49,7 +49,7 @@ const ConfigEntry* find_entry(const std::string& name) {
 
 std::string last_word(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
-// The setting that was probably meant: of the same name in another section, else the nearest.
+// Suggests a setting: the same name in another section, otherwise the nearest name.
 const ConfigEntry* nearest_entry(const std::string& name) {
   std::vector<std::string> names;
   for (const ConfigEntry& entry : config_table()) {
@@ -60,17 +60,18 @@ const ConfigEntry* nearest_entry(const std::string& name) {
 }
 
 Error unknown(const std::string& where, const std::string& what, const std::string& meant) {
-  return Error(Code::Invalid, concat(where, ": there is no setting '", what, "'"))
+  return Error(Code::Invalid, concat(where, ": unknown setting '", what, "'"))
       .hint(meant.empty() ? "`cove config show` lists all settings" : concat("did you mean '", meant, "'?"));
 }
 
-// Sets it, and remembers from where.
+// Sets it and records its source.
 Result<void> apply(Config& config, const ConfigEntry& entry, const std::vector<std::string>& values,
                    const std::string& source) {
   auto refuse = [&](Error error) {
     return fail(std::move(error).note(entry.name).note(source).hint(concat(entry.name, " takes ", entry.accepted)));
   };
-  if (!entry.list && values.size() != 1) return refuse(Error(Code::Invalid, "several values were given"));
+  if (!entry.list && values.size() != 1)
+    return refuse(Error(Code::Invalid, "several values were given for a setting with one value"));
   if (Result<void> done = entry.set(config, values); !done) return refuse(std::move(done).error());
   config.sources[entry.name] = source;
   return {};
@@ -94,7 +95,7 @@ Result<std::string> text_of(const toml::node& node) {
     char digits[400];
     return std::string(digits, std::to_chars(digits, digits + sizeof digits, *number, std::chars_format::fixed).ptr);
   }
-  return fail(Code::Invalid, "a value of this kind has no meaning here");
+  return fail(Code::Invalid, "this type of value is not supported");
 }
 
 Result<std::vector<std::string>> texts_of(const toml::node& node) {
@@ -125,13 +126,13 @@ std::string nearest_section(const std::string& name) {
   return closest(name, sections);
 }
 
-// Only one section has more below it than names and values.
+// Only one section has more than names and values.
 Result<ConfigNode> node_of(const std::string& key, const toml::node& node, const std::string& where,
                            const std::string& path) {
   ConfigNode result{key, where, node.is_table(), {}, node.is_array(), {}};
   if (!node.is_table()) {
     Result<std::vector<std::string>> texts = texts_of(node);
-    if (!texts) return fail(std::move(texts).error().note(key).note(where).hint("write texts in \"quotes\""));
+    if (!texts) return fail(std::move(texts).error().note(key).note(where).hint("write strings in \"quotes\""));
     result.texts = std::move(*texts);
     return result;
   }
@@ -168,7 +169,7 @@ Result<void> apply_file(Config& config, const std::string& path) {
   if (!parsed)
     return fail(
         Error(Code::Invalid, concat(path, ":", parsed.error().source().begin.line, ": ", parsed.error().description()))
-            .hint("the file is TOML: name = value, with texts in \"quotes\""));
+            .hint("the file is TOML: name = value, with strings in \"quotes\""));
   config.file = path;
   return apply_table(config, parsed.table(), "", path);
 }
@@ -178,7 +179,7 @@ Result<void> apply_files(Config& config, const ConfigSources& sources) {
   if (!named.empty()) return apply_file(config, named);
   std::string path = default_config_file(sources);
   if (path.empty()) return {};
-  // Only its absence is all right: one that cannot be read may hold what matters.
+  // Only a missing file is accepted: one that cannot be read may contain important settings.
   Result<void> done = apply_file(config, path);
   if (!done && done.error().errnum() == ENOENT) return {};
   return done;
@@ -194,7 +195,7 @@ Result<void> apply_variables(Config& config, const ConfigSources& sources) {
   return {};
 }
 
-// "--" and dashes, whichever way the name was written.
+// The name as a flag, with "--" and dashes.
 std::string flag_form(std::string name) {
   std::replace_if(name.begin(), name.end(), [](char c) { return c == '.' || c == '_'; }, '-');
   return name.starts_with("--") ? name : "--" + name;
@@ -263,7 +264,7 @@ Result<void> settle_pool(Config& config) {
   return {};
 }
 
-// A caller who names no limit has the default, which must not be more than he may name.
+// A caller that names no limit gets the default, which must not exceed the maximum.
 Result<void> check_maxima(const Config& config) {
   Limits usual = config.limits;
   if (usual.disk.value == 0) usual.disk = kDefaultDisk;
@@ -275,9 +276,8 @@ Result<void> check_maxima(const Config& config) {
   visit_limits(look, usual, config.maxima.most);
   if (name.empty()) return {};
   const std::string setting = concat("maxima.", name);
-  return fail(Error(Code::Invalid, concat(source_of(config, setting), ": ", setting,
-                                          " is less than what a sandbox has that "
-                                          "names no limit"))
+  return fail(Error(Code::Invalid,
+                    concat(source_of(config, setting), ": ", setting, " is less than the default limit of a sandbox"))
                   .hint(concat("set limits.", name, " to at most as much")));
 }
 
@@ -285,16 +285,17 @@ Result<void> check(const Config& config) {
   COVE_TRY(check_maxima(config));
   if (config.state.empty()) COVE_TRY(sys::find_folder(sys::kStateFolder));
   if (config.listen.empty())
-    return fail(Code::Invalid, concat(source_of(config, "listen"), ": listen names no address"));
+    return fail(Code::Invalid, concat(source_of(config, "listen"), ": listen contains no address"));
   if (config.tls_cert.empty() != config.tls_key.empty()) {
     const char* given = config.tls_cert.empty() ? "tls_key" : "tls_cert";
-    return fail(Error(Code::Invalid, concat(source_of(config, given), ": ", std::string_view(given), " stands alone"))
-                    .hint("set both tls_cert and tls_key, or none"));
+    return fail(Error(Code::Invalid,
+                      concat(source_of(config, given), ": ", std::string_view(given), " is set without the other"))
+                    .hint("set both tls_cert and tls_key, or neither"));
   }
   for (const ListenAddress& address : config.listen)
     if (reaches_beyond_machine(address) && config.tls_cert.empty() && !config.allow_insecure)
       return fail(Error(Code::Invalid, concat(source_of(config, "listen"), ": ", to_text(address),
-                                              " can be reached from other machines, and there is no TLS"))
+                                              " can be reached from other machines, but TLS is not configured"))
                       .hint("set tls_cert and tls_key, listen at 127.0.0.1, or set allow_insecure"));
   return {};
 }

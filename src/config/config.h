@@ -18,8 +18,8 @@
 #include "model/maxima.h"
 #include "model/runtime_kind.h"
 
-// The server's configuration: a TOML file, on top of it variables COVE_…, on top of those flags. One table (in
-// config.cc) describes every setting; the three sources, `cove config show` and the documentation all come from it.
+// The server's configuration: a TOML file, overridden by COVE_… variables, overridden by flags. One table (in
+// table.cc) describes every setting; the three sources, `cove config show` and the documentation are derived from it.
 namespace cove {
 
 struct ListenAddress {
@@ -34,7 +34,7 @@ struct ListenAddress {
 // "unix:/run/cove/api.sock", "tcp:127.0.0.1:7070", "tcp:[::1]:7070"; Invalid.
 Result<ListenAddress> parse_listen(std::string_view text);
 std::string to_text(const ListenAddress& address);
-// A TCP address that is not the loopback's; a name other than localhost counts as one.
+// Whether it is a TCP address beyond loopback; names other than localhost count as such.
 bool reaches_beyond_machine(const ListenAddress& address);
 
 enum class OnExpire { Stop, Pause, Delete };
@@ -47,7 +47,7 @@ const char* log_level_name(LogLevel level);  // "debug", "info", "warning", "err
 struct Config {
   std::vector<ListenAddress> listen;
   std::string state;          // the state folder, absolute
-  std::string server_folder;  // coved's own folder in it, as coved reaches it; no setting
+  std::string server_folder;  // coved's own folder in it, as coved accesses it; not a setting
   std::string tls_cert;
   std::string tls_key;
   bool allow_insecure = false;
@@ -56,10 +56,10 @@ struct Config {
   std::vector<std::string> workspace_roots;  // absolute
   uint64_t max_connections = 1024;
   uint64_t max_body = 4 * kMiB;
-  std::chrono::milliseconds idle_exit = std::chrono::minutes(10);  // of a server that was started by itself; 0: never
+  std::chrono::milliseconds idle_exit = std::chrono::minutes(10);  // of an automatically started server; 0: never
   LogLevel log_level = LogLevel::Info;
-  uint64_t exec_retention = 1000;   // ended execs kept of each sandbox
-  uint64_t exec_logs = 256 * kMiB;  // output of its execs kept of each sandbox
+  uint64_t exec_retention = 1000;   // ended execs kept per sandbox
+  uint64_t exec_logs = 256 * kMiB;  // output of execs kept per sandbox
 
   // How long records are kept; 0: for ever, but for execs.
   struct Retention {
@@ -69,8 +69,8 @@ struct Config {
     std::chrono::milliseconds usage = std::chrono::days(30);
   } retention;
 
-  std::string runtime = kNativeRuntime;  // of sandboxes that name none
-  Limits limits;                         // of sandboxes that name none; none of them counts as named
+  std::string runtime = kNativeRuntime;  // default of sandboxes
+  Limits limits;                         // defaults of sandboxes; none of them counts as named
 
   Maxima maxima;  // what callers with keys may name for a sandbox at most
 
@@ -81,27 +81,27 @@ struct Config {
     bool auto_resume = false;
   } lifecycle;
 
-  // What may run outside of sandboxes.
+  // Whether commands may run outside sandboxes.
   struct Modes {
     bool allow_off = false;
   } modes;
 
-  // Of the whole server; 0 means as said.
+  // For the whole server; see below for 0.
   struct Admission {
-    uint64_t sandboxes = 1000;  // 0: any number
+    uint64_t sandboxes = 1000;  // 0: no limit
     uint64_t memory = 0;        // bytes; 0: 80 % of the machine's
-    uint64_t disk = 0;          // bytes; 0: what there is
+    uint64_t disk = 0;          // bytes; 0: the whole disk
   } admission;
 
-  // Sandboxes kept ready.
+  // The pool of sandboxes that are kept ready.
   struct Pool {
-    uint64_t size = 8;                                              // of the default class; 0: none
-    std::vector<std::string> languages = {"python", "javascript"};  // whose interpreters may wait in them
+    uint64_t size = 8;                                              // of the default class; 0: no pool
+    std::vector<std::string> languages = {"python", "javascript"};  // languages whose interpreters are kept warm
   } pool;
 
   struct Images {
     std::string registry = "docker.io";            // HOST[:PORT][/FOLDER]; empty: none
-    std::string mirror;                            // of docker.io: HOST[:PORT]; empty: none
+    std::string mirror;                            // mirror of docker.io: HOST[:PORT]; empty: none
     std::vector<std::string> insecure_registries;  // HOST[:PORT]
     std::vector<std::string> private_registries;   // HOST[:PORT]
     uint64_t max_size = 32 * kGiB;
@@ -110,43 +110,43 @@ struct Config {
 
   LanguageTable languages = builtin_languages();
 
-  // Of each project that has none of its own; 0: none.
+  // For each project without its own quotas; 0: no limit.
   struct Quotas {
     uint64_t sandboxes = 0;
     uint64_t memory = 0;
     uint64_t disk = 0;
   } quotas;
 
-  // Where each setting that is not at its default comes from: "/etc/cove/cove.toml:7", "COVE_STATE", "--state".
+  // The source of each setting that is not at its default: "/etc/cove/cove.toml:7", "COVE_STATE", "--state".
   std::map<std::string, std::string> sources;
   std::map<std::string, std::string> defaults;  // of every setting, for this user on this machine
-  std::string file;                             // the file that was read; empty where there was none
+  std::string file;                             // the file that was read; empty if there was none
 };
 
 struct ConfigSources {
-  // NotFound where it is named and missing; empty: $COVE_CONFIG, else default_config_file(), which may be missing
+  // NotFound if it is named and missing; empty: $COVE_CONFIG, or default_config_file(), which may be missing
   std::string file;
-  // The value of an environment variable; empty function: this process's.
+  // Looks up an environment variable; empty function: this process's environment.
   std::function<std::optional<std::string>(const std::string&)> env;
-  // Name and value: names as in the table or as flags are written ("max_body", "max-body", "limits.open_files",
+  // Name and value: names as in the table or as flags ("max_body", "max-body", "limits.open_files",
   // "limits-open-files"). A list may be given several times, and with commas.
   std::vector<std::pair<std::string, std::string>> flags;
-  uid_t uid = static_cast<uid_t>(-1);  // whose defaults; -1: this process's
+  uid_t uid = static_cast<uid_t>(-1);  // the user whose defaults apply; -1: this process's
 };
 
-// Invalid where a key is unknown or a value is not acceptable: the message says which, and where (FILE:LINE, the
-// variable, the flag); the hint says what would be accepted, or the nearest name. Invalid also where one of tls_cert
-// and tls_key is missing, and where a TCP address beyond this machine has neither TLS nor allow_insecure.
+// Invalid if a key is unknown or a value is not acceptable: the message says which, and where (FILE:LINE, the variable,
+// the flag); the hint says what is accepted, or the nearest name. Also Invalid if one of tls_cert and tls_key is
+// missing, or if a TCP address beyond this machine has neither TLS nor allow_insecure.
 Result<Config> load_config(const ConfigSources& sources);
 
-// "/etc/cove/cove.toml" for root, else $XDG_CONFIG_HOME/cove/cove.toml or the one below ~/.config; empty without a
+// "/etc/cove/cove.toml" for root, otherwise $XDG_CONFIG_HOME/cove/cove.toml or the one below ~/.config; empty without a
 // home.
 std::string default_config_file(const ConfigSources& sources);
 
-// A setting as people and programs are shown it.
+// A setting as shown to people and programs.
 struct Setting {
   std::string name;           // "admission.sandboxes"
-  std::string value;          // as one would write it
+  std::string value;          // in the form in which it is written
   std::string source;         // "default", or as in Config::sources
   std::string default_value;  // for this user on this machine
   std::string description;
@@ -154,7 +154,7 @@ struct Setting {
   std::string variable;  // "COVE_ADMISSION_SANDBOXES"
   std::string flag;      // "--admission-sandboxes"
 };
-// All of them, in the table's order.
+// All settings, in the table's order.
 std::vector<Setting> settings(const Config& config);
 
 // The reference of all settings, in Markdown.

@@ -22,7 +22,7 @@ struct TextUnit {
   uint64_t size;
 };
 
-// In the largest unit that leaves nothing over.
+// In the largest unit that gives a whole number.
 std::string in_units(uint64_t number, std::initializer_list<TextUnit> units, std::string_view smallest) {
   if (number == 0) return "0";
   for (const TextUnit& unit : units)
@@ -50,7 +50,7 @@ Result<bool> parse_switch(const std::string& text) {
     if (text == word) return true;
   for (const char* word : {"false", "no", "off", "0"})
     if (text == word) return false;
-  return fail(Code::Invalid, concat("'", text, "' is neither true nor false"));
+  return fail(Code::Invalid, concat("'", text, "' is not true or false"));
 }
 
 Result<std::string> parse_path(const std::string& text) {
@@ -60,7 +60,7 @@ Result<std::string> parse_path(const std::string& text) {
 
 Result<std::string> parse_host(const std::string& text) {
   if (!text.empty() && text.find_first_of("/ \t\n") == std::string::npos) return text;
-  return fail(Code::Invalid, concat("'", text, "' is not the name of a host"));
+  return fail(Code::Invalid, concat("'", text, "' is not a valid host name"));
 }
 
 Result<std::string> parse_registry(const std::string& text) {
@@ -78,10 +78,10 @@ Result<std::string> parse_origin(const std::string& text) {
   return fail(Code::Invalid, concat("'", text, "' is not an origin"));
 }
 
-// Whether there is such a language is known when the whole file is.
+// Whether the language exists is checked after the whole file is read.
 Result<std::string> parse_name(const std::string& text) {
   if (!text.empty() && text.find_first_of(" \t\n") == std::string::npos) return text;
-  return fail(Code::Invalid, concat("'", text, "' is not the name of a language"));
+  return fail(Code::Invalid, concat("'", text, "' is not a valid language name"));
 }
 
 Result<LogLevel> parse_log_level(const std::string& text) {
@@ -90,7 +90,8 @@ Result<LogLevel> parse_log_level(const std::string& text) {
   return fail(Code::Invalid, concat("'", text, "' is not a log level"));
 }
 
-// --- forms of settings: `field` gives the place of the value in a Config ------------------------------------------
+// --- types of settings: `field` is the member of Config that holds the value
+// ------------------------------------------
 enum class Zero { Refused, Allowed };
 
 template <typename Field, typename Parse, typename Write>
@@ -217,38 +218,38 @@ void add_server(std::vector<ConfigEntry>& table) {
                             [](const ListenAddress& address) { return to_text(address); }),
                         "list of addresses", "unix:PATH, tcp:HOST:PORT or several of them"));
   table.back().default_words = "`unix:/run/cove/api.sock` for root, else `api.sock` in `$XDG_RUNTIME_DIR/cove`";
-  table.push_back(path("state", "The folder of all that survives a restart.", FIELD(state)));
+  table.push_back(path("state", "The folder for all persistent state.", FIELD(state)));
   table.back().default_words = "`/var/lib/cove` for root, else `$XDG_STATE_HOME/cove` or `~/.local/state/cove`";
   table.push_back(path("tls_cert", "The certificate (PEM) for TCP addresses; with tls_key.", FIELD(tls_cert)));
   table.push_back(path("tls_key", "The private key (PEM) of tls_cert.", FIELD(tls_key)));
   table.push_back(
       on_off("allow_insecure", "Listen on TCP addresses beyond this machine without TLS.", FIELD(allow_insecure)));
-  table.push_back(
-      typed(texts("allowed_hosts", "Names, beside localhost, that requests over TCP may have as their Host.",
-                  FIELD(allowed_hosts), parse_host),
-            "list of names", "names of hosts, like cove.example.org"));
-  table.push_back(typed(texts("allowed_origins", "Web pages that may use the API from a browser, by their Origin.",
+  table.push_back(typed(
+      texts("allowed_hosts", "Names, besides localhost, that are accepted in the Host header of requests over TCP.",
+            FIELD(allowed_hosts), parse_host),
+      "list of names", "host names, like cove.example.org"));
+  table.push_back(typed(texts("allowed_origins", "Web origins that may use the API from a browser.",
                               FIELD(allowed_origins), parse_origin),
                         "list of origins", "origins, like https://cove.example.org"));
-  table.push_back(typed(texts("workspace_roots", "Folders in which workspaces of requests over TCP may lie.",
+  table.push_back(typed(texts("workspace_roots", "Folders below which requests over TCP may use workspaces.",
                               FIELD(workspace_roots), parse_path),
                         "list of paths", "absolute paths"));
   table.push_back(count("max_connections", 1, 1'000'000,
-                        "The most connections at a time, at the Unix socket and at each TCP address.",
+                        "The maximum number of simultaneous connections, for the Unix socket and for each TCP address.",
                         FIELD(max_connections)));
-  table.push_back(size("max_body", Zero::Refused, "The longest JSON body of a request.", FIELD(max_body)));
+  table.push_back(size("max_body", Zero::Refused, "The maximum size of a JSON request body.", FIELD(max_body)));
   table.push_back(duration("idle_exit", Zero::Allowed,
-                           "A server that a command started by itself ends after this long without use; 0: never.",
+                           "An automatically started server exits after this long without use; 0: never.",
                            FIELD(idle_exit)));
-  table.push_back(typed(single("log_level", "The least important messages that are logged.", FIELD(log_level),
+  table.push_back(typed(single("log_level", "The lowest level of messages that are logged.", FIELD(log_level),
                                parse_log_level, log_level_name),
                         "word", "debug, info, warning or error"));
-  table.push_back(count("exec_retention", 1, kMany, "How many ended execs of each sandbox are kept, with their output.",
+  table.push_back(count("exec_retention", 1, kMany, "How many ended execs are kept per sandbox, with their output.",
                         FIELD(exec_retention)));
   table.push_back(
       size("exec_logs", Zero::Refused,
-           "How much is kept of the execs of each sandbox: their output and their results; that of ended ones is "
-           "dropped first, from the oldest on. It counts to the disk quota of the project.",
+           "How much output and results of execs are kept per sandbox; those of ended execs are dropped first, "
+           "starting with the oldest. They count towards the disk quota of the project.",
            FIELD(exec_logs)));
 }
 
@@ -266,7 +267,7 @@ void add_retention(std::vector<ConfigEntry>& table) {
 }
 
 void add_limits(std::vector<ConfigEntry>& table) {
-  table.push_back(typed(single("runtime", "What builds the walls of sandboxes that do not say it.", FIELD(runtime),
+  table.push_back(typed(single("runtime", "The isolation backend of sandboxes that do not name one.", FIELD(runtime),
                                check_runtime, [](const std::string& text) { return text; }),
                         "word", join(runtime_names(), ", ")));
   for (const LimitField& field : kLimitFields) {
@@ -295,57 +296,57 @@ void add_policies(std::vector<ConfigEntry>& table) {
                 "lifecycle.on_expire", "What happens to a sandbox that expires.", FIELD(lifecycle.on_expire),
                 [](const std::string& text) { return parse_on_expire(text); }, on_expire_name),
             "word", "stop, pause or delete"));
-  table.push_back(on_off("lifecycle.auto_resume", "Whether a paused or stopped sandbox goes on when it is used.",
+  table.push_back(on_off("lifecycle.auto_resume", "Whether a paused or stopped sandbox is resumed when it is used.",
                          FIELD(lifecycle.auto_resume)));
   table.push_back(on_off("modes.allow_off",
-                         "Whether local callers may ask for mode off: commands that run on this machine as they are.",
+                         "Whether local callers may use mode off: commands run on this machine without a sandbox.",
                          FIELD(modes.allow_off)));
-  table.push_back(
-      count("admission.sandboxes", 0, kMany, "The most sandboxes in all; 0: any number.", FIELD(admission.sandboxes)));
+  table.push_back(count("admission.sandboxes", 0, kMany, "The maximum number of sandboxes; 0: no limit.",
+                        FIELD(admission.sandboxes)));
   table.push_back(size("admission.memory", Zero::Allowed,
-                       "The most memory that running sandboxes may have together; 0: 80 % of the machine's.",
+                       "The maximum total memory of running sandboxes; 0: 80 % of the machine's.",
                        FIELD(admission.memory)));
-  table.push_back(size("admission.disk", Zero::Allowed,
-                       "The most disk that sandboxes may have together; 0: what there is.", FIELD(admission.disk)));
-  table.push_back(
-      count("pool.size", 0, 1000,
-            "Sandboxes with default settings kept ready, to stay or for a single run, for any command or the first of "
-            "pool.languages: in equal parts, or most of them for what was used within ten minutes; a "
-            "quarter as many of each other kind asked for within ten minutes, four kinds at most. 0: none.",
-            FIELD(pool.size)));
-  table.push_back(
-      typed(texts("pool.languages",
-                  "Languages whose interpreters may wait in sandboxes that are kept ready; the first always does.",
-                  FIELD(pool.languages), parse_name),
-            "list of languages", "names of languages, like python"));
+  table.push_back(size("admission.disk", Zero::Allowed, "The maximum total disk of sandboxes; 0: the whole disk.",
+                       FIELD(admission.disk)));
+  table.push_back(count(
+      "pool.size", 0, 1000,
+      "Sandboxes with default settings kept ready, long-lived or for a single run, for any command or the first of "
+      "pool.languages: in equal parts, or most of them for what was used within ten minutes; a "
+      "quarter as many of each other kind requested within ten minutes, four kinds at most. 0: none.",
+      FIELD(pool.size)));
+  table.push_back(typed(
+      texts("pool.languages", "Languages whose interpreters may be kept warm in pooled sandboxes; the first always is.",
+            FIELD(pool.languages), parse_name),
+      "list of languages", "names of languages, like python"));
   table.push_back(
       typed(single("images.registry",
-                   "The registry of images whose names have none, with a folder where names of one word lie in one.",
+                   "The registry of image names without one, optionally with a folder for names of a single word.",
                    FIELD(images.registry), parse_registry, [](const std::string& text) { return text; }),
             "registry", "HOST[:PORT] or HOST[:PORT]/FOLDER"));
-  table.push_back(typed(single("images.mirror", "A registry to fetch images of docker.io from, without a login.",
+  table.push_back(typed(single("images.mirror", "A registry to pull images of docker.io from, without credentials.",
                                FIELD(images.mirror), parse_registry, [](const std::string& text) { return text; }),
                         "registry", "HOST[:PORT]"));
   table.push_back(typed(texts("images.insecure_registries",
-                              "Registries, beside those on this machine, to which plain HTTP may be spoken.",
+                              "Registries, besides those on this machine, that may be accessed over plain HTTP.",
                               FIELD(images.insecure_registries), parse_registry),
                         "list of registries", "HOST[:PORT]"));
   table.push_back(
       typed(texts("images.private_registries",
                   "Registries on this machine or in a private network that callers with keys may pull from, "
-                  "beside those that other settings name.",
+                  "besides those in other settings.",
                   FIELD(images.private_registries), parse_registry),
             "list of registries", "HOST[:PORT]"));
   table.push_back(
-      size("images.max_size", Zero::Refused, "The largest layer of an image, unpacked.", FIELD(images.max_size)));
-  table.push_back(count("images.max_entries", 1, kMany, "The most files of a layer.", FIELD(images.max_entries)));
+      size("images.max_size", Zero::Refused, "The maximum unpacked size of an image layer.", FIELD(images.max_size)));
+  table.push_back(
+      count("images.max_entries", 1, kMany, "The maximum number of files in a layer.", FIELD(images.max_entries)));
   table.push_back(count("quotas.sandboxes", 0, kMany,
-                        "The most sandboxes of a project that has no quota of its own; 0: any number.",
+                        "The maximum number of sandboxes of a project without its own quota; 0: no limit.",
                         FIELD(quotas.sandboxes)));
   table.push_back(
-      size("quotas.memory", Zero::Allowed, "The most memory of such a project; 0: no limit.", FIELD(quotas.memory)));
+      size("quotas.memory", Zero::Allowed, "The maximum memory of such a project; 0: no limit.", FIELD(quotas.memory)));
   table.push_back(
-      size("quotas.disk", Zero::Allowed, "The most disk of such a project; 0: no limit.", FIELD(quotas.disk)));
+      size("quotas.disk", Zero::Allowed, "The maximum disk of such a project; 0: no limit.", FIELD(quotas.disk)));
 }
 
 std::vector<ConfigEntry> make_table() {

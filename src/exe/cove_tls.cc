@@ -1,5 +1,6 @@
-// cove-tls HOST PORT: carries the bytes of standard input, a socket, over TLS to a server and back. `cove` starts it
-// for COVE_HOST=https://…, so that it need not link what only remote use needs. Protocol: docs/formats/tls-helper.md.
+// cove-tls HOST PORT: forwards the bytes of standard input, a socket, over TLS to a server and back. `cove` starts it
+// for COVE_HOST=https://…, so that `cove` does not link libraries that only remote use needs. Protocol:
+// docs/formats/tls-helper.md.
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/tcp.h>
@@ -27,7 +28,7 @@ namespace {
 
 constexpr int kCaller = STDIN_FILENO;
 constexpr size_t kPortion = 64 * 1024;
-constexpr timeval kPatience = {20, 0};  // for connecting and for each step of the handshake
+constexpr timeval kTimeout = {20, 0};  // for connecting and for each step of the handshake
 
 struct Free {
   void operator()(SSL_CTX* context) const { SSL_CTX_free(context); }
@@ -47,14 +48,14 @@ Result<UniqueFd> connect_to(const addrinfo& place, const std::string& server) {
   if (!socket) return fail_errno("socket");
   int yes = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
-  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &kTimeout, sizeof kTimeout);
+  ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &kTimeout, sizeof kTimeout);
   if (::connect(socket.get(), place.ai_addr, place.ai_addrlen) == 0) return socket;
   const int errnum = errno == EINPROGRESS ? ETIMEDOUT : errno;
   return fail(Error::from_errno(errnum, concat("connect to the server at ", server)).as(Code::Unavailable));
 }
 
-// The first of the host's addresses that answers.
+// Connects to the first of the host's addresses that accepts.
 Result<UniqueFd> connect_by_name(const std::string& host, const std::string& port, const std::string& server) {
   addrinfo wanted = {};
   wanted.ai_socktype = SOCK_STREAM;
@@ -68,7 +69,7 @@ Result<UniqueFd> connect_by_name(const std::string& host, const std::string& por
   return socket;
 }
 
-// The system's authorities, or those of a file alone.
+// Trusts the system's authorities, or only those of a file.
 Result<Context> make_context() {
   Context context(SSL_CTX_new(TLS_client_method()));
   if (!context) return fail(Code::Internal, concat("start TLS: ", openssl_error()));
@@ -80,7 +81,7 @@ Result<Context> make_context() {
     SSL_CTX_set_default_verify_paths(context.get());
   } else if (SSL_CTX_load_verify_file(context.get(), file) != 1) {
     return fail(Error(Code::Invalid, concat("COVE_CACERT: read certificates of ", file, ": ", openssl_error()))
-                    .hint("it names a file of certificates in PEM"));
+                    .hint("set it to a file with certificates in PEM format"));
   }
   return context;
 }
@@ -95,7 +96,7 @@ Result<Session> make_session(SSL_CTX* context, int socket, const std::string& pl
   if (X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(session.get()), host.c_str()) == 1) return session;
   SSL_set_hostflags(session.get(), X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
   if (SSL_set1_host(session.get(), host.c_str()) != 1 || SSL_set_tlsext_host_name(session.get(), host.c_str()) != 1)
-    return fail(Code::Invalid, concat("'", host, "' is not the name of a host"));
+    return fail(Code::Invalid, concat("'", host, "' is not a valid host name"));
   return session;
 }
 
@@ -103,11 +104,11 @@ Error not_trusted(long verdict, const std::string& server) {
   Error error(Code::Denied, concat("the certificate of the server at ", server,
                                    " is not accepted: ", X509_verify_cert_error_string(verdict)));
   if (verdict == X509_V_ERR_HOSTNAME_MISMATCH || verdict == X509_V_ERR_IP_ADDRESS_MISMATCH)
-    return std::move(error).hint("write the server's name in COVE_HOST as its certificate has it");
-  return std::move(error).hint("COVE_CACERT=FILE names the certificate of a private authority, in PEM");
+    return std::move(error).hint("use a name from the server's certificate in COVE_HOST");
+  return std::move(error).hint("set COVE_CACERT to a file with the certificate of a private authority, in PEM format");
 }
 
-Result<void> shake_hands(SSL* session, const std::string& server) {
+Result<void> handshake(SSL* session, const std::string& server) {
   ERR_clear_error();
   if (SSL_connect(session) == 1) return {};
   if (long verdict = SSL_get_verify_result(session); verdict != X509_V_OK) return fail(not_trusted(verdict, server));
@@ -115,10 +116,10 @@ Result<void> shake_hands(SSL* session, const std::string& server) {
   if (code == 0) return fail(Code::Unavailable, concat("the server at ", server, " ended the TLS handshake"));
   Error error(Code::Unavailable, concat("TLS handshake with the server at ", server, ": ", openssl_error()));
   if (ERR_GET_REASON(code) != SSL_R_WRONG_VERSION_NUMBER) return fail(std::move(error));
-  return fail(std::move(error).hint("does that port speak TLS?"));
+  return fail(std::move(error).hint("check that the port uses TLS"));
 }
 
-// Bytes between the caller and the server, until one of them ends.
+// Forwards bytes between the caller and the server, until one of them closes.
 class Relay {
  public:
   Relay(SSL* session, int socket) : session_(session), socket_(socket) {}
@@ -135,7 +136,7 @@ class Relay {
   }
 
  private:
-  // From the caller; its end is the end of all.
+  // From the caller; ends when the caller closes.
   bool take() {
     if (!up_.empty()) return false;
     up_.resize(kPortion);
@@ -193,7 +194,7 @@ class Relay {
   SSL* session_;
   int socket_;
   std::string up_, down_;
-  short wanted_ = 0;  // of the socket, before TLS can go on
+  short wanted_ = 0;  // events of the socket that TLS waits for
   bool over_ = false;
 };
 
@@ -202,7 +203,7 @@ Result<void> serve(const std::string& host, const std::string& port) {
   Context context = COVE_TRY(make_context());
   UniqueFd socket = COVE_TRY(connect_by_name(host, port, server));
   Session session = COVE_TRY(make_session(context.get(), socket.get(), host));
-  COVE_TRY(shake_hands(session.get(), server));
+  COVE_TRY(handshake(session.get(), server));
   ::fcntl(socket.get(), F_SETFL, O_NONBLOCK);
   if (::send(kCaller, "+", 1, MSG_NOSIGNAL) != 1) return {};
   Relay(session.get(), socket.get()).run();

@@ -22,25 +22,25 @@
 namespace cove {
 
 struct ImageRules {
-  std::string registry;               // of names that have none; empty: none
+  std::string registry;               // default for names without one; empty: none
   std::string mirror;                 // of Docker Hub; empty: none
-  std::vector<std::string> insecure;  // registries to which plain HTTP may be spoken
+  std::vector<std::string> insecure;  // registries that may be accessed over plain HTTP
   std::vector<std::string> allowed;   // registries that may be at any address
   uint64_t max_bytes = uint64_t{32} << 30;
   uint64_t max_entries = 2'000'000;
 };
 
-// An image as its users see it.
+// Information about an image.
 struct ImageInfo {
   StoredImage image;
   std::vector<std::string> names;
   size_t users = 0;  // sandboxes
 };
 
-// The images that the server has. Thread-safe; calls take as long as the work does.
+// The server's images. Thread-safe; calls block until the work is done.
 //
-// An image is on record when all of it is there, and off the record before anything of it goes: whatever a killed
-// server leaves is either whole or swept away by the next. Two who want the same layer share the work.
+// An image is in the catalogue only while all of it exists: it is added last and removed first. So after a crash the
+// next server finds it complete or sweeps it. Concurrent requests for the same layer share the work.
 class Images {
  public:
   static Result<std::unique_ptr<Images>> open(const std::string& folder, std::unique_ptr<LayerStore> layer_store,
@@ -50,45 +50,45 @@ class Images {
     std::string reference;
     std::optional<Platform> platform;
     RegistryLogin login;
-    Reach reach = Reach::Anywhere;  // of registries that no setting names
+    Reach reach = Reach::Anywhere;  // for registries that no setting names
   };
   Result<ImageInfo> pull(const PullOrder& order, ImageProgress& progress);
-  // What the word would be pulled as; Invalid.
+  // The reference that would be pulled for a word; Invalid.
   Result<ImageReference> reference_of(const std::string& word) const;
 
-  // An archive of images, from where the descriptor stands.
+  // Loads an image archive, from the descriptor's current position.
   Result<std::vector<ImageInfo>> load(int archive, ImageProgress& progress);
-  // A root file system, as one layer.
+  // Imports a root file system as one layer.
   struct ImportOrder {
     std::string name;
     ImageConfig config;
   };
   Result<ImageInfo> import(int archive, const ImportOrder& order, ImageProgress& progress);
 
-  // Where an archive can be put until it is read; without a name.
+  // An unnamed file for an archive that will be read later.
   Result<UniqueFd> scratch_file() const { return blobs_.scratch_file(); }
 
   std::vector<ImageInfo> list() const;
   Result<ImageInfo> find(const std::string& word) const;
-  // NAME@DIGEST of an image that is there.
+  // NAME@DIGEST of an existing image.
   Result<std::string> find_reference(const std::string& word) const;
   Result<ImageInfo> tag(const std::string& word, const std::string& name);
-  // Takes the name away, and with its last name the image. One that sandboxes use is refused (Conflict), or, by force,
-  // left without a name until nobody uses it.
+  // Removes the name, and the image with its last name. If sandboxes use the image, fails with Conflict or, with force,
+  // leaves it without a name until it is unused.
   enum class Removal { Careful, Forced };
   struct Removed {
     std::vector<std::string> names;
     std::vector<std::string> digests;
-    uint64_t bytes = 0;  // of layers that are gone, unpacked
+    uint64_t bytes = 0;  // unpacked size of the removed layers
   };
   Result<Removed> remove(const std::string& word, Removal removal);
-  // Images without a name that nobody uses, or all that nobody uses; and what was fetched in vain.
+  // Removes unused images without a name, or all unused images, and leftovers of incomplete pulls.
   enum class Prune { Nameless, Unused };
   Result<Removed> prune(Prune what);
-  // What is wrong with an image: nothing, if all is well.
+  // The problems of an image; empty if it is intact.
   Result<std::vector<std::string>> verify(const std::string& word);
 
-  // For a sandbox: what it is made of, and something that keeps it for as long as it lives.
+  // For a sandbox: the image, and a handle that prevents its removal.
   struct Use {
     std::string reference;  // NAME@DIGEST
     ImageConfig config;
@@ -96,9 +96,9 @@ class Images {
     std::shared_ptr<void> hold;
   };
   Result<Use> use(const std::string& word);
-  // Of a sandbox that is there: by the reference that it was made with.
+  // For an existing sandbox: by the reference that it was created with.
   std::shared_ptr<void> hold(const std::string& reference);
-  // Called before an image's files go: whoever has something of it ready lets go.
+  // Called before an image's files are removed, so that pooled sandboxes release it.
   void on_remove(std::function<void(const std::string& digest)> hook) { on_remove_ = std::move(hook); }
 
  private:
@@ -110,7 +110,7 @@ class Images {
     ImageConfig config;
     std::vector<std::string> names;
   };
-  // An archive of a layer, checked.
+  // A verified archive of a layer.
   struct Archive {
     UniqueFd own;
     int fd = -1;
@@ -146,17 +146,17 @@ class Images {
   const ImageRules rules_;
   std::function<void(const std::string&)> on_remove_;
 
-  mutable std::mutex mutex_;  // of the catalogue and of holds
+  mutable std::mutex mutex_;  // protects the catalogue and held_
   Catalogue catalogue_;
   std::map<std::string, std::weak_ptr<void>> held_;  // by digest
 
-  std::shared_mutex layer_store_mutex_;  // alone: sweeping; together: looking for what must stay
+  std::shared_mutex layer_store_mutex_;  // exclusive: sweeping; shared: determining what must be kept
   std::mutex pins_mutex_;
-  std::multiset<std::string> pinned_;  // keys and digests of what is being made
+  std::multiset<std::string> pinned_;  // keys and digests of images being created
 
   std::mutex turns_mutex_;
   std::condition_variable turn_over_;
-  std::set<std::string> turns_;  // digests of layers that somebody is at work on
+  std::set<std::string> turns_;  // digests of layers that are being fetched or unpacked
 };
 
 }  // namespace cove

@@ -13,25 +13,26 @@
 
 namespace cove {
 
-// Who asks a registry, where it wants to know. Never logged, never stored.
+// Credentials for a registry. Never logged, never stored.
 struct RegistryLogin {
   std::string username;
   std::string password;
-  std::string token;  // an identity token, in place of the two
+  std::string token;  // an identity token, instead of name and password
 
   bool empty() const { return username.empty() && token.empty(); }
 };
 
-// Where the server may connect to for somebody: to any address, or to public ones only. The server sees more of the
-// network, and its own loopback, than a caller from elsewhere should.
+// Where the server may connect for a caller: to any address, or only to public ones. The server can reach more of the
+// network, and its own loopback, than a remote caller should.
 enum class Reach { Anywhere, Public };
 
 struct RegistryRules {
-  std::vector<std::string> insecure;  // registries beside those on this machine to which plain HTTP may be spoken
-  Reach reach = Reach::Anywhere;      // also of its token server, and where it redirects to
+  std::vector<std::string> insecure;  // registries, besides those on this machine, that may be accessed over plain HTTP
+  Reach reach = Reach::Anywhere;      // also for its token server and for redirects
 };
 
-// What is done with the bytes of a blob as they come; an error ends the transfer. `restart`: the registry begins anew.
+// Receives the bytes of a blob as they arrive; an error ends the transfer. `restart`: the registry starts from the
+// beginning.
 struct BlobSink {
   std::function<Result<void>(std::string_view piece)> take;
   std::function<Result<void>()> restart;
@@ -40,8 +41,8 @@ struct BlobSink {
 // One repository of a registry that speaks the OCI distribution protocol (Docker's registry API, version 2).
 // Thread-safe.
 //
-// Names and passwords, and the tokens that they buy, go to the registry and to the token server that it names, over
-// TLS, or over plain HTTP where that is allowed; never to where a registry redirects.
+// Names, passwords and the tokens obtained with them are sent only to the registry and to the token server that it
+// names, over TLS, or over plain HTTP if that is allowed; never to the target of a redirect.
 class Registry {
  public:
   // All that it does ends early where `cancelled` becomes true.
@@ -50,11 +51,11 @@ class Registry {
 
   struct Fetched {
     std::string text;
-    std::string digest;  // as it was computed
+    std::string digest;  // as computed
   };
-  // By tag or digest; what comes for a digest has it. NotFound, Denied.
+  // By tag or digest; a digest is verified. NotFound, Denied.
   Result<Fetched> manifest(const std::string& tag_or_digest);
-  // A small blob, whole and checked.
+  // A small blob, complete and verified.
   Result<std::string> blob(const Descriptor& descriptor);
   // A large one, from `offset` on; tries again, and goes on where it was, when the connection breaks. Not checked: the
   // sink sees every byte.
@@ -75,8 +76,8 @@ class Registry {
   const RegistryLogin login_;
   const Reach reach_;
   const std::atomic<bool>& cancelled_;
-  bool plain_ = false;                   // may be spoken to without TLS
-  std::atomic<bool> wants_tls_ = false;  // all the same
+  bool plain_ = false;                   // may be accessed without TLS
+  std::atomic<bool> wants_tls_ = false;  // but requires TLS
   std::mutex mutex_;
   std::string token_;
   bool basic_ = false;

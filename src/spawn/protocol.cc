@@ -34,8 +34,8 @@ void take_bits(uint64_t bits, std::chrono::milliseconds& value) {
   value = std::chrono::milliseconds(static_cast<int64_t>(bits));
 }
 
-std::unexpected<Error> nonsense(std::string_view what) {
-  return fail(Code::Invalid, concat("the request makes no sense: ", what));
+std::unexpected<Error> invalid_request(std::string_view what) {
+  return fail(Code::Invalid, concat("invalid request: ", what));
 }
 
 bool is_plain(const std::string& text) { return text.size() <= kMaxText && text.find('\0') == text.npos; }
@@ -167,9 +167,9 @@ Result<SandboxSpec> decode_spec(Reader& in) {
   FieldReader reader(in);
   reader.take({}, spec);
   spec.lifetime = Lifetime::Long;
-  if (!in.done()) return nonsense("it is malformed");
-  if (!reader.wrong().empty()) return nonsense(concat("its ", reader.wrong()));
-  if (spec.workspace.access != Access::None && spec.workspace.path.empty()) return nonsense("its workspace");
+  if (!in.done()) return invalid_request("it is malformed");
+  if (!reader.wrong().empty()) return invalid_request(concat("its ", reader.wrong()));
+  if (spec.workspace.access != Access::None && spec.workspace.path.empty()) return invalid_request("its workspace");
   return spec;
 }
 
@@ -209,18 +209,18 @@ Result<HostRunOrder> decode_host_order(Reader& in) {
     std::string name = in.text();
     order.env.emplace_back(std::move(name), in.text());
   }
-  if (!in.done() || fence > static_cast<uint64_t>(HostFence::None)) return nonsense("it is malformed");
+  if (!in.done() || fence > static_cast<uint64_t>(HostFence::None)) return invalid_request("it is malformed");
   order.fence = static_cast<HostFence>(fence);
   auto has_nul = [](const std::string& text) { return text.find('\0') != text.npos; };
   bool nul = has_nul(order.shell) || has_nul(order.cwd) || has_nul(order.workspace);
   for (const std::string& word : order.argv) nul = nul || has_nul(word);
   for (const auto& [name, value] : order.env)
     if (nul = nul || has_nul(name) || has_nul(value); name.empty() || name.find('=') != name.npos) nul = true;
-  if (nul) return nonsense("a text in it");
-  if (order.argv.empty() == order.shell.empty()) return nonsense("it is not one command");
+  if (nul) return invalid_request("a string in it");
+  if (order.argv.empty() == order.shell.empty()) return invalid_request("it is not one command");
   for (const std::string& path : {order.cwd, order.workspace})
-    if (!path.empty() && !path.starts_with('/')) return nonsense("a path in it");
-  if (order.fence == HostFence::Reading && order.workspace.empty()) return nonsense("it has no workspace");
+    if (!path.empty() && !path.starts_with('/')) return invalid_request("a path in it");
+  if (order.fence == HostFence::Reading && order.workspace.empty()) return invalid_request("it has no workspace");
   return order;
 }
 
@@ -251,10 +251,10 @@ Result<UnpackRequest> decode_unpack(Reader& in) {
   request.lowest = in.number() != 0;
   request.max_bytes = in.number();
   request.max_entries = in.number();
-  if (!in.done()) return nonsense("it is malformed");
+  if (!in.done()) return invalid_request("it is malformed");
   bool keys =
       is_hex_key(request.key) && is_hex_key(request.dependent_key) && std::ranges::all_of(request.parents, is_hex_key);
-  if (!keys || request.parents.size() > kMaxLayers) return nonsense("the keys of the layers");
+  if (!keys || request.parents.size() > kMaxLayers) return invalid_request("the keys of the layers");
   return request;
 }
 

@@ -13,7 +13,7 @@
 namespace cove::sys {
 namespace {
 
-// A child needs no group of its own for the others: what is in the parent's is frozen and throttled with it.
+// A child needs no group in the other hierarchies: the parent's freezes and throttles it, too.
 const ControllerSet kOfChildren({Controller::Cpu, Controller::Memory, Controller::Pids});
 
 bool wanted_part(const V1Part& part, const ControllerSet& wanted) {
@@ -21,12 +21,12 @@ bool wanted_part(const V1Part& part, const ControllerSet& wanted) {
       kSubsystems, [&](const SubsystemRow& row) { return part.serves(row.subsystem) && wanted.has(row.serves); });
 }
 
-// Buffers of sockets are an account of their own on v1, whatever protocol they are of.
+// On v1, socket buffers of all protocols are accounted separately.
 constexpr uint64_t kShareOfSockets = 16;
 constexpr uint64_t kLeastForSockets = 1 << 20;
 constexpr uint64_t kAsTheParent = uint64_t{1} << 40;
 
-// It counts for a group only once it has a limit there, also for those below it. Some kernels have no such account.
+// The kernel counts it for a group and those below only after a limit is set. Some kernels do not support it.
 Result<void> limit_sockets(int folder, uint64_t bytes) {
   Result<void> limited = poke_at(folder, "memory.kmem.tcp.limit_in_bytes", concat(bytes));
   return !limited && limited.error().errnum() == ENOENT ? Result<void>() : limited;
@@ -45,7 +45,7 @@ std::pair<uint64_t, uint64_t> sum_over_cpus(std::string_view text) {
   return sum;
 }
 
-// Removing goes through "..": it needs no descriptor of the parent, which may be gone before this is.
+// Removes through "..", which needs no descriptor of the parent, whose handle may be gone already.
 Result<void> remove_part(const V1Part& part, const std::string& name) {
   return remove_group(part.folder.get(), concat("../", name));
 }
@@ -123,7 +123,7 @@ Result<void> V1Group::set_memory(uint64_t bytes, uint64_t swap) {
   Result<void> limited = poke_at(folder, "memory.limit_in_bytes", concat(bytes));
   if (limited) return limit_swap(bytes + swap);
   if (limited.error().errnum() != EINVAL) return limited;
-  // It is above the present limit of memory and swap together: that one first.
+  // It exceeds the current limit of memory and swap together, so that one is set first.
   COVE_TRY(limit_swap(bytes + swap));
   return poke_at(folder, "memory.limit_in_bytes", concat(bytes));
 }
@@ -132,7 +132,7 @@ Result<void> V1Group::limit_swap(uint64_t memory_and_swap) const {
   int folder = folder_with(parts_, kMemory);
   Result<void> limited = poke_at(folder, "memory.memsw.limit_in_bytes", concat(memory_and_swap));
   if (limited || limited.error().errnum() != ENOENT) return limited;
-  static_cast<void>(poke_at(folder, "memory.swappiness", "0"));  // the best a kernel without swap accounting can do
+  static_cast<void>(poke_at(folder, "memory.swappiness", "0"));  // the best available without swap accounting
   return {};
 }
 
@@ -151,7 +151,7 @@ Result<void> V1Group::freeze_within(std::chrono::milliseconds patience) {
   auto stands_still = [&]() -> Result<bool> {
     return trim(COVE_TRY(read_file_at(folder, "freezer.state"))) == "FROZEN";
   };
-  // A task that forks at the wrong moment can keep the group freezing for ever: let it go on a little, and try again.
+  // A task that forks at the wrong moment can keep the group in state FREEZING forever: thaw briefly and try again.
   constexpr std::chrono::milliseconds kAttempt(20);
   for (auto left = patience; left.count() > 0; left -= kAttempt) {
     COVE_TRY(poke_at(folder, "freezer.state", "FROZEN"));
@@ -171,7 +171,7 @@ Result<void> V1Group::kill() {
   if (!frozen && has(Controller::Pids)) COVE_TRY(set_pids(0));
   Result<void> killed = kill_everything(any_folder(), "tasks");
   if (!has(Controller::Freezer)) return killed;
-  // The signals act after the thaw, also in groups below that were frozen by themselves.
+  // The signals take effect after the thaw, including in groups below that were frozen separately.
   COVE_TRY(visit_groups(any_folder(), [](int group) { return poke_at(group, "freezer.state", "THAWED"); }));
   return killed;
 }
@@ -277,7 +277,7 @@ Result<void> V1Group::count_io(CgroupUsage& usage) const {
   return {};
 }
 
-// The first part last: by that, what is left of a group is found.
+// The first part last, because leftovers of a group are found by it.
 Result<void> V1Group::remove() {
   std::vector<V1Part> left;
   Result<void> removed;
@@ -311,7 +311,7 @@ Result<std::unique_ptr<Cgroup>> V1Group::adopt_child(const std::string& name) {
     if (!folder) return fail(std::move(folder).error().note("adopt a cgroup"));
     parts.push_back({part.subsystems, std::move(*folder)});
   }
-  if (parts.empty()) return fail(Code::NotFound, concat("there is no cgroup ", name, " in ", name_));
+  if (parts.empty()) return fail(Code::NotFound, concat("no such cgroup in ", name_, ": ", name));
   auto child = std::make_unique<V1Group>(name, std::move(parts));
   COVE_TRY(join_around(*child));
   return child;

@@ -13,7 +13,7 @@ namespace cove::docker {
 namespace {
 
 constexpr uint64_t kDefaultShm = 64 * kMiB;
-// As root inside has them in native sandboxes: src/init/fences.cc.
+// The same as root inside has in native sandboxes: src/init/fences.cc.
 constexpr const char* kCapabilities[] = {"CHOWN",  "DAC_OVERRIDE", "FOWNER",           "FSETID",     "KILL",   "SETGID",
                                          "SETUID", "SETPCAP",      "NET_BIND_SERVICE", "SYS_CHROOT", "SETFCAP"};
 
@@ -59,7 +59,7 @@ void put_processes(Json& order, uint64_t count) {
 
 void put_limits(Json& host, const ContainerPlan& plan) {
   if (plan.disk > 0) host["StorageOpt"] = {{"size", concat(plan.disk)}};
-  host["PidsLimit"] = -1;  // not what the engine would choose
+  host["PidsLimit"] = -1;  // instead of the engine's default
   if (plan.holder == Holder::OwnGroup) return;
   const Limits& limits = plan.spec.limits;
   if (plan.engine.limits_memory) put_memory(host, limits);
@@ -128,9 +128,9 @@ native::Means means_of(const EngineFacts& facts) {
   means.swap = facts.limits_swap;
   means.processes = facts.limits_processes;
   means.layer = LayerKind::Folder;
-  means.why_not = "the engine says that it has none for this";
-  means.hint = facts.rootless ? "an ordinary user's engine needs cgroup v2 with the controllers delegated to that user"
-                              : "let the engine's machine have the cpu, memory and pids controllers";
+  means.why_not = "the engine reports no support for this limit";
+  means.hint = facts.rootless ? "a rootless engine needs cgroup v2 with the controllers delegated to its user"
+                              : "enable the cpu, memory and pids controllers on the engine's machine";
   return means;
 }
 
@@ -143,9 +143,9 @@ Result<void> hold_disk(native::Holding& holding, const SandboxSpec& spec, bool b
   }
   if (disk.named || spec.strictness == Strictness::Strict)
     return fail(Error(Code::Unsupported, concat("limit disk to ", format_bytes(disk.value),
-                                                ": the engine's storage cannot hold a container to a size"))
-                    .hint("put its storage on btrfs, zfs, or xfs mounted with pquota; or use another runtime"));
-  holding.warnings.push_back("the disk is not limited: the engine's storage cannot hold a container to a size");
+                                                ": the engine's storage driver cannot limit a container's size"))
+                    .hint("put its storage on btrfs, zfs, or xfs mounted with pquota, or use another runtime"));
+  holding.warnings.push_back("the disk is not limited: the engine's storage driver cannot limit a container's size");
   return {};
 }
 
@@ -158,20 +158,21 @@ Result<std::vector<std::string>> engine_warnings(const EngineFacts& facts, bool 
                          : "set userns-remap in /etc/docker/daemon.json, or use a rootless Docker";
   if (strictness == Strictness::Strict)
     return fail(
-        Error(Code::Unsupported, "keep root inside from being root outside: the engine maps no user ids").hint(hint));
+        Error(Code::Unsupported, "map root inside to an unprivileged user: the engine maps no user ids").hint(hint));
   warnings.push_back(
-      concat("root inside is the machine's root, with few capabilities: the engine maps no user ids (", hint, ")"));
+      concat("root inside is root on the machine, with few capabilities: the engine maps no user ids (", hint, ")"));
   return warnings;
 }
 
 Result<void> check_spec(const SandboxSpec& spec) {
   if (is_host_image(spec.image))
     return fail(Error(Code::Invalid, concat("the runtime ", spec.runtime.empty() ? "docker" : spec.runtime,
-                                            " has no image 'host': it takes its images from the engine"))
-                    .hint("name one with --image; `docker images` or `podman images` lists what is there"));
-  if (spec.nesting) return cannot("allow nesting: an engine's own filter forbids it", "use the native runtime");
+                                            " has no image 'host': its images come from the engine"))
+                    .hint("name one with --image; `docker images` or `podman images` lists them"));
+  if (spec.nesting)
+    return cannot("allow nesting: the engine's own seccomp filter forbids it", "use the native runtime");
   if (spec.workspace.access == Access::Review)
-    return cannot("show a workspace for review", "use --runtime native, or the access ro or rw");
+    return cannot("mount a workspace with access review", "use --runtime native, or access ro or rw");
   if (spec.limits.io_read.value > 0 || spec.limits.io_write.value > 0)
     return cannot("limit disk traffic", "use --runtime native");
   return {};
