@@ -36,6 +36,16 @@ bool becomes(const std::function<bool()>& true_now);
       EXPECT_EQ(code_name((wanted)), code_name(code_result.error().code())) << code_result.error().message(); \
   } while (false)
 
+// Of what failed; of what did not, a text that no test expects.
+template <typename T>
+std::string message_of(const Result<T>& result) {
+  return result ? "(it did not fail)" : result.error().message();
+}
+template <typename T>
+std::string hint_of(const Result<T>& result) {
+  return result ? "(it did not fail)" : result.error().hint();
+}
+
 // How an exec ended, as its result says.
 struct Outcome {
   std::string status;

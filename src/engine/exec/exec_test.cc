@@ -276,11 +276,11 @@ TEST_F(Execs, NeedARunningSandbox) {
   ASSERT_OK(engine().pause(caller(), sandbox()));
   Result<std::shared_ptr<Exec>> refused = engine().exec(caller(), sandbox(), {});
   EXPECT_CODE(Code::Conflict, refused);
-  EXPECT_THAT(refused.error().hint(), HasSubstr("resume"));
+  EXPECT_THAT(hint_of(refused), HasSubstr("resume"));
   ASSERT_OK(engine().stop(caller(), sandbox(), seconds(0)));
   refused = engine().exec(caller(), sandbox(), {});
   EXPECT_CODE(Code::Conflict, refused);
-  EXPECT_THAT(refused.error().hint(), HasSubstr("start"));
+  EXPECT_THAT(hint_of(refused), HasSubstr("start"));
 }
 
 TEST_F(Execs, AreLetGoOfWhenTheirResultIsKnown) {

@@ -38,7 +38,7 @@ TEST_F(Quotas, RefuseTheSandboxThatIsOneTooMany) {
   const std::string second = make(kGiB);
   Result<SandboxInfo> refused = try_create(kGiB);
   EXPECT_CODE(Code::Exhausted, refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("project default has 2 of at most 2"));
+  EXPECT_THAT(message_of(refused), HasSubstr("project default has 2 of at most 2"));
   EXPECT_EQ(machine_.attempts(), 2u) << "the machine was not asked";
   ASSERT_OK(engine().remove(caller(), second));
   EXPECT_OK(try_create(kGiB));
@@ -148,7 +148,7 @@ TEST_F(Quotas, TheServersLimitsHoldForAllProjectsTogether) {
   const std::string theirs = make(kGiB, "other");
   Result<SandboxInfo> refused = try_create(kGiB);
   EXPECT_CODE(Code::Exhausted, refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("the server"));
+  EXPECT_THAT(message_of(refused), HasSubstr("the server"));
   ASSERT_OK(engine().remove(caller("other"), theirs));
   EXPECT_OK(try_create(kGiB));
 }
@@ -159,7 +159,7 @@ TEST_F(Quotas, WithoutALimitWhatTheMachineHasLeftDecides) {
   advance(seconds(1));
   Result<SandboxInfo> refused = try_create(kGiB);
   EXPECT_CODE(Code::Exhausted, refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("1 GiB of memory left"));
+  EXPECT_THAT(message_of(refused), HasSubstr("1 GiB of memory left"));
   room_.memory_available = 32 * kGiB;
   room_.disk_free = 100 * kMiB;
   advance(seconds(1));

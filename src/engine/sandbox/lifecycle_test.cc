@@ -126,8 +126,8 @@ TEST_F(Lifecycles, WhatAStateDoesNotAllowIsRefusedWithWhatItDoes) {
   ASSERT_OK(engine().pause(caller(), id));
   Result<SandboxInfo> refused = engine().start(caller(), id);
   EXPECT_CODE(Code::Conflict, refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr("paused"));
-  EXPECT_THAT(refused.error().hint(), HasSubstr("resumed"));
+  EXPECT_THAT(message_of(refused), HasSubstr("paused"));
+  EXPECT_THAT(hint_of(refused), HasSubstr("resumed"));
   ASSERT_OK(engine().stop(caller(), id, seconds(0)));
   EXPECT_CODE(Code::Conflict, engine().pause(caller(), id));
   EXPECT_CODE(Code::Conflict, engine().resume(caller(), id));
@@ -199,7 +199,7 @@ TEST_F(Lifecycles, WhatCannotBeStartedStaysStopped) {
   machine_.refuse_creation(Error(Code::Unavailable, "no walls today"));
   Result<SandboxInfo> refused = engine().start(caller(), id);
   EXPECT_CODE(Code::Unavailable, refused);
-  EXPECT_THAT(refused.error().message(), HasSubstr(id));
+  EXPECT_THAT(message_of(refused), HasSubstr(id));
   EXPECT_EQ(state_of(id), State::Stopped);
   EXPECT_EQ(engine().usage("").value().memory, memory);
   machine_.refuse_creation(std::nullopt);
@@ -229,7 +229,7 @@ TEST_F(Lifecycles, AWholeProjectHasANameOnce) {
   EXPECT_EQ(find("web").spec.id, id);
   Result<SandboxInfo> refused = engine().create(caller(), named("web"));
   EXPECT_CODE(Code::Exists, refused);
-  EXPECT_THAT(refused.error().hint(), HasSubstr(id));
+  EXPECT_THAT(hint_of(refused), HasSubstr(id));
   ASSERT_OK(engine().remove(caller(), "web"));
   EXPECT_NE(create(named("web")).spec.id, id);
 }
@@ -371,6 +371,14 @@ TEST_F(Lifecycles, FilesAreReadAndWrittenThroughAView) {
   UniqueFd file = lease.view->open("/tmp/note", O_WRONLY | O_CREAT, 0644).value();
   ASSERT_OK(sys::write_all(file.get(), "from outside"));
   EXPECT_EQ(run(id, {"show", "/tmp/note"}).out, "from outside");
+  ASSERT_OK(lease.view->mkdir("/tmp/notes", 0755, Depth::One));
+  ASSERT_OK(lease.view->rename("/tmp/note", "/tmp/notes/first"));
+  const std::vector<FileEntry> notes = lease.view->list("/tmp/notes").value();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_EQ(notes[0].name, "first");
+  EXPECT_EQ(notes[0].size, 12u);
+  ASSERT_OK(lease.view->remove("/tmp/notes", Depth::Recursive));
+  EXPECT_EQ(run(id, {"show", "/tmp/notes/first"}).out, "");
 }
 
 }  // namespace

@@ -54,13 +54,13 @@ TEST_F(Recovery, AStoppedSandboxStaysStoppedWithItsFiles) {
 TEST_F(Recovery, AHalfMadeSandboxIsSweptAway) {
   open();
   machine_.hold_creation();
-  Code refused = Code::Invalid;
-  std::thread making([&, engine = &engine()] { refused = engine->create(caller(), {}).error().code(); });
+  Result<SandboxInfo> refused;
+  std::thread making([&, engine = &engine()] { refused = engine->create(caller(), {}); });
   ASSERT_TRUE(becomes([this] { return machine_.held() == 1; }));
   machine_.cut_off();
   machine_.let_go();
   making.join();
-  EXPECT_EQ(refused, Code::Unavailable);
+  EXPECT_CODE(Code::Unavailable, refused);
   EXPECT_EQ(machine_.remains().size(), 1u) << "nobody was there to clear up";
   kill_server();
   EXPECT_THAT(machine_.remains(), IsEmpty());

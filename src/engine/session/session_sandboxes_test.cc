@@ -136,7 +136,7 @@ TEST_F(SessionSandboxes, WhoAsksForStricterAccessIsNotGivenLooser) {
     Result<std::shared_ptr<Exec>> refused =
         try_exec(start(SessionScope::Shared, "", with_access(stricter)), {"exit", "0"});
     EXPECT_CODE(Code::Conflict, refused);
-    EXPECT_THAT(refused.error().message(), HasSubstr("/srv/a (rw), and not"));
+    EXPECT_THAT(message_of(refused), HasSubstr("/srv/a (rw), and not"));
   }
   EXPECT_CODE(Code::Conflict, try_exec(start(SessionScope::Shared), {"exit", "0"}));  // no workspace at all
   EXPECT_OK(try_exec(start(SessionScope::Shared, "", with_access(Access::ReadWrite)), {"exit", "0"}));
