@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "base/json.h"
 #include "base/text.h"
 
 namespace cove::engine {
@@ -39,8 +38,8 @@ std::string scratch() { return std::filesystem::exists("/dev/shm") ? "/dev/shm" 
 
 }  // namespace
 
-bool becomes(const std::function<bool()>& true_now) {
-  const auto until = std::chrono::steady_clock::now() + seconds(20);
+bool becomes(const std::function<bool()>& true_now, milliseconds patience) {
+  const auto until = std::chrono::steady_clock::now() + patience;
   while (!true_now()) {
     if (std::chrono::steady_clock::now() > until) return false;
     std::this_thread::sleep_for(std::chrono::microseconds(200));

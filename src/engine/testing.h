@@ -24,8 +24,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-// Waits for what other threads do; false after 20 seconds.
-bool becomes(const std::function<bool()>& true_now);
+// Waits for what other threads do.
+bool becomes(const std::function<bool()>& true_now, milliseconds patience = seconds(20));
 
 #define EXPECT_CODE(wanted, ...)                                                                              \
   do {                                                                                                        \
