@@ -4,15 +4,20 @@
 #include <csignal>
 
 #include "base/text.h"
+#include "model/limit_fields.h"
 #include "runtime/fake/fake_view.h"
 
 namespace cove::fake {
 namespace {
 
 EnforcedLimits enforced_limits(const Limits& limits) {
-  return {{"memory", {format_bytes(limits.memory.value), "fake"}},
-          {"cpus", {concat(limits.cpus.value), "fake"}},
-          {"processes", {concat(limits.processes.value), "fake"}}};
+  EnforcedLimits enforced;
+  auto tell = [&](const LimitField& field, const auto& limit) {
+    if (field.of != LimitOf::Exec && to_number(limit.value) > 0)
+      enforced[std::string(field.name)] = {limit_text(field, limit.value), "fake"};
+  };
+  visit_limits(tell, limits);
+  return enforced;
 }
 
 }  // namespace
@@ -124,11 +129,7 @@ Result<void> FakeSandbox::resume() {
 
 Result<void> FakeSandbox::update_limits(const Limits& limits) {
   std::lock_guard lock(machine_.world_.mutex);
-  Limits& now = COVE_TRY(box())->spec.limits;
-  auto take = [](auto& limit, const auto& wanted) {
-    if (wanted.named) limit = wanted;
-  };
-  take(now.cpus, limits.cpus), take(now.memory, limits.memory), take(now.processes, limits.processes);
+  take_named(COVE_TRY(box())->spec.limits, limits);
   return {};
 }
 
