@@ -34,13 +34,13 @@ std::vector<std::string> all_points() {
   };
   // Every transaction of the store has two.
   static constexpr std::string_view kChanges[] = {
-      "migrate",          "insert_sandbox",    "update_sandbox",   "touch_sandbox",
-      "remove_sandbox",   "prune_idempotency", "insert_exec",      "end_exec",
-      "prune_execs",      "append_events",     "prune_events",     "insert_key",
-      "revoke_key",       "insert_project",    "update_project",   "remove_project",
-      "make_secret",      "insert_session",    "bind_session",     "touch_session",
-      "end_session",      "prune_sessions",    "retire_sandbox",   "forget_removed",
-      "prune_usage",      "insert_operation",  "update_operation", "interrupt_operations",
+      "migrate",          "insert_sandbox",    "update_sandbox",     "touch_sandbox",
+      "remove_sandbox",   "prune_idempotency", "insert_exec",        "end_exec",
+      "prune_execs",      "append_events",     "prune_events",       "insert_key",
+      "revoke_key",       "insert_project",    "update_project",     "remove_project",
+      "make_secret",      "insert_session",    "bind_session",       "touch_session",
+      "end_session",      "prune_sessions",    "retire_sandbox",     "forget_removed",
+      "prune_usage",      "insert_operation",  "update_operation",   "interrupt_operations",
       "prune_operations", "put_idempotency",   "forget_idempotency",
   };
   for (std::string_view change : kChanges) {

@@ -50,8 +50,7 @@ Result<std::optional<std::vector<std::string>>> take_outputs(Fields& fields) {
 Result<void> refuse_with_session(Fields& fields) {
   for (const char* name :
        {"agent", "scope", "workspace", "image", "runtime", "name", "labels", "nesting", "strict", "network"})
-    if (fields.raw(name))
-      return fail(fields.wrong(name, "does not go with 'session'").hint("a session has its own"));
+    if (fields.raw(name)) return fail(fields.wrong(name, "does not go with 'session'").hint("a session has its own"));
   return {};
 }
 
@@ -74,8 +73,7 @@ Result<void> take_own_sandbox(Fields& fields, SandboxSpec& spec) {
 // `command` and `entrypoint`, as an image's own are.
 Result<void> take_image_command(Fields& fields, ExecuteOrder& request) {
   for (const char* name : {"argv", "shell", "code", "file", "language", "args"})
-    if (fields.raw(name))
-      return fail(fields.wrong(name, "does not go with 'command' and 'entrypoint'"));
+    if (fields.raw(name)) return fail(fields.wrong(name, "does not go with 'command' and 'entrypoint'"));
   ExecuteOrder::Command command;
   command.entrypoint = COVE_TRY(fields.texts("entrypoint"));
   command.words = COVE_TRY(fields.texts("command")).value_or(std::vector<std::string>());

@@ -17,7 +17,8 @@ uint64_t disk_of(const std::string& path) {
 
 Json capacity_json(const Config& config) {
   const Limits most = machine_maxima().most;
-  return {{"cpus", most.cpus.value}, {"memory_bytes", most.memory.value}, {"disk_bytes", disk_of(config.server_folder)}};
+  return {
+      {"cpus", most.cpus.value}, {"memory_bytes", most.memory.value}, {"disk_bytes", disk_of(config.server_folder)}};
 }
 
 // What the server adds to what was found out about a runtime, with fewer rights than sandboxes are made with.

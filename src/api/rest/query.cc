@@ -4,9 +4,9 @@
 #include <set>
 #include <vector>
 
+#include "base/ascii.h"
 #include "base/encoding.h"
 #include "base/text.h"
-#include "base/ascii.h"
 
 namespace cove::api {
 namespace {

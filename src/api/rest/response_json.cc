@@ -108,7 +108,8 @@ void answer_fields(Json& json, const T& value, unsigned way = kAnswer) {
   auto add = [&](const Field& field, const auto& member) {
     if constexpr (requires { answered(member); }) {
       if (!field.in(way) || (field.omitted && is_nothing(member))) return;
-      json[answer_name<std::remove_cvref_t<decltype(member)>>(field)] = field.nullable && is_nothing(member) ? Json() : answered(member);
+      json[answer_name<std::remove_cvref_t<decltype(member)>>(field)] =
+          field.nullable && is_nothing(member) ? Json() : answered(member);
     }
   };
   FieldsOf<T>::visit(add, value);

@@ -45,12 +45,10 @@ Checked<void> add_parts(Call& call, const UsageFilter& filter, Json& document) {
 Outcome get_usage(Call& call) {
   engine::Numbers used = COVE_TRY(call.engine().usage(call.caller.project));
   const UsageFilter filter = COVE_TRY(usage_filter(call));
-  Json document = {{"project", call.caller.project},
-                   {"sandboxes", used.sandboxes},
-                   {"memory_bytes", used.memory},
-                   {"disk_bytes", used.disk},
-                   {"logs_bytes", used.logs},
-                   {"totals", figures_json(COVE_TRY(call.engine().store().total_usage(filter)))}};
+  Json document = {
+      {"project", call.caller.project}, {"sandboxes", used.sandboxes},
+      {"memory_bytes", used.memory},    {"disk_bytes", used.disk},
+      {"logs_bytes", used.logs},        {"totals", figures_json(COVE_TRY(call.engine().store().total_usage(filter)))}};
   COVE_TRY(add_parts(call, filter, document));
   return call.respond(200, dump(document));
 }

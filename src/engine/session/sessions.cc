@@ -91,8 +91,7 @@ Result<void> Sessions::check_order(const Caller& caller, const SessionOrder& ord
   }
   const std::string& image = order.sandbox.image;
   if (!image.empty() && !is_host_image(image))
-    if (auto found = engine_.images().find_reference(image); !found)
-      return fail(std::move(found).error().at("/image"));
+    if (auto found = engine_.images().find_reference(image); !found) return fail(std::move(found).error().at("/image"));
   return {};
 }
 
