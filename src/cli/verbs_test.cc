@@ -79,7 +79,7 @@ TEST(SandboxBody, NamesOnlyWhatTheCallerNamed) {
   spec.env = {{"A", "1"}};
   spec.workspace = {"/w", Access::ReadWrite};
   Json body = sandbox_body(spec);
-  EXPECT_EQ(client::dump(body["limits"]), R"({"memory":1048576,"timeout":1.5})");
+  EXPECT_EQ(client::dump(body["limits"]), R"({"memory":1048576,"timeout":1500})");
   EXPECT_EQ(client::dump(body["env"]), R"({"A":"1"})");
   EXPECT_EQ(client::dump(body["workspace"]), R"({"path":"/w","access":"rw"})");
   EXPECT_EQ(client::dump(exec_limits_body(spec.limits)), R"({"timeout":1500})");

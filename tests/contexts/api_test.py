@@ -134,7 +134,7 @@ def code_is_an_exec_on_record(house, painter):
         path = f"/execs/{result['exec_id']}"
         exec = sandbox.call(200, "GET", path)
         expect(exec["state"] == "ended" and exec["context_id"] == context.id and exec["result"] == result, exec)
-        listed = [each for each in sandbox.call(200, "GET", "/execs?state=ended")["execs"] if each["id"] == exec["id"]]
+        listed = [each for each in sandbox.call(200, "GET", "/execs?state=ended")["items"] if each["id"] == exec["id"]]
         expect(listed == [exec], listed)
         output = sandbox.call(200, "GET", path + "/output")
         texts = {stream: "".join(each["text"] for each in output["chunks"] if each["stream"] == stream) for stream in ("stdout", "stderr")}
@@ -151,9 +151,9 @@ def code_that_runs_is_listed_and_can_be_killed(house, painter):
         context.run("x = 1")
         for code, survives in (("print('up', flush=True)\nimport time\ntime.sleep(100)", True),
                                ("import time\nprint('up', flush=True)\nwhile True:\n try: time.sleep(100)\n except KeyboardInterrupt: pass", False)):
-            events = context.stream(code, limits={"grace": 1})
+            events = context.stream(code, limits={"grace": "1s"})
             expect(events.next() == ("stdout", {"seq": 1, "text": "up\n"}))
-            running = [each for each in sandbox.call(200, "GET", "/execs?state=running")["execs"] if each["context_id"] == context.id]
+            running = [each for each in sandbox.call(200, "GET", "/execs?state=running")["items"] if each["context_id"] == context.id]
             expect(len(running) == 1 and running[0]["result"] is None, running)
             path = f"/execs/{running[0]['id']}"
             expect(sandbox.call(200, "GET", path + "/output")["chunks"][0]["text"] == "up\n")
@@ -175,7 +175,7 @@ def code_whose_caller_left_is_on_record(house, painter):
         context = sandbox.context()
         events = context.stream("print('up', flush=True)\nimport time\ntime.sleep(100)")
         events.next()
-        [running] = [each for each in sandbox.call(200, "GET", "/execs?state=running")["execs"] if each["context_id"] == context.id]
+        [running] = [each for each in sandbox.call(200, "GET", "/execs?state=running")["items"] if each["context_id"] == context.id]
         events.close()
         path = f"/execs/{running['id']}"
         follower = house.server.client(remote.PATIENCE)

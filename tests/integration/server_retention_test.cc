@@ -50,7 +50,7 @@ TEST_F(Retention, AnExecIsFoundByTheIdOfItsSandboxWhenThatIsGone) {
     json output = call("GET", exec + "/output").json();
     EXPECT_EQ(output["chunks"][0]["text"], "kept\n") << output;
     EXPECT_EQ(output["ended"], true);
-    EXPECT_EQ(call("GET", sandbox + "/execs").json()["execs"].size(), 1u);
+    EXPECT_EQ(call("GET", sandbox + "/execs").json()["items"].size(), 1u);
   };
   look();
   EXPECT_EQ(call("GET", sandbox).status, 404);
@@ -78,7 +78,7 @@ TEST_F(Retention, AtItsEndTheyAreRemovedAlsoByTheNextServer) {
   server_->stop();
   server_->start_again();
   EXPECT_TRUE(comes_true([&] { return call("GET", exec).status == 404 && fs::is_empty(logs()); }));
-  EXPECT_EQ(call("GET", "/v1/usage").json()["logs"], 0);
+  EXPECT_EQ(call("GET", "/v1/usage").json()["logs_bytes"], 0);
   EXPECT_EQ(call("GET", "/v1/usage").json()["totals"]["execs"], 1) << "usage stays";
 }
 

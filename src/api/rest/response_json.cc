@@ -38,6 +38,25 @@ Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json
 
 namespace {
 
+// With its unit.
+std::string answer_name(const LimitField& field) {
+  switch (field.kind) {
+    case LimitKind::Bytes:
+    case LimitKind::BytesPerSecond:
+      return api_name(field) + "_bytes";
+    case LimitKind::Duration:
+      return api_name(field) + "_ms";
+    case LimitKind::Number:
+    case LimitKind::Count:
+      break;
+  }
+  return api_name(field);
+}
+template <typename T>
+std::string answer_name(const Field& field) {
+  return concat(field.name, std::same_as<T, milliseconds> ? "_ms" : "");
+}
+
 // --- a member of each type, as it is answered --------------------------------------------------------------------
 Json answered(double value) { return value; }
 Json answered(uint64_t value) { return value; }
@@ -68,25 +87,6 @@ Json answered(const T& value) {
 }
 Json answered(std::same_as<bool> auto value) { return value; }
 Json answered(std::same_as<uint16_t> auto value) { return value; }
-
-// With its unit.
-std::string answer_name(const LimitField& field) {
-  switch (field.kind) {
-    case LimitKind::Bytes:
-    case LimitKind::BytesPerSecond:
-      return api_name(field) + "_bytes";
-    case LimitKind::Duration:
-      return api_name(field) + "_ms";
-    case LimitKind::Number:
-    case LimitKind::Count:
-      break;
-  }
-  return api_name(field);
-}
-template <typename T>
-std::string answer_name(const Field& field) {
-  return concat(field.name, std::same_as<T, milliseconds> ? "_ms" : "");
-}
 
 template <Listed T>
 Json answered(const T& value);
