@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/eventfd.h>
 
+#include <csignal>
 #include <deque>
 
 #include "engine/service/testing.h"
@@ -71,8 +72,8 @@ class FakeRecord : public CodeRecord {
 };
 
 // One run, and what came of it.
-struct Run {
-  explicit Run(std::deque<std::vector<KernelMessage>> says) : execution(std::move(says)) {}
+struct Tried {
+  explicit Tried(std::deque<std::vector<KernelMessage>> says) : execution(std::move(says)) {}
 
   CodeRunner::End go() {
     CodeRunner runner({.execution = execution,
@@ -96,11 +97,7 @@ struct Run {
   }
 
   FakeExecution execution;
-  Limits limits = [] {
-    Limits limits;
-    limits.grace = milliseconds(30);
-    return limits;
-  }();
+  Limits limits = {.grace = milliseconds(30)};
   CodeOutcomes outcomes{limits};
   FakeRecord record;
   CodeStop stop{nullptr};
@@ -113,7 +110,8 @@ struct Run {
 };
 
 TEST(CodeRunner, GivesWhatTheCodeSaysToAllWhoWantIt) {
-  Run run({{printed("a")}, {message({{"type", "result"}, {"main", true}, {"formats", {{"text", "42"}}}}), done("ok")}});
+  Tried run(
+      {{printed("a")}, {message({{"type", "result"}, {"main", true}, {"formats", {{"text", "42"}}}}), done("ok")}});
   EXPECT_EQ(run.go(), CodeRunner::End::Over);
   EXPECT_THAT(run.sink.notes, ElementsAre("1 out a", "2 result 42"));
   EXPECT_EQ(run.record.written, "a");
@@ -128,7 +126,8 @@ TEST(CodeRunner, GivesWhatTheCodeSaysToAllWhoWantIt) {
 }
 
 TEST(CodeRunner, TellsWhatTheCodeRaised) {
-  Run run({{message({{"type", "error"}, {"name", "KeyError"}, {"value", "'a'"}, {"traceback", "T"}}), done("error")}});
+  Tried run(
+      {{message({{"type", "error"}, {"name", "KeyError"}, {"value", "'a'"}, {"traceback", "T"}}), done("error")}});
   EXPECT_EQ(run.go(), CodeRunner::End::Over);
   const ExecResult result = run.result();
   EXPECT_EQ(result.status, ExecStatus::Error);
@@ -138,7 +137,7 @@ TEST(CodeRunner, TellsWhatTheCodeRaised) {
 }
 
 TEST(CodeRunner, InterruptsWhatTakesTooLong) {
-  Run run({});
+  Tried run({});
   run.limits.timeout.name(milliseconds(40));
   EXPECT_EQ(run.go(), CodeRunner::End::Over);
   EXPECT_EQ(run.execution.interrupts, 1);
@@ -150,7 +149,7 @@ TEST(CodeRunner, InterruptsWhatTakesTooLong) {
 }
 
 TEST(CodeRunner, EndsTheContextOfCodeThatSurvivesItsInterrupt) {
-  Run run({});
+  Tried run({});
   run.limits.timeout.name(milliseconds(20));
   run.execution.yields = false;
   EXPECT_EQ(run.go(), CodeRunner::End::Over);
@@ -163,7 +162,7 @@ TEST(CodeRunner, EndsTheContextOfCodeThatSurvivesItsInterrupt) {
 }
 
 TEST(CodeRunner, InterruptsWhatWritesTooMuch) {
-  Run run({{printed("abc")}, {printed("def")}});
+  Tried run({{printed("abc")}, {printed("def")}});
   run.limits.output.name(2);
   EXPECT_EQ(run.go(), CodeRunner::End::Over);
   EXPECT_EQ(run.result().status, ExecStatus::LimitExceeded);
@@ -171,7 +170,7 @@ TEST(CodeRunner, InterruptsWhatWritesTooMuch) {
 }
 
 TEST(CodeRunner, EndsWithItsCaller) {
-  Run gone({{printed("a")}}), full({{printed("a")}}), stopping({});
+  Tried gone({{printed("a")}}), full({{printed("a")}}), stopping({});
   gone.caller = FakeCaller({Wake::Timeout, Wake::Gone});
   EXPECT_EQ(gone.go(), CodeRunner::End::Left);
   full.sink = FakeSink(0);
@@ -210,7 +209,7 @@ TEST(CodeStop, AsksTheInterpreterAndTheRunnerSeesIt) {
   CodeStop stop(interpreter);
   ASSERT_TRUE(stop.kill());
   EXPECT_THAT(interpreter->signals, ElementsAre(SIGINT));
-  Run run({});
+  Tried run({});
   CodeRunner runner({.execution = run.execution,
                      .outcomes = run.outcomes,
                      .record = run.record,
@@ -228,7 +227,7 @@ TEST(CodeStop, AsksTheInterpreterAndTheRunnerSeesIt) {
 }
 
 TEST(CodeOutcomes, WhatNeverCameToItsTurnWasNotRun) {
-  Run run({});
+  Tried run({});
   run.outcomes.timed_out = true;
   run.outcomes.begun = false;
   const ExecResult result = run.result();
