@@ -5,7 +5,6 @@
 
 #include <filesystem>
 
-#include "base/json.h"
 #include "base/text.h"
 
 namespace cove::engine {
@@ -25,10 +24,6 @@ class NoLayers : public LayerStore {
  private:
   static std::unexpected<Error> none() { return fail(Code::Unsupported, "there are no layers here"); }
 };
-
-std::optional<int> number_of(const Json& json) {
-  return json.is_number() ? std::optional(json.get<int>()) : std::nullopt;
-}
 
 // What there is now.
 std::string taken(Follower& follower) {
@@ -53,16 +48,16 @@ bool becomes(const std::function<bool()>& true_now) {
 }
 
 Outcome outcome_of(const ExecInfo& exec) {
-  Result<Json> json = Json::parse(exec.result);
-  if (!json) return {.status = exec.state == ExecState::Running ? "running" : "failed"};
-  return {.status = json->value("status", ""),
-          .exit_code = number_of((*json)["exit_code"]),
-          .signal = number_of((*json)["signal"]),
-          .out = (*json)["stdout"].value("text", ""),
-          .err = (*json)["stderr"].value("text", ""),
-          .why = json->value("why", ""),
-          .phase = json->value("phase", ""),
-          .duration_ms = json->value("duration_ms", 0.0)};
+  if (!exec.result) return {.status = exec.state == ExecState::Running ? "running" : "failed"};
+  const ExecResult& result = *exec.result;
+  return {.status = status_name(result.status),
+          .exit_code = result.exit_code,
+          .signal = result.signal,
+          .out = result.out.data,
+          .err = result.err.data,
+          .why = result.why,
+          .phase = phase_name(result.phase),
+          .duration_ms = result.duration_ms};
 }
 
 TestFolder::TestFolder() : path_(scratch() + "/cove-engine-XXXXXX") {
