@@ -87,12 +87,12 @@ TEST(ResultCodec, ReadsRecordsOfEarlierVersions) {
   EXPECT_THAT(to_json(old, JsonLayout::Line), HasSubstr("2023-11-14T22:13:20.007Z"));
 }
 
-TEST(ResultCodec, SaysWhereARecordIsDamaged) {
+TEST(ResultCodec, SaysWhichRecordCannotBeRead) {
   for (const char* bad : {"{", "[]", "{}", R"({"status":"fine"})", R"({"status":"error","why":1})",
                           R"({"status":"error","stdout":{"base64":"*"}})"}) {
     Result<ExecInfo> info = info_of(record_with(bad));
     ASSERT_FALSE(info) << bad;
-    EXPECT_THAT(info.error().message(), HasSubstr("exec e is damaged"));
+    EXPECT_THAT(info.error().message(), HasSubstr("exec e cannot be read"));
   }
 }
 

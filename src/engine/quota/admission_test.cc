@@ -196,7 +196,7 @@ TEST_F(Quotas, KeptOutputCountsAsDisk) {
 }
 
 TEST_F(Quotas, OverTheNetworkTheMaximaHold) {
-  config_.maxima.most.memory = 4 * kGiB;
+  config_.maxima.most.memory.value = 4 * kGiB;
   Caller remote = caller();
   remote.local = false;
   CreateOrder order;
