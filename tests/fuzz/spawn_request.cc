@@ -177,7 +177,7 @@ Result<ImageConfig> EngineFactory::image(const std::string&, const std::string&)
   return fail(Code::Unsupported, "engine");
 }
 void encode(wire::Writer&, const BuiltContainer&) {}
-BuiltContainer decode_standing(wire::Reader&) { return {}; }
+BuiltContainer decode_built_container(wire::Reader&) { return {}; }
 
 }  // namespace cove::docker
 

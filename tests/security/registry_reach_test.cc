@@ -89,7 +89,8 @@ int ask(std::string answer, Reach reach) {
   ImageReference reference;
   reference.registry = std::string(kPublic) + ":" + std::to_string(registry.port);
   reference.repository = "x";
-  Registry asked(reference, {}, {{reference.registry}, reach});
+  const std::atomic<bool> cancelled = false;
+  Registry asked(reference, {}, {{reference.registry}, reach}, cancelled);
   Result<Registry::Fetched> fetched = asked.manifest("1");
   if (fetched || asked_registry == 0) return 11;
   if (sprung > 0) return 12;
@@ -128,7 +129,8 @@ int ask_behind_proxy(const ProxyCase& given) {
   ImageReference reference;
   reference.registry = given.registry_host + (":" + std::to_string(trap.port));
   reference.repository = "x";
-  Registry asked(reference, {}, {{reference.registry}, Reach::Public});
+  const std::atomic<bool> cancelled = false;
+  Registry asked(reference, {}, {{reference.registry}, Reach::Public}, cancelled);
   Result<Registry::Fetched> fetched = asked.manifest("1");
   if (fetched) return 11;
   if (sprung > 0) return 12;
