@@ -97,7 +97,8 @@ struct UsageRecord {
   std::string sandbox_id;
   std::string session;  // or empty
   std::string exec_id;
-  std::string status;  // "success", "timeout", …; "failed" where Cove could not run it
+  std::string context_id;  // of code in a context: the exec that is its interpreter; or empty
+  std::string status;      // "success", "timeout", …; "failed" where Cove could not run it
   int64_t started_ms = 0;
   int64_t ended_ms = 0;
   UsageFigures figures;

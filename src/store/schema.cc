@@ -155,6 +155,7 @@ CREATE TABLE usage (
   sandbox_id TEXT NOT NULL,
   session TEXT NOT NULL,
   exec_id TEXT NOT NULL,
+  context_id TEXT NOT NULL,
   status TEXT NOT NULL,
   started_ms INTEGER NOT NULL,
   ended_ms INTEGER NOT NULL,
@@ -170,7 +171,7 @@ CREATE TABLE usage (
   output_bytes INTEGER NOT NULL
 ) STRICT;
 INSERT INTO usage
-  SELECT NULL, project, sandbox_id, session, exec_id, coalesce(data ->> 'status', ''),
+  SELECT NULL, project, sandbox_id, session, exec_id, '', coalesce(data ->> 'status', ''),
     time_ms - coalesce(CAST(data ->> 'duration_ms' AS INTEGER), 0), time_ms,
     coalesce(CAST(data ->> 'duration_ms' AS INTEGER), 0), coalesce(CAST(data ->> 'cpu_user_ms' AS INTEGER), 0),
     coalesce(CAST(data ->> 'cpu_system_ms' AS INTEGER), 0), coalesce(CAST(data ->> 'memory_peak_bytes' AS INTEGER), 0),
@@ -181,6 +182,7 @@ INSERT INTO usage
 CREATE INDEX usage_by_project ON usage(project, ended_ms);
 CREATE INDEX usage_by_sandbox ON usage(sandbox_id, ended_ms);
 CREATE INDEX usage_by_session ON usage(session, ended_ms) WHERE session <> '';
+CREATE INDEX usage_by_context ON usage(context_id) WHERE context_id <> '';
 
 CREATE TABLE operations (
   id TEXT PRIMARY KEY,

@@ -761,7 +761,7 @@ TEST_F(Stores, AProjectTakesWhatOutlivedItsSandboxesAlong) {
 class Usages : public Stores {
  protected:
   void end(const std::string& project, const std::string& sandbox_id, const std::string& in_session, int64_t time,
-           uint64_t figure) {
+           uint64_t figure, const std::string& context = "") {
     if (!store_->find_sandbox("", sandbox_id)) {
       SandboxRecord record = sandbox(sandbox_id);
       record.project = project;
@@ -775,6 +775,7 @@ class Usages : public Stores {
     usage.sandbox_id = sandbox_id;
     usage.session = in_session;
     usage.exec_id = record.id;
+    usage.context_id = context;
     usage.status = "success";
     usage.ended_ms = time;
     for (const UsageField& field : kUsageFields) usage.figures.*field.figure = figure;
@@ -821,6 +822,16 @@ TEST_F(Usages, AreAddedUpByProjectTimeSandboxAndSession) {
   EXPECT_THAT(total({.project = "p"}), ElementsAre(3, 7, 4, 7));
   EXPECT_EQ(store_->prune_usage(200).value(), 1u);
   EXPECT_THAT(total({.project = "p"}), ElementsAre(2, 6, 4, 6));
+}
+
+TEST_F(Usages, OfCodeInAContextAreNotCountedAgainWithItsInterpreter) {
+  end("default", "a", "s1", 100, 10, "x3");
+  end("default", "a", "s2", 200, 20, "x3");
+  end("default", "a", "", 300, 35);  // x3, the interpreter: the code, and 5 of its own
+  const UsageTotal total = store_->total_usage({.project = "default"}).value();
+  EXPECT_EQ(total.figures.cpu_user_ms, 35u);
+  EXPECT_EQ(total.figures.memory_peak_bytes, 35u);
+  EXPECT_EQ(store_->total_usage({.project = "default", .session = "s2"})->figures.cpu_user_ms, 20u);
 }
 
 TEST_F(Usages, AreOnRecordWithTheEndOrNotAtAll) {

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/text.h"
 #include "store/database.h"
 #include "store/store.h"
@@ -60,16 +62,32 @@ UsageTotal read(const Query& row) {
   return total;
 }
 
+// An interpreter has used what the code in its context has, which is on record already.
+Result<UsageFigures> without_its_code(Database& database, const UsageRecord& usage) {
+  UsageFigures figures = usage.figures;
+  Query row = COVE_TRY(database.query("SELECT '', count(*), " FIGURES
+                                      " FROM usage INDEXED BY usage_by_context WHERE context_id = ?1 AND "
+                                      "context_id <> '' AND sandbox_id = ?2",
+                                      usage.exec_id, usage.sandbox_id));
+  COVE_TRY(row.next());  // an aggregate always has one
+  const UsageTotal code = read(row);
+  if (code.execs == 0) return figures;
+  for (const UsageField& field : kUsageFields)
+    if (field.figure != &UsageFigures::memory_peak_bytes)
+      figures.*field.figure -= std::min(figures.*field.figure, code.figures.*field.figure);
+  return figures;
+}
+
 }  // namespace
 
 Result<void> insert_usage(Database& database, const UsageRecord& usage) {
-  const UsageFigures& figures = usage.figures;
+  const UsageFigures figures = COVE_TRY(without_its_code(database, usage));
   return database.run(
-      "INSERT INTO usage (project, sandbox_id, session, exec_id, status, started_ms, ended_ms, duration_ms, "
-      "cpu_user_ms, cpu_system_ms, memory_peak_bytes, disk_written_bytes, io_read_bytes, io_write_bytes, net_in_bytes, "
-      "net_out_bytes, output_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      usage.project, usage.sandbox_id, usage.session, usage.exec_id, usage.status, usage.started_ms, usage.ended_ms,
-      figures.duration_ms, figures.cpu_user_ms, figures.cpu_system_ms, figures.memory_peak_bytes,
+      "INSERT INTO usage (project, sandbox_id, session, exec_id, context_id, status, started_ms, ended_ms, "
+      "duration_ms, cpu_user_ms, cpu_system_ms, memory_peak_bytes, disk_written_bytes, io_read_bytes, io_write_bytes, "
+      "net_in_bytes, net_out_bytes, output_bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+      usage.project, usage.sandbox_id, usage.session, usage.exec_id, usage.context_id, usage.status, usage.started_ms,
+      usage.ended_ms, figures.duration_ms, figures.cpu_user_ms, figures.cpu_system_ms, figures.memory_peak_bytes,
       figures.disk_written_bytes, figures.io_read_bytes, figures.io_write_bytes, figures.net_in_bytes,
       figures.net_out_bytes, figures.output_bytes);
 }

@@ -260,7 +260,7 @@ def test_who_waits_for_a_pull_is_told_that_the_server_stops(place):
         place.server.start()
         place.client.close()
         [answer] = answers
-        equal((answer.status, answer.json()["detail"]), (503, "the server stops before the image is there"))
+        equal((answer.status, answer.json()["detail"]), (503, "the server stops before the operation has ended"))
         pull(place, f"{proxy.address}/stopped:1")
         verify(place, f"{proxy.address}/stopped:1")
 

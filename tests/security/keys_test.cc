@@ -75,7 +75,7 @@ TEST_F(KeyAccess, ImagesAreNotPulledFromThisMachineOrAPrivateNetwork) {
   Trap trap;
   for (const char* host : {"127.0.0.1", "localhost", "127.1.2.3"}) {
     HttpResponse refused =
-        with_key("run", "POST", "/v1/images?wait=true", {{"reference", trap.at(host) + "/secret:1"}});
+        with_key("manage", "POST", "/v1/images?wait=true", {{"reference", trap.at(host) + "/secret:1"}});
     EXPECT_EQ(refused.status, 403) << refused.body;
     EXPECT_THAT(refused.body, HasSubstr("images.private_registries"));
   }

@@ -68,7 +68,7 @@ TEST_F(KeptOutput, OfManyProgramsAtOnceHasABound) {
 TEST_F(KeptOutput, CountsToTheProjectAlsoWhenTheSandboxIsDeleted) {
   ASSERT_EQ(post("/v1/projects", {{"id", "counted"}}).status, 201);
   const HeaderMap header = {{"cove-project", "counted"}, {"content-type", "application/json"}};
-  auto kept = [&] { return call("GET", "/v1/usage", "", header).json().value("logs", uint64_t{0}); };
+  auto kept = [&] { return call("GET", "/v1/usage", "", header).json().value("logs_bytes", uint64_t{0}); };
   EXPECT_EQ(kept(), 0u);
   const std::string id = call("POST", "/v1/sandboxes", "{}", header).json().value("id", "");
   call("POST", "/v1/sandboxes/" + id + "/execs?wait=true", json({{"shell", "head -c 5M /dev/zero"}}).dump(), header);

@@ -36,9 +36,6 @@ Json time_json(int64_t milliseconds) { return milliseconds == 0 ? Json() : Json(
 
 Json text_or_null(const std::string& text) { return text.empty() ? Json() : Json(text); }
 
-namespace {
-
-// With its unit.
 std::string answer_name(const LimitField& field) {
   switch (field.kind) {
     case LimitKind::Bytes:
@@ -52,6 +49,9 @@ std::string answer_name(const LimitField& field) {
   }
   return api_name(field);
 }
+
+namespace {
+
 template <typename T>
 std::string answer_name(const Field& field) {
   return concat(field.name, std::same_as<T, milliseconds> ? "_ms" : "");

@@ -6,6 +6,7 @@
 #include "engine/exec/exec.h"
 #include "engine/sandbox_info.h"
 #include "engine/session/session_info.h"
+#include "model/limit_fields.h"
 #include "runtime/runtime.h"
 #include "store/records.h"
 
@@ -22,6 +23,8 @@ Json text_or_null(const std::string& text);  // null where it is empty
 
 Json sandbox_json(const engine::SandboxInfo& sandbox);
 Json session_json(const engine::SessionInfo& session);
+// The name of a limit in answers: with its unit.
+std::string answer_name(const LimitField& field);
 Json stats_json(const Stats& stats, const Limits& limits, int64_t now_ms);
 std::string result_json(const ExecResult& result);
 std::string exec_json(const engine::ExecInfo& exec);

@@ -371,6 +371,7 @@ UsageRecord LiveExec::usage_record(const std::string& status, const Usage& usage
                      .sandbox_id = info.sandbox_id,
                      .session = info.order.session,
                      .exec_id = info.id,
+                     .context_id = info.order.context,
                      .status = status,
                      .started_ms = info.started_ms,
                      .ended_ms = info.ended_ms,

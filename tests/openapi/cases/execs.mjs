@@ -201,10 +201,9 @@ test('an exec can be killed, once', async (t) => {
 
 test('a terminal has a size that can be changed', async (t) => {
   const sandbox = await make_sandbox(t);
-  const exec = await start(sandbox, { shell: 'stty size; read x; stty size', pty: { rows: 30, cols: 100 } });
+  const exec = await start(sandbox, { shell: 'stty size; until [ "$(stty size)" = "40 120" ]; do sleep 0.02; done; stty size', pty: { rows: 30, cols: 100 } });
   assert.deepEqual(exec.pty, { rows: 30, cols: 100 });
   await api.call('resizeExec', { ...of(exec), json: { rows: 40, cols: 120 }, expect: 204 });
-  await api.call('writeStdin', { ...of(exec), json: { text: '\n' }, expect: 204 });
   const events = await collect(await api.stream('getOutput', of(exec)));
   assert.match(text_of(events, 'stdout'), /40 120/);
   await api.refused('resizeExec', 409, 'conflict', { ...of(exec), json: { rows: 1, cols: 1 } });

@@ -83,7 +83,7 @@ test('a network is refused, and never left out without a word', async (t) => {
     const problem = await api.refused('createSandbox', 422, 'unsupported', { json: { network } });
     assert.match(problem.detail, /no network/);
     assert.ok(problem.hint);
-    await api.refused('createSession', 422, 'unsupported', { json: { network } });
+    await api.refused('startSession', 422, 'unsupported', { json: { network } });
     await api.refused('execute', 422, 'unsupported', { json: { shell: 'true', network } });
   }
 });
