@@ -80,11 +80,11 @@ test('a sandbox that is not to start is stopped', async (t) => {
 
 test('a network is refused, and never left out without a word', async (t) => {
   for (const network of [{ tier: 'standard' }, { enabled: true }, { allow: ['pypi.org'] }]) {
-    const problem = await api.refused('createSandbox', 501, 'unsupported', { json: { network } });
+    const problem = await api.refused('createSandbox', 422, 'unsupported', { json: { network } });
     assert.match(problem.detail, /no network/);
     assert.ok(problem.hint);
-    await api.refused('createSession', 501, 'unsupported', { json: { network } });
-    await api.refused('execute', 501, 'unsupported', { json: { shell: 'true', network } });
+    await api.refused('createSession', 422, 'unsupported', { json: { network } });
+    await api.refused('execute', 422, 'unsupported', { json: { shell: 'true', network } });
   }
 });
 
