@@ -197,7 +197,7 @@ def test_a_version_that_is_not_there_is_refused_with_those_that_are(place):
 def test_an_image_that_the_table_does_not_know_has_the_usual_names(place):
     with place.sandbox(image="test/python:3.11") as box:
         contains(box.run(language="python", code=VERSIONS["python"])["stdout"]["text"], "3.11.")
-        contains(box.call(404, "POST", "/execs?wait=true", {"language": "typescript", "code": ""}).json()["detail"], "nothing that runs typescript")
+        contains(box.call(404, "POST", "/execs?wait=true", {"language": "typescript", "code": ""}).json()["detail"], "no program that runs typescript")
     place.cove("image", "tag", "test/python:3.11", "other:1")
     out = place.cove("run", "--image", "other:1", "--lang", "python@3.11", "-", input=VERSIONS["python"]).stdout
     contains(out, "3.11.")
