@@ -75,8 +75,9 @@ Json answered(const Environment& env) {
 
 Json answered(const Limits& limits) {
   Json json = Json::object();
-  visit_limits([&](const LimitField& field, const auto& limit) { json[answer_name(field)] = answered(limit.value); },
-               limits);
+  visit_limits(
+      [&](const LimitField& field, const auto& limit) { json[api::answer_name(field)] = answered(limit.value); },
+      limits);
   return json;
 }
 
