@@ -130,16 +130,17 @@ void SpawnClient::ask(Type type, const Writer& rest, Later later, const std::vec
   if (closed) return later(fail(gone_error()));
   Result<void> sent = sys::send_message(channel_.get(), spawn::message(type, token).data() + rest.data(), fds);
   if (sent) return;
+  const bool gone = sent.error().errnum() == EPIPE || sent.error().errnum() == ECONNRESET;
   Later unsent;
   {
     std::lock_guard lock(mutex_);
-    closed_ = closed_ || sent.error().errnum() == EPIPE || sent.error().errnum() == ECONNRESET;
+    closed_ = closed_ || gone;
     auto found = waiting_.find(token);
     if (found == waiting_.end()) return;
     unsent = std::move(found->second);
     waiting_.erase(found);
   }
-  unsent(fail(std::move(sent.error()).note("call cove-spawn")));
+  unsent(fail(gone ? gone_error() : std::move(sent.error()).note("call cove-spawn")));
 }
 
 Result<SpawnClient::Answer> SpawnClient::ask(Type type, const Writer& rest, const std::vector<int>& fds) {
