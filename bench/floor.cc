@@ -147,7 +147,7 @@ void make_and_end(const std::string& name, const std::string& layer) {
   static auto tree = sys::CgroupTree::find();
   if (!tree) give_up("find the control groups");
   auto group = (*tree)->create(name, {Controller::Cpu, Controller::Memory, Controller::Pids, Controller::Freezer});
-  if (!group || !(*group)->set_memory(2ull << 30) || !(*group)->set_pids(1024) || !(*group)->set_cpus(1))
+  if (!group || !(*group)->set_memory(2ull << 30, 0) || !(*group)->set_pids(1024) || !(*group)->set_cpus(1))
     give_up("make a control group");
   auto leaf = (*group)->create_child("exec");
   if (!leaf) give_up("make a control group");
