@@ -13,6 +13,7 @@
 #include "model/exec.h"
 #include "model/runtime_kind.h"
 #include "model/sandbox.h"
+#include "net/sockets.h"
 #include "runtime/host_runner.h"
 #include "runtime/view.h"
 
@@ -31,6 +32,7 @@ struct Capabilities {
   bool waiting_scripts = false;
   bool compile_step = false;  // ExecSpec::compile
   bool own_images = false;    // the runtime has its own images: see Runtime::image
+  bool network = false;       // Sandbox::open_network
 };
 
 // Our ends of an exec's streams: pipes, or a terminal's master.
@@ -128,6 +130,11 @@ class Sandbox {
 
   // Opens the files of the sandbox, as it sees them and with a user's rights; also works at the sandbox's limits.
   virtual Result<std::unique_ptr<View>> open_view(const std::string& user) = 0;
+  // Sets up the network namespace, whose traffic then goes to the returned sockets, and nowhere while no one serves
+  // them. May be called again, also in an adopted sandbox: earlier sockets are no longer fed then.
+  virtual Result<NetworkSockets> open_network() {
+    return fail(Code::Unsupported, "this runtime cannot give a sandbox a network");
+  }
   // Connects to a port on the sandbox's loopback interface.
   virtual Result<UniqueFd> dial(uint16_t port) = 0;
 
@@ -165,6 +172,10 @@ class Runtime {
   // Examines whether a runtime can be used, if that needs more rights than the caller has.
   virtual Result<RuntimeFact> examine(const std::string& runtime) {
     return fail(Code::Unsupported, concat("the runtime '", runtime, "' cannot be examined"));
+  }
+  // Starts the program that serves the sandboxes' networks; the channel to it (net/channel.h).
+  virtual Result<UniqueFd> start_gateway() {
+    return fail(Code::Unsupported, concat("the runtime '", capabilities().name, "' has no gateway"));
   }
   // Removes the kept files of a sandbox that is not running.
   virtual Result<void> remove_files(const SandboxSpec& spec) = 0;

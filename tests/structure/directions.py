@@ -20,21 +20,23 @@ MAY_INCLUDE = {
     "http": "base http1",
     "tar": "base sys",
     "client": "base sys http1 tar",
+    "net": "base sys model http1 init",
+    "secret": "base sys store",
     "layer": "base sys model",
     "init": "base sys",
     "unpack": "base sys init",
     "image": "base sys model unpack",
     "host": "base sys model init",
-    "runtime": "base sys model client layer init image unpack",
-    "spawn": "base sys model init image unpack runtime",
+    "runtime": "base sys model net client layer init image unpack",
+    "spawn": "base sys model net init image unpack runtime",
     "machine": "base sys model image runtime",
     "run": "base sys model image runtime",
-    "engine": "base sys model config store auth change image init runtime run",
-    "api": "base sys model config store auth image runtime spawn machine run engine http tar",
-    "cli": "base sys model config client image machine run",
-    "exe": "base sys model config change init unpack host runtime spawn engine api cli",
+    "engine": "base sys model config store auth change net secret image init runtime run",
+    "api": "base sys model config store auth net secret image runtime spawn machine run engine http tar",
+    "cli": "base sys model net config client image machine run",
+    "exe": "base sys model config change net init unpack host runtime spawn engine api cli",
 }
-ROOMS = ["exec", "quota", "pool", "sandbox", "context", "session", "operation", "service"]
+ROOMS = ["exec", "quota", "network", "pool", "sandbox", "context", "session", "operation", "service"]
 ROOM_INCLUDE = re.compile(r'^\s*#include "engine/([^"/]+)/', re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#include "([^"/]+)/', re.MULTILINE)
 
