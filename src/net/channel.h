@@ -16,9 +16,9 @@ namespace cove::net {
 enum class ToGateway : uint32_t {
   Settings = 1,  // GatewaySettings
   Attach = 2,    // sandbox, steering, a bit for each socket that is there; fds: these sockets
-  Policy = 3,    // sandbox; fd: a sealed memfd with an encoded EffectivePolicy. Before the first one nothing is accepted
-  Detach = 4,    // sandbox: its connections are cut, its sockets closed
-  Sync = 5,      // token, sandbox → Synced, after all entries so far
+  Policy = 3,  // sandbox; fd: a sealed memfd with an encoded EffectivePolicy. Before the first one nothing is accepted
+  Detach = 4,  // sandbox: its connections are cut, its sockets closed
+  Sync = 5,    // token, sandbox → Synced, after all entries so far
 };
 enum class FromGateway : uint32_t {
   Entry = 32,    // NetworkEntry
@@ -29,6 +29,7 @@ enum class FromGateway : uint32_t {
 struct GatewaySettings {
   std::vector<std::string> resolvers;  // "192.0.2.1:53"; empty: those of /etc/resolv.conf
   uint64_t connections = 4096;         // at a time, of one sandbox
+  std::string upstream_ca;  // PEM: authorities that intercepted connections trust besides the host's, at most 256 KiB
 };
 
 // One connection, lookup or request, as it is logged. A connection has one entry when it begins and one when it ends,

@@ -10,17 +10,26 @@
 
 namespace cove::net {
 
+class GatewayTls;
+
 // What a flow needs of the gateway. Outlives the flow.
 class FlowContext {
  public:
   virtual ~FlowContext() = default;
   // Decides by the sandbox's present policy and logs the verdict: a denial, or a request of its own.
   virtual Verdict decide(const Target& target) = 0;
-  // Resolves the name, checks the addresses, connects. The callback comes from the loop; an error says why, for people.
+  // Logs, as a denial, what no decision told: an upstream certificate that is not valid, a program that does not trust
+  // the sandbox's authority.
+  virtual void failed(const Target& target, const Verdict& verdict) = 0;
+  // Resolves the name, checks the addresses, connects; logs its failure. The callback comes from the loop, never from
+  // within this call, and not after the flow's end; an error says why, for people: Code::Denied where the policy
+  // refused the addresses. For kInternalName, the other end of a connection to the internal page.
   virtual void connect(const Target& target, std::function<void(Result<UniqueFd>)> connected) = 0;
   virtual void count(uint64_t in_bytes, uint64_t out_bytes) = 0;
   // The present policy's; changes with it.
   virtual const EffectivePolicy& policy() const = 0;
+  // The process's TLS: one object for all flows (see gateway_tls.h).
+  virtual GatewayTls& tls() = 0;
   // The budget is used up, or the like: the flow must end.
   virtual bool over_budget() const = 0;
   // The flow is over; called once, never from within one of its own calls by the context.
