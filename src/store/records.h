@@ -222,6 +222,36 @@ struct ProjectRecord {
   bool operator==(const ProjectRecord&) const = default;
 };
 
+// A bound of a project's sandboxes, or of those of one of its agents. Without a project: the server's.
+struct NetworkPolicyRecord {
+  std::string project;
+  std::string agent;
+  uint64_t version = 0;
+  std::string policy;  // JSON
+
+  bool operator==(const NetworkPolicyRecord&) const = default;
+};
+
+// A rule that was approved for good, for sandboxes of a subject: "agent:NAME", "image:NAME".
+struct NetworkRuleRecord {
+  std::string project = kDefaultProject;
+  std::string subject;
+  std::string rule;
+  std::string actor;
+  int64_t created_ms = 0;
+
+  bool operator==(const NetworkRuleRecord&) const = default;
+};
+
+struct NetworkRequestRecord {
+  std::string id;
+  std::string sandbox_id;
+  int64_t created_ms = 0;
+  std::string request;  // JSON
+
+  bool operator==(const NetworkRequestRecord&) const = default;
+};
+
 // A request with an Idempotency-Key: that it was begun, what it has made, and what it was answered.
 struct Idempotency {
   std::string project = kDefaultProject;

@@ -220,7 +220,36 @@ CREATE UNIQUE INDEX idempotency_by_key ON idempotency(project, key);
 CREATE INDEX idempotency_by_made ON idempotency(made) WHERE made <> '';
 )sql";
 
-constexpr Migration kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6};
+// Networks: the bounds of projects and their agents (of the server, where the project is empty), rules that were
+// approved for good, and requests for access.
+constexpr Migration kVersion7 = R"sql(
+CREATE TABLE network_policies (
+  project TEXT NOT NULL,
+  agent TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  policy TEXT NOT NULL,
+  PRIMARY KEY (project, agent)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE network_rules (
+  project TEXT NOT NULL REFERENCES projects(id) ON DELETE CASCADE,
+  subject TEXT NOT NULL,
+  rule TEXT NOT NULL,
+  actor TEXT NOT NULL,
+  created_ms INTEGER NOT NULL,
+  PRIMARY KEY (project, subject, rule)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE network_requests (
+  id TEXT PRIMARY KEY,
+  sandbox_id TEXT NOT NULL REFERENCES sandboxes(id) ON DELETE CASCADE,
+  created_ms INTEGER NOT NULL,
+  request TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX network_requests_by_sandbox ON network_requests(sandbox_id, created_ms, id);
+)sql";
+
+constexpr Migration kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6, kVersion7};
 
 Error newer(int64_t version, size_t known) {
   return Error(Code::Unsupported, concat("the state was written by a newer Cove: its version is ", version,

@@ -207,6 +207,22 @@ class Store {
   // Those that ended before that time; how many there were.
   Result<uint64_t> prune_operations(int64_t ended_before_ms);
 
+  // --- networks (policies and rules survive a power cut) -------------------------------------------------------------
+  // In place of what there is.
+  Result<uint64_t> put_network_policy(const NetworkPolicyRecord& policy, std::span<const EventDraft> events);
+  Result<std::optional<NetworkPolicyRecord>> find_network_policy(const std::string& project, const std::string& agent);
+  // By agent.
+  Result<std::vector<NetworkPolicyRecord>> list_network_policies(const std::string& project);
+  // NotFound where there is no such project; one that is there stays as it is. An empty subject means any.
+  Result<uint64_t> put_network_rule(const NetworkRuleRecord& rule, std::span<const EventDraft> events);
+  Result<std::vector<NetworkRuleRecord>> list_network_rules(const std::string& project, const std::string& subject);
+  // NotFound.
+  Result<uint64_t> remove_network_rule(const NetworkRuleRecord& rule, std::span<const EventDraft> events);
+  // In place of the one of that id. NotFound where the sandbox is gone.
+  Result<uint64_t> put_network_request(const NetworkRequestRecord& request, std::span<const EventDraft> events);
+  Result<std::vector<NetworkRequestRecord>> list_network_requests(const std::string& sandbox_id);  // oldest first
+  Result<void> remove_network_request(const std::string& id);
+
   // --- keys, projects, secrets (these survive a power cut) ---------------------------------------------------------
   // Exists where the id is taken, NotFound where there is no such project.
   Result<uint64_t> insert_key(const KeyRecord& key, std::span<const EventDraft> events);

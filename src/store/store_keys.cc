@@ -112,7 +112,8 @@ Result<uint64_t> Store::remove_project(const std::string& id, std::span<const Ev
     COVE_TRY(database_->run(
         "DELETE FROM execs WHERE sandbox_id IN (SELECT id FROM removed_sandboxes WHERE project = ?)", id));
     for (const char* sql : {"DELETE FROM removed_sandboxes WHERE project = ?", "DELETE FROM usage WHERE project = ?",
-                            "DELETE FROM operations WHERE project = ?", "DELETE FROM idempotency WHERE project = ?"})
+                            "DELETE FROM operations WHERE project = ?", "DELETE FROM idempotency WHERE project = ?",
+                            "DELETE FROM network_policies WHERE project = ?"})
       COVE_TRY(database_->run(sql, id));
     return {};
   });
