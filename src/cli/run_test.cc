@@ -209,7 +209,6 @@ TEST(Run, SupportsTiersWithoutNetworkAndKnownRuntimes) {
             NetworkPolicy());
   EXPECT_EQ(with({"--network", "restricted"}).request.sandbox.network.tier, NetworkTier::Restricted);
   EXPECT_THAT(refusal_with({"--network", "host"}), HasSubstr("--network: 'host' is not a network tier"));
-  EXPECT_THAT(refusal_with({"--network", "standard"}), HasSubstr("'standard' is not supported"));
   EXPECT_EQ(with({"--runtime", "runsc"}).request.sandbox.runtime, "runsc");
   EXPECT_THAT(refusal_with({"--runtime", "runk"}), HasSubstr("did you mean runc"));
   EXPECT_THAT(refusal_with({"--runtime", "imaginary"}), HasSubstr("native, runc"));

@@ -16,6 +16,7 @@
 #include "model/language.h"
 #include "model/limits.h"
 #include "model/maxima.h"
+#include "model/network.h"
 #include "model/runtime_kind.h"
 
 // The server's configuration: a TOML file, overridden by COVE_… variables, overridden by flags. One table (in
@@ -98,6 +99,19 @@ struct Config {
     uint64_t size = 8;                                              // of the default class; 0: no pool
     std::vector<std::string> languages = {"python", "javascript"};  // languages whose interpreters are kept warm
   } pool;
+
+  // The server's own policy: a bound of every sandbox's.
+  struct Network {
+    NetworkTier tier = NetworkTier::Standard;          // the highest that a caller without `approve` may ask for
+    NetworkTier max_tier = NetworkTier::Unrestricted;  // the highest there is
+    std::vector<std::string> allow;                    // empty: any
+    std::vector<std::string> block;
+    NetworkBudget budget;                // 0: none
+    std::vector<std::string> resolvers;  // ADDRESS[:PORT]; empty: the machine's
+    std::string upstream_ca;             // a file of certificates that are trusted besides the machine's
+    bool learn = false;                  // whether callers without `approve` may let a sandbox learn
+    std::string webhook;                 // that network requests are sent to; empty: none
+  } network;
 
   struct Images {
     std::string registry = "docker.io";            // HOST[:PORT][/FOLDER]; empty: none

@@ -84,6 +84,29 @@ Result<std::string> parse_name(const std::string& text) {
   return fail(Code::Invalid, concat("'", text, "' is not a valid language name"));
 }
 
+Result<NetworkTier> parse_network_tier(const std::string& text) {
+  if (std::optional<NetworkTier> tier = parse_tier(text)) return *tier;
+  return fail(Code::Invalid, concat("'", text, "' is not a network tier"));
+}
+
+// The whole of a rule is checked where it is used: the server does not start with one that is wrong.
+Result<std::string> parse_network_rule(const std::string& text) {
+  if (!text.empty() && text.size() <= kLongestNetworkRule && text.find_first_of("\t\n") == std::string::npos)
+    return text;
+  return fail(Code::Invalid, concat("'", text, "' is not a rule"));
+}
+
+Result<std::string> parse_resolver(const std::string& text) {
+  if (!text.empty() && text.find_first_not_of("0123456789abcdefABCDEF.:[]%") == std::string::npos) return text;
+  return fail(Code::Invalid, concat("'", text, "' is not an address"));
+}
+
+Result<std::string> parse_webhook(const std::string& text) {
+  const bool url = text.starts_with("http://") || text.starts_with("https://");
+  if (text.empty() || (url && text.find_first_of(" \t\n") == std::string::npos)) return text;
+  return fail(Code::Invalid, concat("'", text, "' is not a URL"));
+}
+
 Result<LogLevel> parse_log_level(const std::string& text) {
   for (LogLevel level : {LogLevel::Debug, LogLevel::Info, LogLevel::Warning, LogLevel::Error})
     if (text == log_level_name(level)) return level;
@@ -286,6 +309,46 @@ void add_maxima(std::vector<ConfigEntry>& table) {
                 FIELD(maxima.most)));
 }
 
+ConfigEntry tier(std::string name, std::string description, auto field) {
+  return typed(single(std::move(name), std::move(description), field, parse_network_tier,
+                      [](NetworkTier value) { return std::string(tier_name(value)); }),
+               "word", join(tier_names(), ", "));
+}
+
+void add_network(std::vector<ConfigEntry>& table) {
+  table.push_back(tier("network.tier",
+                       "The highest network tier that a caller without the scope 'approve' may ask for.",
+                       FIELD(network.tier)));
+  table.push_back(tier("network.max_tier", "The highest network tier that any sandbox has.", FIELD(network.max_tier)));
+  table.push_back(typed(texts("network.allow", "What sandboxes may reach at most; empty: no limit.",
+                              FIELD(network.allow), parse_network_rule),
+                        "list of rules", "rules, like pypi.org, *.example.org, host:8443, 10.1.0.0/16 or @python"));
+  table.push_back(typed(texts("network.block", "What no sandbox may reach.", FIELD(network.block), parse_network_rule),
+                        "list of rules", "rules, like pypi.org, *.example.org, host:8443, 10.1.0.0/16 or @python"));
+  table.push_back(size("network.budget_bytes", Zero::Allowed,
+                       "The maximum number of bytes that a sandbox sends and receives; 0: no limit.",
+                       FIELD(network.budget.bytes)));
+  table.push_back(count("network.budget_connections", 0, kMany,
+                        "The maximum number of connections that a sandbox makes; 0: no limit.",
+                        FIELD(network.budget.connections)));
+  table.push_back(typed(texts("network.resolvers",
+                              "DNS servers for the names that sandboxes may reach; empty: those of "
+                              "this machine.",
+                              FIELD(network.resolvers), parse_resolver),
+                        "list of addresses", "ADDRESS, ADDRESS:PORT or [ADDRESS]:PORT"));
+  table.push_back(path("network.upstream_ca",
+                       "A file of certificates (PEM) of authorities that are trusted, besides this "
+                       "machine's, for servers to which brokered secrets are sent.",
+                       FIELD(network.upstream_ca)));
+  table.push_back(on_off("network.learn",
+                         "Whether callers without the scope 'approve' may let a sandbox reach what no "
+                         "list names, to learn which rules it needs.",
+                         FIELD(network.learn)));
+  table.push_back(typed(single("network.webhook", "A URL that is sent each network request that awaits a decision.",
+                               FIELD(network.webhook), parse_webhook, [](const std::string& text) { return text; }),
+                        "URL", "http://… or https://…"));
+}
+
 void add_policies(std::vector<ConfigEntry>& table) {
   table.push_back(duration("lifecycle.idle", Zero::Allowed, "A sandbox expires after this long without use; 0: never.",
                            FIELD(lifecycle.idle)));
@@ -318,6 +381,7 @@ void add_policies(std::vector<ConfigEntry>& table) {
       texts("pool.languages", "Languages whose interpreters may be kept warm in pooled sandboxes; the first always is.",
             FIELD(pool.languages), parse_name),
       "list of languages", "names of languages, like python"));
+  add_network(table);
   table.push_back(
       typed(single("images.registry",
                    "The registry of image names without one, optionally with a folder for names of a single word.",

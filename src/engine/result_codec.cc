@@ -102,8 +102,23 @@ RichResult rich_result_of(const Json& json) {
   return {json.value("main", false), json.value("formats", Json::object()), json.value("display_id", "")};
 }
 
-Json json_of(const Denial& denial) { return json_object({{"what", denial.what}, {"why", denial.why}}); }
-Denial denial_of(const Json& json) { return {json.value("what", ""), json.value("why", "")}; }
+Json json_of(const Denial& denial) {
+  Json json = json_object({{"what", denial.what}, {"why", denial.why}});
+  if (!denial.host.empty()) json.update(json_object({{"host", denial.host}, {"port", denial.port}}));
+  if (!denial.rule.empty()) json["rule"] = denial.rule;
+  if (!denial.code.empty()) json["code"] = denial.code;
+  if (!denial.hint.empty()) json["hint"] = denial.hint;
+  return json;
+}
+Denial denial_of(const Json& json) {
+  return {.what = json.value("what", ""),
+          .why = json.value("why", ""),
+          .host = json.value("host", ""),
+          .port = json.value("port", uint16_t{0}),
+          .rule = json.value("rule", ""),
+          .code = json.value("code", ""),
+          .hint = json.value("hint", "")};
+}
 
 Json json_of(const LanguageUse& use) {
   return json_object({{"name", use.name}, {"version", use.version}, {"image", use.image}, {"note", use.note}});

@@ -34,6 +34,7 @@ struct ExecSpec {
   std::optional<std::string> whole_input;  // all that it will read; not with a pty
   // A command that comes before, without input; argv is executed only where it ends with 0. Both are one exec.
   std::vector<std::string> compile;
+  bool no_network = false;  // it has an empty network namespace, whatever its sandbox has
   // The last argument is the path of a script that is not there yet: the program is started and waits for it.
   bool script_follows = false;
   // Nothing but who runs it is known yet: argv, env and whether it reads input follow.
@@ -91,6 +92,12 @@ struct CodeError {
 struct Denial {
   std::string what;
   std::string why;
+  // Of what the network policy refused:
+  std::string host = {};
+  uint16_t port = 0;
+  std::string rule = {};  // that would allow it
+  std::string code = {};
+  std::string hint = {};
 };
 
 // The outcome of the user's program.

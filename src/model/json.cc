@@ -67,9 +67,18 @@ Json results_json(const std::vector<RichResult>& results) {
   return json;
 }
 
+Json denial_json(const Denial& denial) {
+  Json json = json_object({{"what", denial.what}, {"why", denial.why}});
+  if (!denial.host.empty()) json.update(json_object({{"host", denial.host}, {"port", denial.port}}));
+  if (!denial.rule.empty()) json["rule"] = denial.rule;
+  if (!denial.code.empty()) json["code"] = denial.code;
+  if (!denial.hint.empty()) json["hint"] = denial.hint;
+  return json;
+}
+
 Json denials_json(const std::vector<Denial>& denials) {
   Json json = Json::array();
-  for (const Denial& denial : denials) json.push_back({{"what", denial.what}, {"why", denial.why}});
+  for (const Denial& denial : denials) json.push_back(denial_json(denial));
   return json;
 }
 

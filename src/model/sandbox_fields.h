@@ -27,6 +27,7 @@ struct FieldsOf<NetworkPolicy> {
     visit(Field{"allow", kAll, Pool::Class}, values.allow...);
     visit(Field{"block", kAll, Pool::Class}, values.block...);
     visit(Field{"budget", kAll, Pool::Class}, values.budget...);
+    visit(Field{"learn", kAll, Pool::Class}, values.learn...);
   }
 };
 
@@ -85,7 +86,8 @@ struct FieldsOf<SandboxSpec> {
     visit(Field{"limits", kAll | kSession | kPatch, Pool::Class}, values.limits...);
     visit(Field{"strict", kRecord | kChannel | kRequest, Pool::Class}, values.strictness...);
     visit(Field{"network", kAll | kSession, Pool::Class}, values.network...);
-    visit(Field{.name = "workspace", .ways = kAll | kSession, .pool = Pool::Usual, .nullable = true}, values.workspace...);
+    visit(Field{.name = "workspace", .ways = kAll | kSession, .pool = Pool::Usual, .nullable = true},
+          values.workspace...);
     visit(Field{"nesting", kAll, Pool::Usual}, values.nesting...);
     visit(Field{"one_use", kRecord | kChannel, Pool::Class}, values.one_use...);
     visit(Field{"restarted", kChannel, Pool::Usual}, values.restarted...);
@@ -129,6 +131,7 @@ struct FieldsOf<ExecSpec> {
     visit(Field{"pty", kRecord | kAnswer}, values.pty...);
     visit(Field{"input", kRecord}, values.input...);
     visit(Field{"compile", kRecord}, values.compile...);
+    visit(Field{"no_network", kRecord | kAnswer}, values.no_network...);
     // Of its start alone.
     visit(Field{"whole_input"}, values.whole_input...);
     visit(Field{"script_follows"}, values.script_follows...);

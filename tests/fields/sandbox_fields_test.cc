@@ -194,19 +194,21 @@ TEST(NetworkPolicy, ArrivesWithEveryCallThatMakesASandbox) {
   EXPECT_EQ(api::parse_session(session, Config()).value().sandbox.network, network);
 }
 
-TEST(NetworkPolicy, IsRefusedWhereItAsksForANetwork) {
-  for (const NetworkPolicy& policy : {NetworkPolicy(), NetworkPolicy{.tier = NetworkTier::Restricted},
-                                      NetworkPolicy{.block = {"example.org"}, .budget = {.bytes = 1}}})
-    EXPECT_TRUE(check_network(policy));
-  for (const NetworkPolicy& policy :
-       {NetworkPolicy{.tier = NetworkTier::Standard}, NetworkPolicy{.tier = NetworkTier::Elevated},
-        NetworkPolicy{.tier = NetworkTier::Unrestricted}, NetworkPolicy{.enabled = true},
-        NetworkPolicy{.allow = {"pypi.org"}}}) {
-    Result<void> checked = check_network(policy);
-    ASSERT_FALSE(checked);
-    EXPECT_EQ(checked.error().code(), Code::Unsupported);
-    EXPECT_THAT(checked.error().hint(), HasSubstr("restricted"));
-  }
+TEST(NetworkPolicy, HasTheUsualTierWhereOnlyAListIsNamed) {
+  EXPECT_EQ(changed({}, {.allow = {{"pypi.org"}}}),
+            (NetworkPolicy{.tier = NetworkTier::Standard, .enabled = true, .allow = {"pypi.org"}}));
+  EXPECT_TRUE(has_network(changed({}, {.enabled = true})));
+  EXPECT_TRUE(has_network(changed({}, {.tier = NetworkTier::Elevated})));
+  EXPECT_FALSE(has_network(changed({}, {.tier = NetworkTier::Restricted})));
+  EXPECT_FALSE(has_network(changed({}, {.enabled = false, .allow = {{"pypi.org"}}})));
+  EXPECT_FALSE(has_network(changed({}, {.allow = std::vector<std::string>()})));
+}
+
+TEST(NetworkPolicy, KeepsWhatIsNotNamedInAChange) {
+  const NetworkPolicy before{.tier = NetworkTier::Standard, .enabled = false, .allow = {"a.org"}, .block = {"b.org"}};
+  EXPECT_EQ(changed(before, {}), before);
+  EXPECT_FALSE(changed(before, {.tier = NetworkTier::Elevated}).enabled) << "it was cut, and stays so";
+  EXPECT_EQ(changed(before, {.block = std::vector<std::string>()}).allow, before.allow);
 }
 
 TEST(NetworkPolicy, HasBounds) {

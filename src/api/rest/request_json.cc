@@ -209,6 +209,13 @@ Result<std::vector<Fields>> Fields::objects(const std::string& name, size_t most
   return objects;
 }
 
+Result<Fields> Fields::object_at(const std::string& name, size_t index) {
+  const Json& element = (*raw(name))[index];
+  Spot spot = item_of(name, index);
+  if (!element.is_object()) return fail(wrong_at(spot, "must be an object"));
+  return Fields(element, std::move(spot));
+}
+
 Result<void> Fields::finish() const {
   for (const auto& [name, value] : object_.items()) {
     if (asked_.contains(name)) continue;

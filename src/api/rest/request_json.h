@@ -58,6 +58,15 @@ class Fields {
   // The objects of a list of at most `most`; empty where it is absent.
   Result<std::vector<Fields>> objects(const std::string& name, size_t most);
 
+  // The element of a list; Invalid where it is no object.
+  Result<Fields> object_at(const std::string& name, size_t index);
+  // What was found out about an element of a list elsewhere.
+  template <typename T>
+  Result<T> checked_at(const std::string& name, size_t index, Result<T> result) const {
+    if (!result) return fail(blame(item_of(name, index), std::move(result).error()));
+    return result;
+  }
+
   // What is required and not there: "'path' is missing".
   Error missing(const std::string& name) const;
   Error wrong(const std::string& name, std::string_view what) const;

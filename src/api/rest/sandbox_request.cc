@@ -182,9 +182,57 @@ Result<void> take(Fields& fields, const Field& field, Strictness& strictness) {
   return {};
 }
 
-Result<void> take(Fields& fields, const Field& field, NetworkTier& tier) {
-  auto word = COVE_TRY(fields.choice(std::string(field.name), tier_names()));
-  if (word) tier = *parse_tier(*word);
+// {host, ports, methods, paths} as the texts of rules: one for each path.
+Result<std::vector<std::string>> take_rule_object(Fields& fields) {
+  const std::string host = COVE_TRY(required(fields, "host", fields.text("host")));
+  std::string ports;
+  if (const Json* list = fields.raw("ports")) {
+    if (!list->is_array()) return fail(fields.wrong("ports", "must be a list of numbers"));
+    for (const Json& port : *list) {
+      if (!port.is_number_unsigned() || port.as_uint64() > UINT16_MAX)
+        return fail(fields.wrong("ports", "must be a list of numbers from 1 to 65535"));
+      ports += concat(ports.empty() ? ":" : ",", port.as_uint64());
+    }
+  }
+  std::string methods = join(COVE_TRY(fields.texts("methods")).value_or(std::vector<std::string>()), ",");
+  if (!methods.empty()) methods += " ";
+  std::vector<std::string> rules;
+  for (const std::string& path : COVE_TRY(fields.texts("paths")).value_or(std::vector<std::string>{""}))
+    rules.push_back(concat(methods, host, ports, path));
+  COVE_TRY(fields.finish());
+  return rules;
+}
+
+// Texts, and objects in their place.
+Result<std::optional<std::vector<std::string>>> take_rules(Fields& fields, const std::string& name) {
+  const Json* list = fields.raw(name);
+  if (!list) return std::nullopt;
+  if (!list->is_array()) return fail(fields.wrong(name, "must be a list of rules"));
+  std::vector<std::string> rules;
+  for (size_t i = 0; i < list->size(); ++i) {
+    if ((*list)[i].is_string()) {
+      rules.push_back((*list)[i].as_string());
+      continue;
+    }
+    Fields object = COVE_TRY(fields.object_at(name, i));
+    for (std::string& rule : COVE_TRY(take_rule_object(object))) rules.push_back(std::move(rule));
+  }
+  if (rules.size() > kMostNetworkRules)
+    return fail(fields.wrong(name, concat("has more than ", kMostNetworkRules, " rules")));
+  return rules;
+}
+
+Result<void> take_budget(Fields& fields, NetworkChange& change) {
+  auto nested = COVE_TRY(fields.object("budget"));
+  if (!nested) return {};
+  change.bytes = COVE_TRY(nested->size("bytes"));
+  if (auto connections = COVE_TRY(nested->integer("connections", 0, INT64_MAX)))
+    change.connections = static_cast<uint64_t>(*connections);
+  return nested->finish();
+}
+
+Result<void> take(Fields& fields, const Field&, NetworkPolicy& network) {
+  if (auto change = COVE_TRY(take_network_change(fields))) network = changed(std::move(network), *change);
   return {};
 }
 
@@ -222,6 +270,20 @@ Result<void> take_listed(Fields& fields, unsigned way, T& value) {
 Result<void> take_fields(Fields& fields, unsigned way, SandboxSpec& spec) { return take_listed(fields, way, spec); }
 
 Result<void> take_network(Fields& fields, NetworkPolicy& network) { return take(fields, {.name = "network"}, network); }
+
+Result<std::optional<NetworkChange>> take_network_change(Fields& fields) {
+  auto nested = COVE_TRY(fields.object("network"));
+  if (!nested) return std::nullopt;
+  NetworkChange change;
+  if (auto word = COVE_TRY(nested->choice("tier", tier_names()))) change.tier = parse_tier(*word);
+  change.enabled = COVE_TRY(nested->flag("enabled"));
+  change.allow = COVE_TRY(take_rules(*nested, "allow"));
+  change.block = COVE_TRY(take_rules(*nested, "block"));
+  COVE_TRY(take_budget(*nested, change));
+  change.learn = COVE_TRY(nested->flag("learn"));
+  COVE_TRY(nested->finish());
+  return change;
+}
 
 Result<Workspace> take_workspace(Fields& fields) {
   auto nested = COVE_TRY(fields.object("workspace"));

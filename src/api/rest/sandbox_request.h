@@ -15,6 +15,8 @@ Result<void> take_limits(Fields& fields, Limits& limits);
 Result<void> take_fields(Fields& fields, unsigned way, SandboxSpec& spec);
 // What there is of a network policy.
 Result<void> take_network(Fields& fields, NetworkPolicy& network);
+// What is to be changed of one: `network`.
+Result<std::optional<NetworkChange>> take_network_change(Fields& fields);
 
 // {"path": …, "access": …}; nothing where there is none. Unsupported for an access that no runtime has.
 Result<Workspace> take_workspace(Fields& fields);

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/live_engine.h"
+#include "engine/network/networks.h"
 #include "engine/record_codec.h"
 #include "engine/sandbox/review_base.h"
 #include "image/catalogue.h"
@@ -20,6 +21,10 @@ namespace {
 void complete(SandboxSpec& spec, const Limits& defaults) {
   take_defaults(spec.limits, defaults);
   if (spec.limits.disk.value == 0) spec.limits.disk.value = usual_disk(spec);
+}
+
+Result<std::string> settled_runtime(const SandboxSpec& spec, const Config& config) {
+  return oci::settle_runtime(spec.runtime.empty() ? config.runtime : spec.runtime);
 }
 
 void take_image(const ImageConfig& config, SandboxSpec& spec) {
@@ -61,6 +66,8 @@ Result<SandboxInfo> LiveEngine::create(const Caller& caller, CreateOrder order) 
     return fail(Code::Denied, "making sandboxes needs the scope 'run'");
   COVE_TRY(check_limits(caller, config_.maxima, order.spec.limits));
   COVE_TRY(check_network(order.spec.network));
+  if (has_network(order.spec.network))
+    COVE_TRY(check_can_have_network(capabilities(COVE_TRY(settled_runtime(order.spec, config_)))));
   COVE_TRY(check_nesting(caller, order.spec));
   if (order.idempotency_key.empty()) return make(caller, std::move(order));
   // The same request, sent again while the first is being worked on, waits for its outcome.
@@ -120,7 +127,7 @@ Result<std::optional<std::string>> LiveEngine::settle_language(CreateOrder& orde
 Result<SandboxInfo> LiveEngine::make(const Caller& caller, CreateOrder order) {
   const Clock::Time start = clock_->now();
   SandboxInfo info;
-  order.spec.runtime = COVE_TRY(oci::settle_runtime(order.spec.runtime.empty() ? config_.runtime : order.spec.runtime));
+  order.spec.runtime = COVE_TRY(settled_runtime(order.spec, config_));
   std::optional<std::string> first_use = COVE_TRY(settle_language(order));
   std::shared_ptr<void> image = COVE_TRY(settle_image(order.spec));
   info.spec = order.spec;

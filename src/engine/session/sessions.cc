@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/context/contexts.h"
+#include "engine/network/networks.h"
 #include "engine/quota/admission.h"
 #include "engine/record_codec.h"
 #include "engine/session/placement.h"
@@ -104,6 +105,7 @@ Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
   session.order = std::move(order);
   COVE_TRY(check_limits(caller, engine_.config().maxima, session.order.sandbox.limits));
   COVE_TRY(check_network(session.order.sandbox.network));
+  if (has_network(session.order.sandbox.network)) COVE_TRY(check_network_of(session.order.sandbox));
   if (session.order.mode != Mode::Off) COVE_TRY(check_runtime(session.order.sandbox.runtime));
   COVE_TRY(engine_.pin(caller, session.order.sandbox.workspace));
   session.created_ms = session.last_used_ms = engine_.clock().now_ms();
@@ -113,6 +115,12 @@ Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
                                {"agent", session.order.agent}});
   COVE_TRY(store_.insert_session(record_of(session), {&event, 1}));
   return session;
+}
+
+Result<void> Sessions::check_network_of(const SandboxSpec& spec) {
+  const std::string& named = spec.runtime;
+  return check_can_have_network(
+      engine_.capabilities(COVE_TRY(oci::settle_runtime(named.empty() ? engine_.config().runtime : named))));
 }
 
 // Its sandbox is made later; that there can be none is told at once.

@@ -72,6 +72,7 @@ class Sessions {
 
   Result<void> check_order(const Caller& caller, const SessionOrder& order);
   Result<void> check_runtime(const std::string& named);
+  Result<void> check_network_of(const SandboxSpec& spec);
   Result<SandboxInfo> find_or_make(const Caller& caller, const SessionOrder& order, const std::string& session_id);
   Result<std::optional<SandboxInfo>> find_bound(const Caller& caller, const std::string& binding);
   Result<SandboxInfo> make(const Caller& caller, const SessionOrder& order, const std::string& session_id);
