@@ -58,8 +58,9 @@ const char* stage_name(NetworkEntry::Stage stage);  // "denied"
 
 void encode(wire::Writer& out, const GatewaySettings& settings);
 Result<GatewaySettings> decode_settings(wire::Reader& in);
+// What programs inside chose is cut to 1 KiB and made plain: control characters and invalid UTF-8 become '?'.
 void encode(wire::Writer& out, const NetworkEntry& entry);
-// Invalid where a field is longer than 1 KiB or not what it must be.
+// Invalid where a field is longer than 1 KiB, has control characters or is not what it must be.
 Result<NetworkEntry> decode_entry(wire::Reader& in);
 
 }  // namespace cove::net

@@ -65,52 +65,69 @@ struct Target {
 enum class Decision {
   Allow,
   Deny,
-  NeedsRequest,  // only rules for requests match: allowed if the traffic turns out to be HTTP that they allow
+  // Rules for requests decide, be it that only they allow or that some block: allowed if the traffic turns out to be
+  // HTTP whose requests decide() allows, denied where it cannot be read.
+  NeedsRequest,
 };
 struct Verdict {
   Decision decision = Decision::Deny;
   std::string rule;   // that decided, as it is written; empty where none did
   std::string layer;  // whose it is
   std::string why;    // in words, of a denial: "pypi.org:443 is not on the allow list of the sandbox"
-  std::string code;   // of a denial, stable: "no_network", "not_allowed", "blocked", "private_address", "needs_name", "protocol"
+  std::string
+      code;  // of a denial, stable: "no_network", "not_allowed", "blocked", "private_address", "needs_name", "protocol"
+};
+
+struct CompiledRule {
+  Rule rule;  // never of the kind Group
+  std::string written;
+};
+struct CompiledLayer {
+  std::string name;
+  PolicyLayer::Role role = PolicyLayer::Role::Own;
+  bool lists = false;  // has an allow list, even if its groups have no hosts
+  std::vector<CompiledRule> allow;
+  std::vector<CompiledRule> block;
 };
 
 // The layers with their rules parsed and groups resolved; immutable.
 class CompiledPolicy {
  public:
-  // A rule that cannot be parsed is Invalid: nothing is ignored. Groups whose hosts come from the image were replaced
-  // by these hosts before (see groups.h).
+  // A rule that cannot be parsed is Invalid: nothing is ignored. The hosts of groups that come from the image were
+  // added before (with_image_hosts()).
   static Result<CompiledPolicy> compile(const std::vector<PolicyLayer>& layers);
 
-  // The lowest tier of the layers; Sandbox where one has the network disabled.
-  NetworkTier tier() const { return tier_; }
-  bool has_network() const { return tier_ >= NetworkTier::Standard; }
-  bool is_full() const { return tier_ >= NetworkTier::Elevated; }
+  // The lowest tier of the layers; Sandbox where one has the network disabled, or there is none.
+  NetworkTier tier() const { return layers_.empty() ? NetworkTier::Sandbox : tier_; }
+  bool has_network() const { return tier() >= NetworkTier::Standard; }
+  bool is_full() const { return tier() >= NetworkTier::Elevated; }
 
   // May this name be looked up: is there any port, method or path by which it can be reached?
   Verdict decide_lookup(const std::string& name) const;
-  // May the target be reached? An address that a name was resolved to is checked by check_resolved().
+  // May the target be reached? In the full tiers the sandbox's own allow list matters for private addresses only; the
+  // lists of bounds always do. An address is also to be checked by check_resolved(), with or without a name.
   Verdict decide(const Target& target) const;
-  // Whether an address that `name` was resolved to may be connected to: public, or in an allowed network; in no blocked
-  // one, and not of this machine (`own`: whether it is).
+  // Whether an address that a name was resolved to, or that a program named, may be connected to: public, or in an
+  // allowed network that lies within the private one; in no blocked one. An address of this machine (`own`) must be
+  // allowed by itself: the rule is that address.
   Verdict check_resolved(const Target& target, const Address& address, bool own) const;
   // The smallest of the layers'; 0: none.
   NetworkBudget budget() const { return budget_; }
 
  private:
-  struct Layer {
-    std::string name;
-    PolicyLayer::Role role;
-    NetworkTier tier;
-    std::vector<Rule> allow;
-    std::vector<Rule> block;
-  };
-  std::vector<Layer> layers_;
-  NetworkTier tier_ = NetworkTier::Sandbox;
+  void add(const PolicyLayer& layer, CompiledLayer compiled);
+  bool is_bound_by(const CompiledLayer& layer) const;
+  Verdict decide_block(const Target& target) const;
+  Verdict decide_allow(const Target& target) const;
+  std::vector<uint16_t> ports_named(const std::string& name) const;
+
+  std::vector<CompiledLayer> layers_;
+  NetworkTier tier_ = NetworkTier::Unrestricted;
   NetworkBudget budget_;
 };
 
-// Not of the public Internet: private, loopback, link-local, metadata, multicast, reserved, and IPv6 forms of these.
-bool is_public(const Address& address);
+// Whether the rules of a policy, of the request's field `field`, are sound: Invalid names the rule at fault, as in
+// "'network.allow[2]': the rule 'a b c': …", with its pointer.
+Result<void> check_policy(const NetworkPolicy& policy, const std::string& field = "network");
 
 }  // namespace cove::net

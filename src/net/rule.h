@@ -1,28 +1,14 @@
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+#include "net/address.h"
 
 namespace cove::net {
-
-// An IP address; an IPv4 one is kept mapped (::ffff:a.b.c.d).
-struct Address {
-  std::array<uint8_t, 16> bytes = {};
-  bool is_v4() const;
-  bool operator==(const Address&) const = default;
-  auto operator<=>(const Address&) const = default;
-};
-// Strict: dotted quads of four decimal numbers, or IPv6. What inet_aton takes besides (octal, hexadecimal, fewer parts)
-// is Invalid.
-Result<Address> parse_address(std::string_view text);
-std::string to_text(const Address& address);
-// Whether the text is a number that some resolver takes for an address: "0x7f.1", "2130706433", "127.1".
-bool looks_numeric(std::string_view host);
 
 // One rule of an allow or block list, as people write it:
 //
@@ -52,7 +38,18 @@ struct Rule {
 Result<Rule> parse_rule(std::string_view text);
 std::string to_text(const Rule& rule);  // the canonical form; parse_rule gives the rule back
 
-// Lower case, without a final dot, IDN in its ASCII form; Invalid where it cannot be a name that DNS has.
+// A rule in parts, as in JSON: {"host": …, "ports": […], "methods": […], "paths": […]}.
+struct RuleParts {
+  std::string host;  // as in a rule: also "@python", "*.example.org", "10.1.0.0/16", "[fd00::]/8"
+  std::vector<uint16_t> ports;
+  std::vector<std::string> methods;
+  std::vector<std::string> paths;
+};
+// Its canonical texts, one for each path.
+Result<std::vector<std::string>> rule_texts(const RuleParts& parts);
+
+// Lower case, without a final dot; Invalid where it cannot be a name that DNS has. Internationalized names are taken in
+// their ASCII form only ("xn--bcher-kva.example").
 Result<std::string> normalize_name(std::string_view name);
 
 }  // namespace cove::net
