@@ -146,10 +146,10 @@ MAKING = 2
 class Server:
     """Root's, or an ordinary user's."""
 
-    def __init__(self, programs, settings=(), uid=None, env=None):
+    def __init__(self, programs, settings=(), uid=None, within=()):
         self.programs = programs
         self.uid = uid
-        self.env = env or {}
+        self.within = list(within)  # words before the command, such as `nsenter`'s
         self.settings = [f"pool.size={POOL}"] + list(settings)
         self.folder = tempfile.mkdtemp(prefix="cove-crash-")
         os.chmod(self.folder, 0o755)
@@ -178,6 +178,7 @@ class Server:
         if self.uid:
             words = ["setpriv", f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups"] + words
             env |= {"HOME": self.folder, "XDG_RUNTIME_DIR": self.folder}
+        words = self.within + words
         with open(self.log, "ab") as log:
             self.process = subprocess.Popen(words, env=env, cwd="/", stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                             pass_fds=[writer], start_new_session=True)

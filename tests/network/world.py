@@ -1,0 +1,155 @@
+"""A small Internet of the test's own: two network namespaces that a cable joins.
+
+In one of them, the *machine*, the whole Cove server runs; the other, the *world*, has every other address there is, and
+servers (outside.py) that write down what reaches them, each packet included."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+FOLDER = os.path.dirname(os.path.abspath(__file__))
+PATIENCE = 30
+
+MACHINE = "44.10.0.1"
+MACHINE6 = "2a0f:10::1"
+GATEWAY = "44.10.0.254"
+GATEWAY6 = "2a0f:10::fe"
+DNS = "44.10.0.53"
+WEB = "44.10.0.80"
+WEB6 = "2a0f:10::80"
+OTHER = "44.10.0.81"
+GIT = "44.10.0.22"
+PRIVATE = "10.20.0.1"
+METADATA = "169.254.169.254"
+MAC = {"cove0": "02:00:00:00:00:01", "cove1": "02:00:00:00:00:02"}
+
+
+def run(*words, **named):
+    return subprocess.run(words, check=True, capture_output=True, text=True, **named).stdout
+
+
+class World:
+    """For a `with` statement. Needs root."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="cove-world-")
+        os.chmod(self.folder, 0o755)
+        self.machine = f"cove-machine-{os.getpid()}"
+        self.world = f"cove-world-{os.getpid()}"
+        self.servers = []
+        self.authority = self.folder + "/authority.pem"  # of the world's HTTPS servers
+
+    def __enter__(self):
+        try:
+            self._cable()
+            self._certificates()
+            self._serve()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for each in self.servers:
+            each.kill()
+            each.wait()
+        for name in (self.machine, self.world):
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def on_machine(self, *words):
+        """The words of a command that then runs in the machine's network, and otherwise where the test does."""
+        return ["nsenter", f"--net=/run/netns/{self.machine}", *words]
+
+    def in_world(self, *words):
+        return ["nsenter", f"--net=/run/netns/{self.world}", *words]
+
+    # --- what happened ---
+
+    def journal(self, after=0):
+        """Entries since then: {"kind": "packet" | "dns" | "http" | "tcp" | "udp", …}."""
+        return [json.loads(line) for line in self._lines("journal")[after:]]
+
+    def visits(self):
+        """How often someone connected to the machine's own service."""
+        return len(self._lines("machine"))
+
+    def _lines(self, name):
+        with open(f"{self.folder}/{name}", encoding="utf-8") as file:
+            return file.read().split("\n")[:-1]
+
+    def mark(self):
+        return len(self._lines("journal"))
+
+    def settle(self):
+        """After this, the journal has every packet that was sent before."""
+        token = f"settle-{time.monotonic_ns()}"
+        run(*self.on_machine(sys.executable, "-c",
+                             "import socket,sys; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)"
+                             ".sendto(sys.argv[1].encode(), (sys.argv[2], 9))", token, GATEWAY))
+        deadline = time.monotonic() + PATIENCE
+        while not any(entry.get("text") == token for entry in self.journal()[-50:]):
+            if time.monotonic() > deadline:
+                raise AssertionError("the world's servers do not answer any more")
+            time.sleep(0.01)
+
+    def reached(self, after=0):
+        """Where packets went since then, as (protocol, address, port), but for the marks of settle()."""
+        return {(entry["protocol"], entry["to"], entry["port"]) for entry in self.journal(after)
+                if entry["kind"] == "packet" and (entry["to"], entry["port"]) != (GATEWAY, 9)}
+
+    # --- set-up ---
+
+    def _cable(self):
+        for name in (self.machine, self.world):
+            run("ip", "netns", "add", name)
+            run("ip", "-n", name, "link", "set", "lo", "up")
+        run("ip", "link", "add", "cove0", "netns", self.machine, "type", "veth", "peer", "name", "cove1", "netns",
+            self.world)
+        for name, link, four, six, peer, peer6 in ((self.machine, "cove0", MACHINE, MACHINE6, GATEWAY, GATEWAY6),
+                                                   (self.world, "cove1", GATEWAY, GATEWAY6, MACHINE, MACHINE6)):
+            run("ip", "-n", name, "link", "set", link, "address", MAC[link], "up")
+            run("ip", "-n", name, "address", "add", four, "peer", peer, "dev", link)
+            run("ip", "-n", name, "address", "add", six, "peer", peer6, "dev", link, "nodad")
+            run("ip", "-n", name, "neighbour", "add", peer6, "lladdr", MAC["cove1" if link == "cove0" else "cove0"], "dev", link)
+        for version, gateway in (("-4", GATEWAY), ("-6", GATEWAY6)):
+            run("ip", version, "-n", self.machine, "route", "add", "default", "via", gateway)
+        # Every other address is one of the world's own. What it sends back must be asked about first.
+        for version, net, machine in (("-4", "0.0.0.0/0", MACHINE), ("-6", "::/0", MACHINE6)):
+            ip = ["ip", version, "-n", self.world]
+            run(*ip, "rule", "add", "to", machine, "lookup", "main", "priority", "1")
+            run(*ip, "rule", "add", "lookup", "local", "priority", "5")
+            run(*ip, "rule", "delete", "priority", "0")
+            run(*ip, "route", "add", "local", net, "dev", "lo", "table", "local")
+
+    def _certificates(self):
+        key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+        run("openssl", "req", "-x509", *key, "-keyout", self.folder + "/authority.key", "-out", self.authority, "-days",
+            "2", "-subj", "/CN=The world")
+        names = "DNS:example.org,DNS:*.example.org,DNS:*.wild.example.org,DNS:example.net,DNS:*.example.net,IP:" + WEB
+        run("openssl", "req", *key, "-keyout", self.folder + "/server.key", "-out", self.folder + "/server.csr", "-subj",
+            "/CN=example.org", "-addext", "subjectAltName=" + names)
+        run("openssl", "x509", "-req", "-in", self.folder + "/server.csr", "-CA", self.authority, "-CAkey",
+            self.folder + "/authority.key", "-CAcreateserial", "-days", "2", "-copy_extensions", "copy", "-out",
+            self.folder + "/server.pem")
+        run("openssl", "req", "-x509", *key, "-keyout", self.folder + "/stranger.key", "-out", self.folder + "/stranger.pem",
+            "-days", "2", "-subj", "/CN=untrusted.example.org", "-addext", "subjectAltName=DNS:untrusted.example.org")
+
+    def _serve(self):
+        self._begin(self.in_world(sys.executable, FOLDER + "/outside.py", self.folder))
+        self._begin(self.on_machine(sys.executable, FOLDER + "/beside.py", self.folder + "/machine"))
+
+    def _begin(self, words):
+        ready, told = os.pipe()
+        with open(self.folder + "/log", "ab") as log:
+            self.servers.append(subprocess.Popen(words + [str(told)], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                                 pass_fds=[told]))
+        os.close(told)
+        with os.fdopen(ready, "rb") as pipe:
+            if pipe.read() != b"ready":
+                with open(self.folder + "/log", encoding="utf-8") as log:
+                    raise AssertionError("the world's servers do not start: " + log.read())
