@@ -17,13 +17,12 @@ using spawn::Type;
 using wire::Reader;
 using wire::Writer;
 
-constexpr size_t kMaxHelpers = 32;
 constexpr size_t kLongestAnswer = spawn::kMaxMessage - 64;
 
 }  // namespace
 
-Result<void> SpawnServer::run_helper(uint64_t token, const HelperWork& work, HelperFinish finish) {
-  if (helpers_.size() >= kMaxHelpers) return fail(Code::Exhausted, "too many operations are in progress");
+Result<void> SpawnServer::run_helper(uint64_t token, const HelperWork& work, HelperFinish finish, size_t most) {
+  if (helpers_.size() >= most) return fail(Code::Exhausted, "too many operations are in progress");
   sys::SocketPair answer = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
   sys::Child child = COVE_TRY(sys::clone3(0));
   if (child.pid == 0) {

@@ -62,6 +62,9 @@ enum class Type : uint32_t {
   PinWorkspace = 28,    // path of a workspace, access; fd: the caller's own connection, where there is one
                         // → device and inode of the folder that is there
 
+  OpenNetwork = 29,   // id → steering, a bit for each socket; fds: the sockets
+  StartGateway = 30,  // → fd: the channel to cove-gateway
+
   // cove-spawn → coved
   Done = 32,         // token, what the operation returns; fds
   Failed = 33,       // token, error

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "runtime/native/network.h"
 #include "sys/btrfs.h"
 
 namespace cove::spawn {
@@ -183,6 +184,13 @@ void RemoteResources::keep_counters_open() {
   if (usage_ || usage_folder_.empty()) return;
   Result<sys::btrfs::QuotaGauge> gauge = sys::btrfs::QuotaGauge::open(usage_folder_);
   if (gauge) usage_ = std::move(*gauge);
+}
+
+Result<NetworkSockets> RemoteResources::open_network() {
+  COVE_TRY(ready());
+  SpawnClient::Answer answer = COVE_TRY(spawn_->ask(Type::OpenNetwork, about()));
+  Reader in(answer.body);
+  return native::decode_network(in, std::move(answer.fds));
 }
 
 void RemoteResources::kill() { spawn_->tell(Type::Kill, about()); }

@@ -41,6 +41,7 @@ class RemoteResources : public SandboxResources {
   Result<sys::CgroupUsage> usage() override;
   Result<uint64_t> layer_usage() override;
   void keep_counters_open() override;
+  Result<NetworkSockets> open_network() override;
   void kill() override;
   Result<void> destroy(Files files) override;
   Result<void> let_go(Files files) override;

@@ -187,6 +187,8 @@ Result<void> SpawnServer::answer(Type type, uint64_t token, Reader& in, std::vec
       return engine_image(token, in);
     case Type::ExamineRuntime:
       return examine_runtime(token, in);
+    case Type::OpenNetwork:
+      return open_network(token, in);
     case Type::Diagnose:
       return diagnose(token);
     default:

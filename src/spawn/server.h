@@ -55,6 +55,7 @@ class SpawnServer {
     wire::Writer rest;
     std::vector<UniqueFd> fds;
   };
+  static constexpr size_t kMaxHelpers = 32;
   using HelperWork = std::function<Result<HelperAnswer>()>;
   using HelperFinish = std::function<Result<void>(wire::Reader&, std::vector<UniqueFd>)>;
   struct Helper {
@@ -102,6 +103,7 @@ class SpawnServer {
   Result<void> adopt_group(uint64_t token, wire::Reader& in);
   Result<void> set_limits(uint64_t token, wire::Reader& in);
   Result<void> usage(uint64_t token, wire::Reader& in);
+  Result<void> open_network(uint64_t token, wire::Reader& in);
   Result<void> destroy(uint64_t token, wire::Reader& in);
   Result<void> run_on_host(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
   Result<void> find_layers(uint64_t token, wire::Reader& in);
@@ -109,7 +111,8 @@ class SpawnServer {
   Result<void> examine_layer(uint64_t token, wire::Reader& in);
   Result<void> assemble_image(uint64_t token, wire::Reader& in);
   Result<void> sweep_images(uint64_t token, wire::Reader& in);
-  Result<void> run_helper(uint64_t token, const HelperWork& work, HelperFinish finish = {});
+  // Exhausted if that many are running.
+  Result<void> run_helper(uint64_t token, const HelperWork& work, HelperFinish finish = {}, size_t most = kMaxHelpers);
   void take_answer(Helper& helper, sys::Message message);
   void give_up(const Helper& helper);
   void check_helpers(const std::vector<pollfd>& polled, size_t first);

@@ -49,6 +49,13 @@ class Conformance : public testing::TestWithParam<RuntimeUnderTest> {
   Ran run(Sandbox& sandbox, const ExecSpec& exec, const std::string& input = {});
   Ran finish(Sandbox& sandbox, const std::string& exec_id, Attachment streams, const std::string& input = {});
 
+  // network.cc
+  bool has_network();
+  NetworkSockets open_network(Sandbox& sandbox);
+  // What a program inside hears that connects to the address at port 443, from a server outside that says which address
+  // it got the connection for.
+  std::string connect_outside(Sandbox& sandbox, const NetworkSockets& network, const std::string& address);
+
   Runtime& runtime() { return *runtime_; }
   void drop_handle() { sandboxes_.clear(); }
 

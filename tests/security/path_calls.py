@@ -103,6 +103,7 @@ ALLOWED = {
                                         "openat*3 readlink"),
     "runtime/native/local_resources.cc": (OWN, "unlink*2"),
     "runtime/native/memory_watch.cc": ("file systems that the builder mounted", "list_folder read_file statfs"),
+    "runtime/native/network.cc": ("this process's own /proc", "open stat"),
     "runtime/native/own_folders.cc": ("Cove's own folders, where they are mounted, '..' of an opened one, /proc",
                                       "open*2 openat read_file*2 readlink"),
     "runtime/native/process_one.cc": ("/proc, cove-init", "SYS_execveat attach_mount open*2 open_tree_clone"),

@@ -24,7 +24,8 @@ inline Capabilities runtime_capabilities(const std::string& runtime, ControlGrou
           .review_layer = !engine,
           .waiting_scripts = runtime == "native",
           .compile_step = true,
-          .own_images = engine};
+          .own_images = engine,
+          .network = !own_kernel && !engine};
 }
 
 }  // namespace cove::native

@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "image/catalogue.h"
 #include "runtime/native/enforcement.h"
+#include "runtime/native/network.h"
 #include "runtime/native/process_one_identity.h"
 #include "sys/file.h"
 #include "sys/ids.h"
@@ -143,6 +144,21 @@ Result<sys::CgroupUsage> LocalResources::usage() {
 Result<uint64_t> LocalResources::layer_usage() {
   if (!parts_.layer) return fail(Code::NotFound, "the sandbox has no writable layer");
   return parts_.layer->usage();
+}
+
+Result<int> LocalResources::network_owner() {
+  if (parts_.spec.lifetime == Lifetime::OneRun)
+    return fail(Error(Code::Unsupported, "a run without a server has no network")
+                    .hint("start a server with `cove serve`, and run without --direct"));
+  if (!built_ && parts_.builder) return fail(Code::Unavailable, "the sandbox is not built yet");
+  if (!parts_.process_1) return fail(Code::Unavailable, "the sandbox is gone");
+  return parts_.process_1.get();
+}
+
+Result<NetworkSockets> LocalResources::open_network() {
+  COVE_TRY(ready());
+  const int process_1 = COVE_TRY(network_owner());
+  return COVE_TRY_NOTE(concat("open the network of sandbox ", parts_.spec.id), open_network_of(process_1));
 }
 
 // A builder that died may have started process 1 before it could report it.

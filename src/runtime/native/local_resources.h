@@ -44,6 +44,7 @@ class LocalResources : public SandboxResources {
   Result<void> set_limits(const Limits& limits) override;
   Result<sys::CgroupUsage> usage() override;
   Result<uint64_t> layer_usage() override;
+  Result<NetworkSockets> open_network() override;
   void kill() override;
   Result<void> destroy(Files files) override;
 
@@ -58,6 +59,9 @@ class LocalResources : public SandboxResources {
   Result<void> finish_end(Files files);
   // Whether a process other than process 1 runs in it; true if that is unknown.
   bool in_use() const;
+
+  // The process whose namespaces are the sandbox's, once it is built; Unsupported where its network is another's.
+  Result<int> network_owner();
 
   // For a loop that serves many sandboxes: readable when the builder has a message, -1 when none will follow.
   int builder_fd() const { return parts_.builder ? parts_.builder->status.get() : -1; }

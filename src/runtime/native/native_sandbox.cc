@@ -71,7 +71,8 @@ Result<NativeSandbox::Reply> NativeSandbox::wait_for_reply(Type type, const std:
     std::optional<Reply> reply = COVE_TRY(read_reply());
     if (!reply) continue;
     Reader in(reply->body);
-    bool matches = type == Type::Dialed || type == Type::Table ? reply->type == type : in.text() == key;
+    bool matches =
+        type == Type::Dialed || type == Type::Table || type == Type::Identity ? reply->type == type : in.text() == key;
     if (matches && reply->type == type) return std::move(*reply);
     bool failed = matches && reply->type == Type::Failed;
     Type got = reply->type;
@@ -147,6 +148,14 @@ Result<UniqueFd> NativeSandbox::dial(uint16_t port) {
   if (answered != token || reply->fds.size() != 1) return fail(Code::Internal, "process 1 sent a malformed reply");
   COVE_TRY_NOTE(concat("connect to port ", port, " of the sandbox"), wait_for_connection(reply->fds[0].get()));
   return std::move(reply->fds[0]);
+}
+
+// A built sandbox's process 1 may not have entered its namespaces yet. It answers when it has.
+Result<NetworkSockets> NativeSandbox::open_network() {
+  COVE_TRY(parts_.resources->ready());
+  COVE_TRY(send(Writer(Type::IdentityRequest)));
+  COVE_TRY(wait_for_reply(Type::Identity, {}));
+  return parts_.resources->open_network();
 }
 
 Result<void> NativeSandbox::take_over() {

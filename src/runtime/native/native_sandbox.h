@@ -43,6 +43,7 @@ class NativeSandbox : public Sandbox {
   Result<void> update_limits(const Limits& limits) override;
   Result<Stats> stats() override;
   Result<std::unique_ptr<View>> open_view(const std::string& user) override;
+  Result<NetworkSockets> open_network() override;
   Result<UniqueFd> dial(uint16_t port) override;
   int events_fd() const override { return poll_.get(); }
   Result<std::optional<Event>> next_event() override;

@@ -51,6 +51,9 @@ class SandboxResources {
   // Makes reading usage faster, at the price of some open descriptors.
   virtual void keep_counters_open() {}
 
+  // Sandbox::open_network.
+  virtual Result<NetworkSockets> open_network() = 0;
+
   // Kills everything in the sandbox at once, without waiting.
   virtual void kill() = 0;
   // Ends everything; returns when no process, mount or control group is left and, with Files::Remove, no layer.
