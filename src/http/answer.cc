@@ -67,7 +67,8 @@ std::string Answer::make_head(int status, const Headers& headers, std::optional<
   status_ = status;
   bodiless_ = question_.head || never_has_body(status);
   AnswerHead head(status);
-  head.add("Date", http_date()).add(headers);
+  if (dated_) head.add("Date", http_date());
+  head.add(headers);
   if (!question_.request_id.empty()) head.add("X-Request-Id", question_.request_id);
   if (!never_has_body(status)) {
     if (length) head.add("Content-Length", concat(*length));

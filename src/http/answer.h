@@ -32,6 +32,12 @@ class Answer {
   // Sends a head that waits for the first piece of its body.
   Result<void> flush();
 
+  // It is another server's, and has its Date and id.
+  void pass_on() {
+    dated_ = false;
+    question_.request_id.clear();
+  }
+
   // The connection ends with this answer.
   void close_after() { keep_ = false; }
 
@@ -58,6 +64,7 @@ class Answer {
   Question question_;
   State state_ = State::Fresh;
   bool keep_;
+  bool dated_ = true;
   bool bodiless_ = false;  // HEAD, 204, 304: what is written goes nowhere
   int status_ = 0;
   uint64_t left_ = 0;  // of a body of known length

@@ -43,6 +43,24 @@ Result<size_t> Body::read(std::span<char> buffer) {
   return count;
 }
 
+Result<std::optional<size_t>> Body::try_read(std::span<char> buffer) {
+  if (failed_) return fail(Code::Unavailable, "the body could not be read");
+  if (whole_ || buffer.empty()) return 0;
+  failed_ = true;  // until it is known to be well
+  COVE_TRY(ask());
+  while (true) {
+    if (!wire_.buffered().empty()) {
+      size_t count = COVE_TRY(chunked_ ? decode(buffer) : read_known(buffer));
+      failed_ = false;
+      if (count > 0 || whole_) return count;
+      failed_ = true;
+    }
+    Stream::Attempt attempt = COVE_TRY(wire_.try_fill());
+    if (attempt.blocked) return failed_ = false, std::nullopt;
+    if (attempt.bytes == 0) return cut_short();
+  }
+}
+
 void Body::took(uint64_t count) {
   left_ -= count;
   whole_ = left_ == 0;
@@ -63,15 +81,21 @@ Result<size_t> Body::read_known(std::span<char> buffer) {
   return count;
 }
 
+// Of what has come; 0 where that is too little.
+Result<size_t> Body::decode(std::span<char> buffer) {
+  std::string_view input = wire_.buffered();
+  size_t before = input.size();
+  auto piece = parser_.parse_chunked(input, buffer);
+  wire_.use(before - input.size());
+  if (!piece) return fail(Code::Invalid, piece.error().reason);
+  whole_ = piece->done;
+  return piece->bytes;
+}
+
 Result<size_t> Body::read_chunked(std::span<char> buffer) {
   for (;;) {
-    std::string_view input = wire_.buffered();
-    size_t before = input.size();
-    auto piece = parser_.parse_chunked(input, buffer);
-    wire_.use(before - input.size());
-    if (!piece) return fail(Code::Invalid, piece.error().reason);
-    whole_ = piece->done;
-    if (piece->bytes > 0 || whole_) return piece->bytes;
+    size_t count = COVE_TRY(decode(buffer));
+    if (count > 0 || whole_) return count;
     if (COVE_TRY(wire_.fill(patience_)) == 0) return cut_short();
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "http/request_parser.h"
@@ -15,6 +16,8 @@ class Body {
 
   // Some of it; 0 at its end. Invalid where it is malformed, Unavailable where the peer is gone or too slow.
   Result<size_t> read(std::span<char> buffer);
+  // Without waiting; nothing where it would have to.
+  Result<std::optional<size_t>> try_read(std::span<char> buffer);
   // Exhausted where it is longer than `most`.
   Result<std::string> read_all(size_t most);
   // What is left, into a descriptor; the number of bytes.
@@ -35,6 +38,7 @@ class Body {
   Result<void> ask();
   Result<size_t> read_known(std::span<char> buffer);
   Result<size_t> read_chunked(std::span<char> buffer);
+  Result<size_t> decode(std::span<char> buffer);
   void took(uint64_t count);
   Result<uint64_t> copy_to(int fd, uint64_t most);
   Result<uint64_t> splice_to(int fd);

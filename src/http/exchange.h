@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "http/tunnel.h"
 #include "http/websocket.h"
 #include "http1/head.h"
 
@@ -68,6 +69,17 @@ class Exchange {
   // Unavailable or Invalid is the descriptor's.
   virtual Result<uint64_t> read_to(int fd) = 0;
 
+  // Some of the body, without waiting for it, but where it is told in chunks and half of one's head has come.
+  struct Piece {
+    size_t bytes = 0;
+    bool waits = false;  // nothing has come yet; with neither, it is the end
+  };
+  virtual Result<Piece> try_read(std::span<char> buffer) = 0;
+  // The client sends the body when it is asked for, by the first attempt to read it.
+  virtual bool holds_body_back() const = 0;
+  // From now on the answer is another server's: it has no Date and no X-Request-Id of ours.
+  virtual void pass_on() = 0;
+
   // A whole answer. Bodies of HEAD are left out by this, their Content-Length is kept. Content-Length and
   // Transfer-Encoding among the headers are left out (they follow from the answer); `Connection: close` is heeded.
   virtual Result<void> respond(int status, const Headers& headers, std::string_view body) = 0;
@@ -91,6 +103,14 @@ class Exchange {
   // already, and did not wait with, do not count.
   enum class Wake { Ready, Gone, Timeout, Stopping };
   virtual Wake wait(int fd, std::chrono::milliseconds patience) = 0;
+  // The same for one who passes things on: Ready also comes when there is some of the body, if that is wanted, and
+  // `events` (of poll) say what is awaited of `fd`. While the body is not whole, a peer that ends its side has not
+  // gone.
+  enum class Want { Body, Nothing };
+  virtual Wake wait(int fd, short events, Want want, std::chrono::milliseconds patience) = 0;
+
+  // 101 with these headers. What follows is no HTTP, and the caller's. The exchange must outlive it.
+  virtual Result<std::unique_ptr<Tunnel>> switch_protocols(const Headers& headers) = 0;
 
   // Answers a WebSocket handshake; Invalid where the request is none (nothing is answered then), Unsupported where it
   // wants another version (426 is answered). The exchange must outlive it.

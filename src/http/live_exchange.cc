@@ -1,6 +1,7 @@
 #include "http/live_exchange.h"
 
 #include "http/handshake.h"
+#include "http/live_tunnel.h"
 #include "http/live_websocket.h"
 
 namespace cove::http {
@@ -51,6 +52,30 @@ Exchange::Wake LiveExchange::wait(int fd, milliseconds patience) {
   if (fds[0].revents) return Wake::Gone;
   if (fds[1].revents) return Wake::Stopping;
   return Wake::Ready;
+}
+
+Exchange::Wake LiveExchange::wait(int fd, short events, Want want, milliseconds patience) {
+  if (wire_.stream().is_cut() || !answer_.flush()) return Wake::Gone;
+  const bool body = want == Want::Body;
+  if (body && (!wire_.buffered().empty() || wire_.stream().holds_bytes())) return Wake::Ready;
+  const short client = body ? POLLIN : body_.whole() ? POLLRDHUP : 0;
+  pollfd fds[] = {{.fd = wire_.stream().socket(), .events = client, .revents = 0},
+                  {.fd = wire_.stop_fd(), .events = POLLIN, .revents = 0},
+                  {.fd = fd, .events = events, .revents = 0}};
+  if (poll_until(fds, deadline_in(patience)) == 0) return Wake::Timeout;
+  if (fds[0].revents && !body) return Wake::Gone;
+  if (fds[1].revents) return Wake::Stopping;
+  return Wake::Ready;
+}
+
+Result<Exchange::Piece> LiveExchange::try_read(std::span<char> buffer) {
+  auto count = COVE_TRY(body_.try_read(buffer));
+  return Piece{.bytes = count.value_or(0), .waits = !count};
+}
+
+Result<std::unique_ptr<Tunnel>> LiveExchange::switch_protocols(const Headers& headers) {
+  COVE_TRY(answer_.switch_protocols(headers));
+  return std::make_unique<LiveTunnel>(wire_);
 }
 
 Result<std::unique_ptr<WebSocket>> LiveExchange::upgrade(const Headers& headers) {

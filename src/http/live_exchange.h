@@ -24,6 +24,10 @@ class LiveExchange final : public Exchange {
   Result<std::string> read_all(size_t most) override { return body_.read_all(most); }
   Result<uint64_t> read_to(int fd) override { return body_.read_to(fd); }
 
+  Result<Piece> try_read(std::span<char> buffer) override;
+  bool holds_body_back() const override { return body_.held_back(); }
+  void pass_on() override { answer_.pass_on(); }
+
   Result<void> respond(int status, const Headers& headers, std::string_view body) override;
   Result<void> begin(int status, const Headers& headers, std::optional<uint64_t> length) override;
   Result<void> write(std::string_view data) override { return answer_.write(data); }
@@ -35,6 +39,8 @@ class LiveExchange final : public Exchange {
 
   void cut() override { wire_.stream().cut(); }
   Wake wait(int fd, milliseconds patience) override;
+  Wake wait(int fd, short events, Want want, milliseconds patience) override;
+  Result<std::unique_ptr<Tunnel>> switch_protocols(const Headers& headers) override;
   Result<std::unique_ptr<WebSocket>> upgrade(const Headers& headers) override;
 
   int status() const { return answer_.status(); }

@@ -23,7 +23,7 @@ enum class Type : uint32_t {
   Signal = 2,  // id, number, Target
   Resize = 3,  // id, rows, columns
   View = 4,    // user; fds: the socket to serve
-  Dial = 5,    // token, port
+  Dial = 5,    // token, port; then 6 for [::1] in place of 127.0.0.1
   Hello = 6,   // a new server took over: requests the table of execs
   Attach = 7,  // id: requests duplicates of the exec's output descriptors
   Shutdown = 8,
@@ -32,6 +32,8 @@ enum class Type : uint32_t {
   IdentityRequest = 11,  // requests process 1's own pidfd
   Code = 12,  // id, text: the script that a program started with kExecWaits waits for; or the command that one
               // started with kExecCommandLater does: 1 if it reads its input, argv, env
+  Ports =
+      13,  // fds: the socket to answer on, with a Port for each listening port that a process inside holds, then Done
 
   // process 1 → Cove
   Started = 32,  // id, pid inside; fds: the terminal's master. Only with a pty: for other execs no reply is needed
@@ -62,6 +64,8 @@ enum class Type : uint32_t {
   Unwatch = 75,   // watch descriptor
   Entries = 80,   // count, entries
   Done = 81,      // errno, then what the operation returns
+
+  Port = 82,  // ListeningSocket
 };
 
 // The step at which the start of an exec failed.
@@ -157,6 +161,27 @@ struct Entry {
     return entry;
   }
 };
+
+// A listening TCP socket inside, and the first process that has it open.
+struct ListeningSocket {
+  std::string address;  // 4 or 16 bytes
+  uint64_t port = 0;
+  uint64_t pid = 0;     // inside; 0: unknown
+  std::string name;     // of the process
+  std::string command;  // its arguments, with spaces in between
+
+  void encode(Writer& out) const { out.text(address).number(port).number(pid).text(name).text(command); }
+  static ListeningSocket decode(Reader& in) {
+    ListeningSocket socket;
+    socket.address = in.text();
+    socket.port = in.number();
+    socket.pid = in.number();
+    socket.name = in.text();
+    socket.command = in.text();
+    return socket;
+  }
+};
+inline constexpr size_t kMaxPorts = 256;
 
 // Process 1's inherited descriptors.
 inline constexpr int kControlFd = 3;  // the channel

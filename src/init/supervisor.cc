@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "init/channel.h"
+#include "init/ports.h"
 #include "init/request.h"
 #include "init/view.h"
 
@@ -169,6 +170,8 @@ void Supervisor::handle(sys::Message message) {
       return handle_view(in, std::move(message.fds));
     case Type::Dial:
       return handle_dial(in);
+    case Type::Ports:
+      return handle_ports(in, std::move(message.fds));
     case Type::Hello:
       return send_table();
     case Type::Attach:
@@ -320,6 +323,41 @@ void Supervisor::handle_resize(Reader& in) {
     send(inner_.get(), Writer(Type::Resize).text(id).number(size.ws_row).number(size.ws_col));
 }
 
+namespace {
+
+// A child that serves one socket, with none of process 1's descriptors: a reader may wait for the end of a pipe.
+void keep_only(UniqueFd& socket) {
+  ::setsid();
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  constexpr int kSocket = 3;
+  if (::dup3(socket.get(), kSocket, O_CLOEXEC) < 0 && errno != EINVAL) ::_exit(1);
+  ::syscall(SYS_close_range, kSocket + 1, kLastFd, 0);
+  static_cast<void>(socket.release());
+  socket.reset(kSocket);
+}
+
+// Non-blocking: a listener inside may keep its queue full on purpose.
+int begin_to_connect(int family, uint16_t port, UniqueFd& connection) {
+  connection.reset(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!connection) return errno;
+  sockaddr_in four = {};
+  four.sin_family = AF_INET;
+  four.sin_port = htons(port);
+  four.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  sockaddr_in6 six = {};
+  six.sin6_family = AF_INET6;
+  six.sin6_port = htons(port);
+  six.sin6_addr = in6addr_loopback;
+  const bool is_four = family == AF_INET;
+  const auto* address = is_four ? reinterpret_cast<const sockaddr*>(&four) : reinterpret_cast<const sockaddr*>(&six);
+  int status = ::connect(connection.get(), address, is_four ? sizeof four : sizeof six);
+  return status < 0 && errno != EINPROGRESS ? errno : 0;
+}
+
+}  // namespace
+
 void Supervisor::handle_view(Reader& in, std::vector<UniqueFd> fds) {
   std::string name = in.text();
   User user;
@@ -331,30 +369,28 @@ void Supervisor::handle_view(Reader& in, std::vector<UniqueFd> fds) {
   pid_t pid = ::fork();
   if (pid < 0) send(fds[0].get(), Writer(Type::Done).number(static_cast<uint64_t>(errno)));
   if (pid != 0) return;
-  ::setsid();
-  sigset_t none;
-  sigemptyset(&none);
-  ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  // Closes all descriptors of process 1, because a reader may wait for the end of a pipe.
-  constexpr int kSocket = 3;
-  if (::dup3(fds[0].get(), kSocket, O_CLOEXEC) < 0 && errno != EINVAL) ::_exit(1);
-  ::syscall(SYS_close_range, kSocket + 1, kLastFd, 0);
-  serve_view(UniqueFd(kSocket), user, mode_.filters, mode_.single_id);
+  keep_only(fds[0]);
+  serve_view(std::move(fds[0]), user, mode_.filters, mode_.single_id);
+}
+
+// By a child: whoever has many processes with many descriptors only keeps himself waiting.
+void Supervisor::handle_ports(const Reader& in, std::vector<UniqueFd> fds) {
+  if (!in.done() || fds.size() != 1) return;
+  pid_t pid = ::fork();
+  if (pid < 0) send(fds[0].get(), Writer(Type::Done).number(static_cast<uint64_t>(errno)));
+  if (pid != 0) return;
+  keep_only(fds[0]);
+  tell_ports(std::move(fds[0]));
 }
 
 void Supervisor::handle_dial(Reader& in) {
   uint64_t token = in.number();
   uint64_t port = in.number();
+  const int family = !in.rest().empty() && in.number() == 6 ? AF_INET6 : AF_INET;
   if (!in.done() || port < 1 || port > 65535) return;
   if (inner_) return tell(Writer(Type::Dialed).number(token).number(EOPNOTSUPP));
-  // Non-blocking: a listener inside may keep its queue full on purpose.
-  UniqueFd connection(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  sockaddr_in address = {};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  int status = ::connect(connection.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
-  int errnum = status < 0 && errno != EINPROGRESS ? errno : 0;
+  UniqueFd connection;
+  int errnum = begin_to_connect(family, static_cast<uint16_t>(port), connection);
   Writer message(Type::Dialed);
   message.number(token).number(static_cast<uint64_t>(errnum));
   tell(message, errnum == 0 ? std::vector<int>{connection.get()} : std::vector<int>{});

@@ -121,6 +121,7 @@ class Supervisor {
   void handle_resize(wire::Reader& in);
   void handle_view(wire::Reader& in, std::vector<UniqueFd> fds);
   void handle_dial(wire::Reader& in);
+  static void handle_ports(const wire::Reader& in, std::vector<UniqueFd> fds);
   void handle_attach(wire::Reader& in);
   void close_input(wire::Reader& in);
   void forget(wire::Reader& in);

@@ -76,6 +76,9 @@ using Event = std::variant<ExecEnded, ExecFailed, ExecWaiting, SandboxEnded>;
 // The target of a signal: the program itself, or its process group, like Ctrl-C on a terminal.
 enum class SignalReach { Process, Group };
 
+// Which of the addresses 127.0.0.1 and ::1.
+enum class Loopback { Four, Six };
+
 // The current usage of a sandbox, and its total since it started.
 struct Stats {
   Usage total;
@@ -135,8 +138,13 @@ class Sandbox {
   virtual Result<NetworkSockets> open_network() {
     return fail(Code::Unsupported, "this runtime cannot give a sandbox a network");
   }
-  // Connects to a port on the sandbox's loopback interface.
-  virtual Result<UniqueFd> dial(uint16_t port) = 0;
+  // Begins to connect to a port on the sandbox's loopback interface. The socket comes from inside: it is a TCP socket,
+  // but its flags are not ours alone (use MSG_DONTWAIT). finish_dial() in runtime/inside.h waits for the outcome.
+  virtual Result<UniqueFd> dial(uint16_t port, Loopback loopback) = 0;
+  // Asks which ports are listened at; read_ports() in runtime/inside.h reads the answer.
+  virtual Result<UniqueFd> ask_ports() {
+    return fail(Code::Unsupported, "this runtime cannot tell which ports are listened at");
+  }
 
   // Readable when next_event has an event, which is empty if there is none yet.
   virtual int events_fd() const = 0;

@@ -10,10 +10,13 @@
 #include <thread>
 
 #include "conformance/conformance.h"
+#include "runtime/inside.h"
 #include "sys/file.h"
 
 namespace cove::test {
 namespace {
+
+constexpr std::chrono::seconds kPatience(60);
 
 // Waits for a line that the program prints when it is where the test wants it.
 void expect_line(const UniqueFd& stream, const std::string& line) {
@@ -466,14 +469,57 @@ c.sendall(b'hello from inside')
   Result<Attachment> streams = box.exec(server);
   ASSERT_TRUE(streams);
   expect_line(streams->out, "up\n");
-  Result<UniqueFd> connection = box.dial(8080);
+  Result<UniqueFd> connection = box.dial(8080, Loopback::Four);
   ASSERT_TRUE(connection);
+  ASSERT_TRUE(finish_dial(connection->get(), kPatience));
   pollfd polled = {connection->get(), POLLIN, 0};
   ASSERT_EQ(::poll(&polled, 1, 5000), 1);
   char text[64];
   EXPECT_EQ(std::string(text, static_cast<size_t>(::read(connection->get(), text, sizeof text))), "hello from inside");
   EXPECT_EQ(finish(box, server.id, std::move(*streams)).exit_code(), 0);
-  EXPECT_FALSE(box.dial(8081));
+  for (Loopback loopback : {Loopback::Four, Loopback::Six}) {
+    Result<UniqueFd> none = box.dial(8081, loopback);
+    Result<void> outcome = none ? finish_dial(none->get(), kPatience) : std::unexpected(none.error());
+    ASSERT_FALSE(outcome);
+    EXPECT_EQ(outcome.error().errnum(), ECONNREFUSED) << outcome.error().message();
+  }
+}
+
+TEST_P(Conformance, TellsWhoListensAtItsPorts) {
+  if (!runtime().capabilities().dial) GTEST_SKIP() << "this runtime cannot dial";
+  Sandbox& box = sandbox();
+  ExecSpec server = command({"python3", "-c", R"(
+import socket
+four = socket.create_server(('127.0.0.1', 8080))
+six = socket.create_server(('::1', 8081), family=socket.AF_INET6)
+elsewhere = socket.socket()
+elsewhere.bind(('127.0.0.1', 8082))
+print('up', flush=True)
+input()
+)"});
+  Result<Attachment> streams = box.exec(server);
+  ASSERT_TRUE(streams);
+  expect_line(streams->out, "up\n");
+  Result<UniqueFd> asked = box.ask_ports();
+  ASSERT_TRUE(asked) << asked.error().message();
+  auto ports = read_ports(asked->get(), kPatience);
+  ASSERT_TRUE(ports) << ports.error().message();
+  std::sort(ports->begin(), ports->end(), [](const auto& a, const auto& b) { return a.port < b.port; });
+  ASSERT_EQ(ports->size(), 2u);
+  EXPECT_EQ((*ports)[0].port, 8080u);
+  EXPECT_EQ((*ports)[0].address, std::string("\x7f\0\0\x01", 4));
+  EXPECT_EQ((*ports)[1].port, 8081u);
+  EXPECT_EQ((*ports)[1].address, std::string(15, '\0') + '\1');
+  for (const wire::ListeningSocket& port : *ports) {
+    EXPECT_GT(port.pid, 1u);
+    EXPECT_THAT(port.name, testing::StartsWith("python"));
+    EXPECT_THAT(port.command, testing::StartsWith("python3 -c"));
+  }
+  Result<UniqueFd> six = box.dial(8081, Loopback::Six);
+  ASSERT_TRUE(six);
+  EXPECT_TRUE(finish_dial(six->get(), kPatience));
+  streams->in.reset();
+  static_cast<void>(finish(box, server.id, std::move(*streams)));
 }
 
 TEST_P(Conformance, SeesItsOwnProcessesOnly) {

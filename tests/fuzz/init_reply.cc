@@ -56,7 +56,7 @@ void use(native::NativeSandbox& sandbox) {
   ExecSpec on_terminal = program("t");
   on_terminal.pty = WindowSize();
   static_cast<void>(sandbox.exec(on_terminal));
-  static_cast<void>(sandbox.dial(80));
+  static_cast<void>(sandbox.dial(80, Loopback::Four));
   if (auto attached = sandbox.attach("a")) require(attached->terminal || (attached->out && attached->err));
   for (const std::string& id : sandbox.adopted_execs()) static_cast<void>(sandbox.signal(id, 15, SignalReach::Group));
 }

@@ -11,6 +11,7 @@
 #include <csignal>
 
 #include "init/exec_child.h"
+#include "init/ports.h"
 #include "init/supervisor.h"
 #include "init/view.h"
 #include "messages.h"
@@ -103,6 +104,7 @@ pid_t start_child(const ChildPlan& plan, UniqueFd& report) {
 }
 
 void serve_view(UniqueFd, const User&, const Filters&, bool) { throw Exit(); }
+void tell_ports(UniqueFd) { throw Exit(); }
 
 int apply_landlock() { return 0; }
 

@@ -25,7 +25,7 @@ CALL = re.compile(r"(?:(?<![\w>])::|\bsys::|\bstd::)(%s)\(|\b(std::filesystem|st
 
 # What runs with privilege, or as root of a sandbox, or on files of others. Of image/ only what cove-spawn is made of.
 SCOPE = """exe/cove_host.cc exe/cove_init.cc exe/cove_record.cc exe/cove_spawn.cc exe/cove_unpack.cc host/harmless_paths.cc
-host/host_run.cc runtime spawn layer change unpack init sys/ids.cc image/catalogue.cc image/etc_copy.cc image/etc_generate.cc image/fingerprint.cc
+host/host_run.cc net/namespace.cc runtime spawn layer change unpack init sys/ids.cc image/catalogue.cc image/etc_copy.cc image/etc_generate.cc image/fingerprint.cc
 image/host_cache.cc image/host_image.cc image/image_top.cc image/local_layer_store.cc image/manifest.cc image/public_address.cc image/reference.cc
 image/skeleton.cc image/tree_writer.cc image/unpacker.cc""".split()
 
@@ -82,6 +82,7 @@ ALLOWED = {
     "layer/make.cc": (OWN, "exists statvfs"),
     "layer/pool.cc": (OWN, "exists list_folder*3 make_folders mkdirat open openat*3"),
     "layer/pool_image.cc": (OWN, "linkat openat*2 posix_spawn read_file unlinkat"),
+    "net/namespace.cc": (OWN + "; ports", "bind poke read_file"),
     "runtime/docker/handoff.cc": ("/proc, and without a server the caller's own folder", "open stat"),
     "runtime/docker/engine_socket.cc": ("sockets of engines, files of the system's", "read_file stat"),
     "runtime/docker/engine_factory.cc": ("sockets of engines, Cove's own folders; without a server the caller's own folder",

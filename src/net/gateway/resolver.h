@@ -20,7 +20,6 @@ struct Resolution {
     NoAddress,  // the name exists, without addresses
     NoName,     // it does not exist
     Failed,     // no server answered, or none could
-    Pending,    // the time that was given is over; the lookup goes on, and its result is kept
   };
   Outcome outcome = Outcome::Failed;
   std::vector<Address> addresses;  // in the order in which they should be tried
@@ -35,7 +34,7 @@ class Resolver {
   using Done = std::function<void(const Resolution&)>;
   // Of a query for any record type: the server's answer as it came, without a valid id; empty where there was none.
   using Answered = std::function<void(std::string answer)>;
-  static constexpr std::chrono::milliseconds kPatience{10'000};
+  static constexpr size_t kMostOfOwner = 256;  // lookups and queries at a time; more fail at once
 
   virtual ~Resolver() = default;  // callbacks that were not called yet never are
   // To be called before the process gives up its access to files.
@@ -43,9 +42,10 @@ class Resolver {
   // "192.0.2.1", "192.0.2.1:5353", "[2001:db8::1]:53". What is being looked up fails.
   virtual Result<void> use_servers(const std::vector<std::string>& servers) = 0;
 
-  // Calls from the loop, or at once where the result is known. The number cancels it; 0 if it was called already.
-  virtual uint64_t resolve(const std::string& name, std::chrono::milliseconds patience, Done done) = 0;
-  virtual uint64_t query(const std::string& name, uint16_t type, Answered answered) = 0;
+  // Calls once: from the loop, within about ten seconds, or at once where the result is known. The number cancels it; 0
+  // if it was called already. `owner` is for whom it is done: the sandbox.
+  virtual uint64_t resolve(const void* owner, const std::string& name, Done done) = 0;
+  virtual uint64_t query(const void* owner, const std::string& name, uint16_t type, Answered answered) = 0;
   virtual void cancel(uint64_t request) = 0;
 };
 

@@ -13,13 +13,13 @@ namespace cove::net {
 // unreachable, or relayed in the full tiers. Answers leave through kRaw4 and kRaw6, from the address that was asked.
 class UdpRelay {
  public:
-  static constexpr size_t kMostFlows = 1024;
+  static constexpr size_t kMostFlows = 256;
   static constexpr std::chrono::seconds kIdle{120};
 
   virtual ~UdpRelay() = default;  // ends all flows
-  // Borrows the sockets, which must be open for as long as this lives; -1 where there is none.
-  static Result<std::unique_ptr<UdpRelay>> start(SandboxContext& context, Resolver& resolver, DnsServer& dns, int udp4,
-                                                 int udp6, int raw4, int raw6);
+  // Borrows the sockets, which must be open for as long as this lives.
+  static Result<std::unique_ptr<UdpRelay>> start(SandboxContext& context, Resolver& resolver, DnsServer& dns,
+                                                 const NetworkSockets& sockets);
   // The policy has changed: ends the flows that it no longer allows.
   virtual void policy_changed() = 0;
 };

@@ -147,7 +147,7 @@ Result<std::unique_ptr<View>> FakeSandbox::open_view(const std::string&) {
   return std::make_unique<FakeView>(machine_.world_, COVE_TRY(box())->place);
 }
 
-Result<UniqueFd> FakeSandbox::dial(uint16_t) { return fail(Code::Unsupported, "the fake machine has no network"); }
+Result<UniqueFd> FakeSandbox::dial(uint16_t, Loopback) { return fail(Code::Unsupported, "the fake machine has no network"); }
 
 Result<std::optional<Event>> FakeSandbox::next_event() {
   std::lock_guard lock(machine_.world_.mutex);

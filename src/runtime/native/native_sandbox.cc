@@ -1,5 +1,6 @@
 #include "runtime/native/native_sandbox.h"
 
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
@@ -25,16 +26,17 @@ using wire::Writer;
 
 Error gone() { return Error(Code::Unavailable, "the sandbox's process 1 is gone"); }
 
-// Process 1 only starts to connect; the result is awaited here.
-Result<void> wait_for_connection(int socket) {
-  constexpr int kTimeout = 5000;
-  pollfd polled = {socket, POLLOUT, 0};
-  if (::poll(&polled, 1, kTimeout) <= 0) return fail(Error::from_errno(ETIMEDOUT, "connect"));
-  int errnum = 0;
-  socklen_t size = sizeof errnum;
-  if (::getsockopt(socket, SOL_SOCKET, SO_ERROR, &errnum, &size) < 0) return fail_errno("getsockopt");
-  if (errnum != 0) return fail(Error::from_errno(errnum, "connect"));
-  return {};
+// A process 1 that answers no more must not keep the others who use the sandbox waiting.
+constexpr std::chrono::milliseconds kDialPatience(3000);
+
+// What came may be anything: it is from inside.
+Result<void> check_tcp_socket(int fd) {
+  int domain = 0, protocol = 0;
+  socklen_t size = sizeof domain;
+  const bool known = ::getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
+                     ::getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0;
+  if (known && (domain == AF_INET || domain == AF_INET6) && protocol == IPPROTO_TCP) return {};
+  return fail(Code::Internal, "process 1 sent something other than a TCP socket");
 }
 
 }  // namespace
@@ -64,10 +66,13 @@ Result<void> NativeSandbox::send(const Writer& message, const std::vector<int>& 
 }
 
 // Waits for the reply to a request and queues the events that arrive before it. A Failed for `key` is a reply, too.
-Result<NativeSandbox::Reply> NativeSandbox::wait_for_reply(Type type, const std::string& key) {
+Result<NativeSandbox::Reply> NativeSandbox::wait_for_reply(Type type, const std::string& key,
+                                                           std::chrono::milliseconds patience) {
   while (true) {
     pollfd polled = {parts_.control.get(), POLLIN, 0};
-    if (::poll(&polled, 1, -1) < 0 && errno != EINTR) return fail_errno("poll");
+    int ready = ::poll(&polled, 1, static_cast<int>(patience.count()));
+    if (ready < 0 && errno != EINTR) return fail_errno("poll");
+    if (ready == 0) return fail(Code::Unavailable, "the sandbox's process 1 does not answer");
     std::optional<Reply> reply = COVE_TRY(read_reply());
     if (!reply) continue;
     Reader in(reply->body);
@@ -136,18 +141,32 @@ Result<std::unique_ptr<View>> NativeSandbox::open_view(const std::string& user) 
   return std::make_unique<SocketView>(std::move(pair.first));
 }
 
-Result<UniqueFd> NativeSandbox::dial(uint16_t port) {
+Result<UniqueFd> NativeSandbox::dial(uint16_t port, Loopback loopback) {
+  const std::string attempt = concat("connect to port ", port, " of the sandbox");
   uint64_t token = next_token_++;
-  COVE_TRY(send(Writer(Type::Dial).number(token).number(port)));
-  Result<Reply> reply = wait_for_reply(Type::Dialed, {});
-  if (!reply) return std::unexpected(reply.error());
-  Reader in(reply->body);
-  uint64_t answered = in.number();
-  auto errnum = static_cast<int>(in.number());
-  if (errnum != 0) return fail(Error::from_errno(errnum, concat("connect to port ", port, " of the sandbox")));
-  if (answered != token || reply->fds.size() != 1) return fail(Code::Internal, "process 1 sent a malformed reply");
-  COVE_TRY_NOTE(concat("connect to port ", port, " of the sandbox"), wait_for_connection(reply->fds[0].get()));
-  return std::move(reply->fds[0]);
+  Writer request(Type::Dial);
+  request.number(token).number(port);
+  if (loopback == Loopback::Six) request.number(6);
+  COVE_TRY(send(request));
+  for (uint64_t answered = 0; answered != token;) {
+    Reply reply = COVE_TRY_NOTE(attempt, wait_for_reply(Type::Dialed, {}, kDialPatience));
+    Reader in(reply.body);
+    answered = in.number();
+    auto errnum = static_cast<int>(in.number());
+    if (in.done() && answered < token) continue;  // of one that was not waited for any more
+    if (!in.done() || answered != token) return fail(Code::Internal, "process 1 sent a malformed reply");
+    if (errnum != 0) return fail(Error::from_errno(errnum, attempt));
+    if (reply.fds.size() != 1) return fail(Code::Internal, "process 1 sent a malformed reply");
+    COVE_TRY(check_tcp_socket(reply.fds[0].get()));
+    return std::move(reply.fds[0]);
+  }
+  return fail(Code::Internal, "process 1 sent a malformed reply");
+}
+
+Result<UniqueFd> NativeSandbox::ask_ports() {
+  sys::SocketPair pair = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
+  COVE_TRY(send(Writer(Type::Ports), {pair.second.get()}));
+  return std::move(pair.first);
 }
 
 // A built sandbox's process 1 may not have entered its namespaces yet. It answers when it has.

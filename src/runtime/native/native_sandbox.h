@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <deque>
 #include <map>
 #include <memory>
@@ -44,7 +45,8 @@ class NativeSandbox : public Sandbox {
   Result<Stats> stats() override;
   Result<std::unique_ptr<View>> open_view(const std::string& user) override;
   Result<NetworkSockets> open_network() override;
-  Result<UniqueFd> dial(uint16_t port) override;
+  Result<UniqueFd> dial(uint16_t port, Loopback loopback) override;
+  Result<UniqueFd> ask_ports() override;
   int events_fd() const override { return poll_.get(); }
   Result<std::optional<Event>> next_event() override;
   bool quiet() const override { return execs_.empty() && !left_behind_ && parts_.spec.lifetime == Lifetime::Long; }
@@ -75,7 +77,8 @@ class NativeSandbox : public Sandbox {
   Result<void> send_exec(const RunningExec& exec, std::vector<int> fds, uint64_t flags);
   wire::ExecRequest request_of(const ExecSpec& spec) const;
   Result<std::vector<UniqueFd>> join_fds(RunningExec& exec);
-  Result<Reply> wait_for_reply(wire::Type type, const std::string& key);
+  Result<Reply> wait_for_reply(wire::Type type, const std::string& key,
+                               std::chrono::milliseconds patience = std::chrono::milliseconds(-1));
   Result<std::optional<Reply>> read_reply();
   Result<std::optional<Event>> event_of(Reply reply);
   Result<std::optional<Event>> exec_ended(wire::Reader& in, const std::vector<UniqueFd>& figures);
