@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string.h>
+
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -39,6 +41,12 @@ class Writer {
     return *this;
   }
   const std::string& data() const { return data_; }
+  // For what must leave no copies in memory: room in advance, so that it is written once, and its end.
+  void reserve(size_t size) { data_.reserve(size); }
+  void wipe() {
+    ::explicit_bzero(data_.data(), data_.size());
+    data_.clear();
+  }
 
  private:
   std::string data_;

@@ -14,11 +14,6 @@ constexpr size_t kMostResolvers = 32;
 
 bool is_control(char c) { return (c >= 0 && c < ' ') || c == '\x7f'; }
 
-// Text that can be shown and stored.
-bool is_plain(const std::string& text) {
-  return text.size() <= kLongestField && is_utf8(text) && std::ranges::none_of(text, is_control);
-}
-
 // What a program inside chose can be anything: it must not keep an entry from being logged.
 std::string plain(std::string text) {
   text.resize(std::min(text.size(), kLongestField));
@@ -35,6 +30,10 @@ bool has_plain_texts(const NetworkEntry& entry) {
 }
 
 }  // namespace
+
+bool is_plain(std::string_view text) {
+  return text.size() <= kLongestField && is_utf8(text) && std::ranges::none_of(text, is_control);
+}
 
 const char* stage_name(NetworkEntry::Stage stage) { return kStageNames[static_cast<size_t>(stage)]; }
 

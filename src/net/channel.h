@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -54,6 +55,8 @@ struct NetworkEntry {
   uint64_t out_bytes = 0;
   int64_t time_ms = 0;  // since 1970
 };
+// Whether a text can be shown and stored: UTF-8 of at most 1 KiB without control characters.
+bool is_plain(std::string_view text);
 const char* stage_name(NetworkEntry::Stage stage);  // "denied"
 
 void encode(wire::Writer& out, const GatewaySettings& settings);

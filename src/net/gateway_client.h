@@ -18,7 +18,7 @@ struct NetworkCounters {
 // The gateway as the engine sees it. Thread-safe.
 class Gateway {
  public:
-  // Called by a thread of its own, in order.
+  // Called by a thread of its own, in order. Must not call the gateway, nor wait for who does.
   struct Listener {
     virtual ~Listener() = default;
     virtual void entry(NetworkEntry entry) = 0;

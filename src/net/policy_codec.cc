@@ -9,7 +9,7 @@ constexpr uint64_t kMostSecrets = 1024;
 
 void encode(wire::Writer& out, const NetworkPolicy& policy) {
   out.number(static_cast<uint64_t>(policy.tier)).number(policy.enabled).texts(policy.allow).texts(policy.block);
-  out.number(policy.budget.bytes).number(policy.budget.connections);
+  out.number(policy.budget.bytes).number(policy.budget.connections).number(policy.learn);
 }
 
 bool decode(wire::Reader& in, NetworkPolicy& policy) {
@@ -20,6 +20,7 @@ bool decode(wire::Reader& in, NetworkPolicy& policy) {
   policy.block = in.texts();
   policy.budget.bytes = in.number();
   policy.budget.connections = in.number();
+  policy.learn = in.number() != 0;
   return in.ok() && tier <= static_cast<uint64_t>(NetworkTier::Unrestricted);
 }
 

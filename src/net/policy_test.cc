@@ -283,9 +283,12 @@ TEST(NetPolicy, CheckingNamesTheRuleAtFault) {
 }
 
 EffectivePolicy example() {
+  NetworkPolicy learning = policy(NetworkTier::Standard, {"@python", "10.0.0.0/8:22"});
+  learning.learn = true;
+  learning.budget = {5, 6};
   return {.version = 7,
           .layers = {{"server", Role::Bound, policy(NetworkTier::Unrestricted, {}, {"evil.example"})},
-                     {"sandbox", Role::Own, policy(NetworkTier::Standard, {"@python", "10.0.0.0/8:22"})}},
+                     {"sandbox", Role::Own, learning}},
           .learn = true,
           .secrets = {{"TOKEN", "ghp_xxxx", "ghp_real", {"api.example.org"}, {"authorization", "query"}}},
           .authority_certificate = "certificate",
