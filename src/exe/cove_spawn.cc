@@ -20,6 +20,7 @@
 #include "config/config.h"
 #include "runtime/native/own_folders.h"
 #include "spawn/server.h"
+#include "spawn/service_users.h"
 #include "sys/file.h"
 #include "sys/own_folder.h"
 #include "sys/socket.h"
@@ -32,20 +33,13 @@ namespace {
 
 using namespace cove;
 
-// Outside the ids of useradd and of the sandboxes' ranges: for machines without a user `cove`.
 constexpr int kOwnFailure = 125;  // the same in every program of Cove
-constexpr uid_t kUnusedId = 0x6ffffff0;
 
 struct Order {
   bool autostarted = false;
   std::string config_file;
   int ready_fd = -1;
   std::vector<std::pair<std::string, std::string>> settings;
-};
-
-struct Identity {
-  uid_t uid;
-  gid_t gid;
 };
 
 pid_t server_pid = -1;
@@ -76,21 +70,8 @@ Result<Order> parse(int argc, char** argv) {
   return order;
 }
 
-// The user that coved runs as if this process is root.
-Identity server_identity() {
-  if (::geteuid() != 0) return {::geteuid(), ::getegid()};
-  for (const std::string& line : split(sys::read_file("/etc/passwd").value_or(""), '\n')) {
-    std::vector<std::string> fields = split(line, ':');
-    if (fields.size() < 4 || fields[0] != "cove") continue;
-    Result<int64_t> uid = parse_integer(fields[2], 1, INT32_MAX);
-    Result<int64_t> gid = parse_integer(fields[3], 1, INT32_MAX);
-    if (uid && gid) return {static_cast<uid_t>(*uid), static_cast<gid_t>(*gid)};
-  }
-  return {kUnusedId, kUnusedId};
-}
-
 // The state folder belongs to this process; one folder in it belongs to coved.
-Result<UniqueFd> prepare_state(const Config& config, const Identity& identity) {
+Result<UniqueFd> prepare_state(const Config& config, const spawn::UserCredentials& identity) {
   if (!sys::exists(config.state)) COVE_TRY(sys::make_folders(config.state, 0755));
   COVE_TRY(sys::stat_own_folder(config.state, sys::kStateFolder));
   std::string own = config.state + "/server";
@@ -218,7 +199,7 @@ std::vector<std::string> server_words(const Order& order, const std::vector<std:
   return words;
 }
 
-[[noreturn]] void become_server(const Identity& identity, int program, std::vector<std::string> words,
+[[noreturn]] void become_server(const spawn::UserCredentials& identity, int program, std::vector<std::string> words,
                                 const std::vector<int>& kept) {
   ::prctl(PR_SET_PDEATHSIG, 0);
   for (int fd : kept) ::fcntl(fd, F_SETFD, 0);
@@ -243,7 +224,7 @@ Result<int> serve(const Order& order) {
   Config config = COVE_TRY(load_config(sources));
   // All later lookups of the state folder use the configured one.
   if (config.state != COVE_TRY(sys::find_folder(sys::kStateFolder))) ::setenv("COVE_STATE", config.state.c_str(), 1);
-  Identity identity = server_identity();
+  const spawn::UserCredentials identity = spawn::server_user();
   UniqueFd folder = COVE_TRY_NOTE("prepare the state folder", prepare_state(config, identity));
   native::Places places = COVE_TRY(native::find_places());
   UniqueFd program = COVE_TRY(sys::open(places.programs + "/coved", O_RDONLY));

@@ -189,6 +189,8 @@ Result<void> SpawnServer::answer(Type type, uint64_t token, Reader& in, std::vec
       return examine_runtime(token, in);
     case Type::OpenNetwork:
       return open_network(token, in);
+    case Type::StartGateway:
+      return start_gateway(token);
     case Type::Diagnose:
       return diagnose(token);
     default:

@@ -104,6 +104,7 @@ class SpawnServer {
   Result<void> set_limits(uint64_t token, wire::Reader& in);
   Result<void> usage(uint64_t token, wire::Reader& in);
   Result<void> open_network(uint64_t token, wire::Reader& in);
+  Result<void> start_gateway(uint64_t token);
   Result<void> destroy(uint64_t token, wire::Reader& in);
   Result<void> run_on_host(uint64_t token, wire::Reader& in, std::vector<UniqueFd> fds);
   Result<void> find_layers(uint64_t token, wire::Reader& in);
@@ -147,6 +148,7 @@ class SpawnServer {
   std::vector<std::string> known_;      // of a sweep whose messages are still arriving
   std::set<std::string> known_images_;  // the same for images
   std::set<std::string> known_layers_;
+  sys::Child gateway_;  // started last
   bool closed_ = false;
   pid_t server_ = -1;
   std::optional<int> server_status_;

@@ -82,6 +82,12 @@ class SpawnedRuntime : public Runtime {
     return config;
   }
 
+  Result<UniqueFd> start_gateway() override {
+    SpawnClient::Answer answer = COVE_TRY(spawn_->ask(Type::StartGateway, Writer()));
+    if (answer.fds.size() != 1) return fail(Code::Internal, "cove-spawn sent a malformed reply");
+    return std::move(answer.fds[0]);
+  }
+
   Result<void> sweep(const std::vector<std::string>& known) override {
     constexpr size_t kPerMessage = 1000;
     for (size_t from = 0; from == 0 || from < known.size(); from += kPerMessage) {

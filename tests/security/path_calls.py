@@ -46,7 +46,7 @@ ALLOWED = {
     "exe/cove_host.cc": (AS_CALLER, "readlink"),
     "exe/cove_init.cc": (INSIDE, "chdir"),
     "exe/cove_spawn.cc": (OWN,
-                          "SYS_execveat bind connect exists make_folders*2 make_run_folder mkdir open*2 read_file*2 "
+                          "SYS_execveat bind connect exists make_folders*2 make_run_folder mkdir open*2 read_file "
                           "std::filesystem unlink"),
     "exe/cove_unpack.cc": (UNPACK, "chdir open*2"),
     "image/catalogue.cc": (OWN, "open*3 rename"),
@@ -110,7 +110,9 @@ ALLOWED = {
     "runtime/native/process_one.cc": ("/proc, cove-init", "SYS_execveat attach_mount open*2 open_tree_clone"),
     "runtime/native/root_mounts.cc": (STAGE + "; what comes from the host; without a server the caller's own folder",
                                       "attach_mount*9 fchownat mkdir*5 mkdirat*2 open open_tree_clone*10"),
+    "spawn/networks.cc": ("Cove's programs; the host's root", "SYS_execveat chdir open*2"),
     "spawn/server.cc": ("a descriptor, without a path", "open_tree_clone*2"),
+    "spawn/service_users.cc": (OWN, "read_file"),
     "spawn/workspaces.cc": ("in a child that has become the caller, or below configured folders",
                                         "faccessat open*2 openat2"),
     "image/unpacker.cc": (STAGE + "; Cove's own folders",
