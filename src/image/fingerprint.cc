@@ -10,7 +10,7 @@ namespace cove {
 namespace {
 
 // Incremented when the generated files change, so that folders of older versions are not used.
-constexpr uint64_t kFormat = 16;
+constexpr uint64_t kFormat = 17;
 
 // Package databases; then the files copied from /etc; then what determines the mounts.
 constexpr const char* kWatched[] = {

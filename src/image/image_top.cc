@@ -128,6 +128,7 @@ class Top {
     COVE_TRY(add_line("etc/passwd", "root:x:0:0:root:/root:/bin/sh\n", "user:x:1000:1000:user:/home/user:/bin/sh\n"));
     COVE_TRY(add_line("etc/group", "root:x:0:\n", "user:x:1000:\n"));
     for (const GeneratedFile& each : host_names()) COVE_TRY(file(each.path, each.data, 0644));
+    if (!look("etc/nsswitch.conf")) COVE_TRY(file("etc/nsswitch.conf", "hosts: files dns\n", 0644));
     if (!look("etc/gitconfig")) COVE_TRY(file("etc/gitconfig", kGitConfig, 0644));
     return known ? Result<void>() : need_folder("home/user", 0755, kUser);
   }
