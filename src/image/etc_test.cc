@@ -111,7 +111,8 @@ TEST_F(Etc, IsGeneratedWithBothUsersOfASandbox) {
 // musl waits this long for a server that does not answer, and there is none.
 TEST_F(Etc, NamesAreNotWaitedFor) {
   ASSERT_TRUE(generate_etc(TreeWriter(folder_ + "/out")));
-  EXPECT_NE(sys::read_file(copied("resolv.conf"))->find("nameserver 10.0.2.3\noptions timeout:1 attempts:3\n"), std::string::npos);
+  EXPECT_NE(sys::read_file(copied("resolv.conf"))->find("nameserver 10.0.2.3\noptions timeout:1 attempts:3\n"),
+            std::string::npos);
 }
 
 }  // namespace
