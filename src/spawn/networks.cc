@@ -2,6 +2,7 @@
 // program that serves them is a child with a user of its own.
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -34,6 +35,12 @@ constexpr int kNotRun = 125;
   ::_exit(kNotRun);
 }
 
+// Each connection takes two. As much as this process may have is enough where it cannot be raised.
+void raise_descriptor_limit() {
+  constexpr struct rlimit kMany = {524'288, 524'288};
+  ::setrlimit(RLIMIT_NOFILE, &kMany);
+}
+
 // A terminal is not passed on: what the gateway reads comes from outside.
 int errors_for_gateway(int nowhere) { return ::isatty(STDERR_FILENO) ? nowhere : STDERR_FILENO; }
 
@@ -41,6 +48,7 @@ int errors_for_gateway(int nowhere) { return ::isatty(STDERR_FILENO) ? nowhere :
 [[noreturn]] void become_gateway(const UserCredentials& user, int program, int channel, pid_t parent) {
   constexpr int kChannel = 3, kProgram = 4;
   ::setsid();
+  raise_descriptor_limit();
   if (Result<void> assumed = assume_identity(user); !assumed) give_up(assumed.error().message().c_str());
   // Set after the change of identity, which would clear it.
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -57,7 +65,8 @@ int errors_for_gateway(int nowhere) { return ::isatty(STDERR_FILENO) ? nowhere :
   ::syscall(SYS_close_range, kProgram + 1, ~0u, 0);
   ::fcntl(kProgram, F_SETFD, FD_CLOEXEC);
   char name[] = "cove-gateway";
-  char* const argv[] = {name, nullptr};
+  char version[] = COVE_VERSION;
+  char* const argv[] = {name, version, nullptr};
   char* const none[] = {nullptr};
   ::syscall(SYS_execveat, kProgram, "", argv, none, AT_EMPTY_PATH);
   give_up("execute it");
