@@ -30,7 +30,8 @@ std::vector<std::string> all_points() {
       "engine.session.ended",   "image.unpack.begun",      "image.unpack.done",
       "image.unpack.publish",   "image.assemble",          "image.remove",
       "image.blob.stored",      "image.record.before",     "image.record.after",
-      "backup.copied",
+      "backup.copied",          "secrets.rotate.staged",   "secrets.rotate.sealed",
+      "secrets.rotate.done",
   };
   // Every transaction of the store has two.
   static constexpr std::string_view kChanges[] = {
@@ -41,7 +42,8 @@ std::vector<std::string> all_points() {
       "make_secret",      "insert_session",    "bind_session",       "touch_session",
       "end_session",      "prune_sessions",    "retire_sandbox",     "forget_removed",
       "prune_usage",      "insert_operation",  "update_operation",   "interrupt_operations",
-      "prune_operations", "put_idempotency",   "forget_idempotency",
+      "prune_operations", "put_idempotency",   "forget_idempotency", "put_secret",
+      "remove_secret",    "reseal_secrets",
   };
   for (std::string_view change : kChanges) {
     points.push_back(concat("store.", change, ".before_commit"));

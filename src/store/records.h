@@ -214,6 +214,30 @@ struct KeyRecord {
   bool operator==(const KeyRecord&) const = default;
 };
 
+// A secret of a project, or of one agent in it. What it is worth is sealed: see secret/secrets.h.
+struct SecretRecord {
+  std::string project = kDefaultProject;
+  std::string agent;
+  std::string name;
+  std::string use;          // "env"
+  std::string hosts;        // JSON
+  std::string places;       // JSON
+  std::string placeholder;  // of a brokered one
+  std::string sealed;       // bytes
+  int64_t created_ms = 0;
+  int64_t updated_ms = 0;
+
+  bool operator==(const SecretRecord&) const = default;
+};
+
+// The seed of all that is derived for secrets, sealed with their key, and which key that is.
+struct SecretSeed {
+  std::string key_id;
+  std::string sealed;  // bytes
+
+  bool operator==(const SecretSeed&) const = default;
+};
+
 struct ProjectRecord {
   std::string id;
   std::string quotas = "{}";  // JSON

@@ -249,7 +249,31 @@ CREATE TABLE network_requests (
 CREATE INDEX network_requests_by_sandbox ON network_requests(sandbox_id, created_ms, id);
 )sql";
 
-constexpr Migration kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4, kVersion5, kVersion6, kVersion7};
+// Secrets of projects and agents.
+constexpr Migration kVersion8 = R"sql(
+CREATE TABLE project_secrets (
+  project TEXT NOT NULL REFERENCES projects(id) ON DELETE CASCADE,
+  agent TEXT NOT NULL,
+  name TEXT NOT NULL,
+  use TEXT NOT NULL,
+  hosts TEXT NOT NULL,
+  places TEXT NOT NULL,
+  placeholder TEXT NOT NULL,
+  sealed BLOB NOT NULL,
+  created_ms INTEGER NOT NULL,
+  updated_ms INTEGER NOT NULL,
+  PRIMARY KEY (project, agent, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE secret_seed (
+  one INTEGER PRIMARY KEY CHECK (one = 1),
+  key_id TEXT NOT NULL,
+  sealed BLOB NOT NULL
+) STRICT;
+)sql";
+
+constexpr Migration kMigrations[] = {kVersion1, kVersion2, kVersion3, kVersion4,
+                                     kVersion5, kVersion6, kVersion7, kVersion8};
 
 Error newer(int64_t version, size_t known) {
   return Error(Code::Unsupported, concat("the state was written by a newer Cove: its version is ", version,

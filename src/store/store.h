@@ -241,6 +241,19 @@ class Store {
   Result<ProjectRecord> find_project(const std::string& id);
   Result<std::vector<ProjectRecord>> list_projects();  // by id
 
+  // Makes or replaces it, by project, agent and name; created_ms stays. NotFound where there is no such project.
+  Result<uint64_t> put_secret(const SecretRecord& secret, std::span<const EventDraft> events);
+  // Oldest first; an empty project means all.
+  Result<std::vector<SecretRecord>> list_secrets(const std::string& project);
+  Result<SecretRecord> find_secret(const std::string& project, const std::string& agent,
+                                   const std::string& name);  // NotFound
+  // NotFound.
+  Result<uint64_t> remove_secret(const std::string& project, const std::string& agent, const std::string& name,
+                                 std::span<const EventDraft> events);
+  Result<std::optional<SecretSeed>> secret_seed();
+  // The seed, and what is sealed in these records: all of it or nothing.
+  Result<void> reseal_secrets(const SecretSeed& seed, std::span<const SecretRecord> secrets);
+
   // 32 random bytes, made at the first call with this name and the same ever after.
   Result<std::string> secret(const std::string& name);
 

@@ -102,6 +102,22 @@ const std::vector<Step>& steps() {
       {"insert_key",
        [](Store& s, Events e) { return s.insert_key({"k", "name", "p", "read", "00", "11", 1, 0, 0}, e).has_value(); }},
       {"revoke_key", [](Store& s, Events e) { return s.revoke_key("k", 5, e).has_value(); }},
+      {"put_secret",
+       [](Store& s, Events e) {
+         SecretRecord record;
+         record.project = "p";
+         record.name = "TOKEN";
+         return s.put_secret(record, e).has_value();
+       }},
+      {"reseal_secrets",
+       [](Store& s, Events) {
+         SecretRecord record;
+         record.project = "p";
+         record.name = "TOKEN";
+         record.sealed = "sealed";
+         return s.reseal_secrets({"key", "seed"}, {&record, 1}).has_value();
+       }},
+      {"remove_secret", [](Store& s, Events e) { return s.remove_secret("p", "", "TOKEN", e).has_value(); }},
       {"make_secret", [](Store& s, Events) { return s.secret("tokens").has_value(); }},
       {"put_idempotency", [](Store& s, Events) { return s.put_idempotency({.project = "p", .key = "l"}).has_value(); }},
       {"forget_idempotency", [](Store& s, Events) { return s.forget_idempotency("p", "l").has_value(); }},
@@ -175,6 +191,8 @@ std::string everything(const std::string& folder) {
          rows(*database, "SELECT 'operation ' || id || state || version FROM operations") +
          rows(*database, "SELECT 'idempotency ' || key FROM idempotency") +
          rows(*database, "SELECT 'key ' || id || ' ' || revoked_ms FROM keys") +
+         rows(*database, "SELECT 'secret ' || name || sealed FROM project_secrets") +
+         rows(*database, "SELECT 'seed ' || key_id || sealed FROM secret_seed") +
          rows(*database, "SELECT 'secret ' || name || length(value) FROM secrets");
 }
 

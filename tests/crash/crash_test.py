@@ -27,7 +27,7 @@ PRUNE_PATIENCE = 100
 # Reached when a state folder is new, and never again.
 AT_FIRST_START = ("store.migrate.", "store.make_secret.")
 # Long work, and execs that outlive their sandboxes.
-NOT_IN_THIS_LOAD = ("insert_operation", "update_operation", "interrupt_operations", "retire_sandbox", "forget_removed")
+NOT_IN_THIS_LOAD = ("put_secret", "remove_secret", "reseal_secrets", "insert_operation", "update_operation", "interrupt_operations", "retire_sandbox", "forget_removed")
 # In a process of its own that ends one sandbox: the server may go on, and says so.
 IN_A_CHILD = ("spawn.destroy.",)
 KILLED = (-9, 128 + 9)
@@ -41,7 +41,7 @@ def crash_points():
         raise SystemExit("crash_test: the lists in crash_point.cc are not where they were")
     points, changes = (re.findall(r"\"([^\"]+)\"", text) for text in lists)
     # Those of images are reached by tests/images/kill_test.py, the others by store_crash_test: this load has none.
-    points = [point for point in points if not point.startswith(("image.", "backup."))]
+    points = [point for point in points if not point.startswith(("image.", "backup.", "secrets."))]
     changes = [change for change in changes if change not in NOT_IN_THIS_LOAD]
     return points + [f"store.{change}.{moment}" for change in changes for moment in ("before_commit", "after_commit")]
 
