@@ -86,11 +86,10 @@ std::expected<void, Malformed> ChunkedDecoder::take_size(std::string_view line) 
 }
 
 std::expected<void, Malformed> ChunkedDecoder::take_trailer(std::string_view line) {
-  Headers trailer;
   if (line.empty()) state_ = State::Done;
   if (line.empty()) return {};
   if (tells_framing(line)) return malformed("a trailer tells of framing");
-  return parse_header(line, trailer);
+  return parse_header(line, trailers_);
 }
 
 std::expected<void, Malformed> ChunkedDecoder::take_end(std::string_view line) {

@@ -22,8 +22,8 @@ enum class Padding { Refused, Taken };
 // "1a;name=value" → 26.
 std::expected<uint64_t, Malformed> parse_chunk_size(std::string_view line, Padding padding);
 
-// Decodes a chunked body out of bytes as they come. Extensions and trailers are passed over; trailers that tell of
-// framing are refused.
+// Decodes a chunked body out of bytes as they come. Extensions are passed over; trailers that tell of framing are
+// refused.
 class ChunkedDecoder {
  public:
   // How long the line of a chunk's size may be, and all trailers.
@@ -33,6 +33,7 @@ class ChunkedDecoder {
   // wants more input than there is (or, where `left()` is not 0, room). After an error nothing more may be fed.
   std::expected<size_t, Malformed> feed(std::string_view& input, std::span<char> out);
   bool done() const { return state_ == State::Done; }
+  const Headers& trailers() const { return trailers_; }
 
   // Of the chunk whose data comes next: these bytes are data as they are, and may be taken past the decoder.
   uint64_t left() const { return left_; }
@@ -50,6 +51,7 @@ class ChunkedDecoder {
   LineReader lines_;
   State state_ = State::Size;
   uint64_t left_ = 0;
+  Headers trailers_;
 };
 
 }  // namespace cove::http1
