@@ -1,0 +1,200 @@
+#include "net/gateway/scrubber.h"
+
+#include <openssl/crypto.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/ascii.h"
+#include "base/encoding.h"
+#include "base/text.h"
+
+namespace cove::net {
+namespace {
+
+constexpr size_t kShortestEncoded = 8;
+
+void wipe(std::string& text) { OPENSSL_cleanse(text.data(), text.size()); }
+
+size_t pair_of(std::string_view text) {
+  return static_cast<size_t>(static_cast<unsigned char>(text[0])) << 8 | static_cast<unsigned char>(text[1]);
+}
+
+std::string fit(std::string text, size_t size) {
+  text.resize(size, 'x');
+  return text;
+}
+
+std::string hexadecimal(std::string_view text) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::string out;
+  for (unsigned char c : text) {
+    out += kDigits[c >> 4];
+    out += kDigits[c & 15];
+  }
+  return out;
+}
+
+std::string upper(std::string text) {
+  for (char& c : text)
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+  return text;
+}
+
+// "%2F" → "%2f".
+std::string lower_escapes(std::string text) {
+  for (size_t i = 0; i + 2 < text.size(); ++i) {
+    if (text[i] != '%') continue;
+    text[i + 1] = lower(text[i + 1]);
+    text[i + 2] = lower(text[i + 2]);
+  }
+  return text;
+}
+
+enum class Slash { Plain, Escaped };
+std::string json_escaped(std::string_view text, Slash slash) {
+  std::string out;
+  for (char c : text) {
+    if (c == '"' || c == '\\' || (c == '/' && slash == Slash::Escaped)) out += '\\';
+    if (c == '\n' || c == '\t' || c == '\r')
+      out += c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\r";
+    else
+      out += c;
+  }
+  return out;
+}
+
+// The characters of base64 that do not depend on what stands before the text (`before` bytes, up to two) and behind it.
+std::string inner_base64(std::string_view text, size_t before) {
+  const std::string whole = to_base64(concat(std::string(before, '\0'), text));
+  const size_t first = (before * 8 + 5) / 6, end = (before + text.size()) * 8 / 6;
+  return end > first ? whole.substr(first, end - first) : "";
+}
+
+std::string url_safe(std::string text) {
+  std::ranges::replace(text, '+', '-');
+  std::ranges::replace(text, '/', '_');
+  return text;
+}
+
+}  // namespace
+
+SecretForms::SecretForms(const std::vector<BrokeredSecret>& secrets) {
+  for (const BrokeredSecret& secret : secrets) {
+    const std::string& value = secret.value;
+    if (value.size() < kShortest) continue;
+    const std::string stand_in = fit(secret.placeholder, value.size());
+    add(value, stand_in);
+    add(percent_encode(value), percent_encode(stand_in));
+    add(lower_escapes(percent_encode(value)), lower_escapes(percent_encode(stand_in)));
+    for (Slash slash : {Slash::Plain, Slash::Escaped}) add(json_escaped(value, slash), json_escaped(stand_in, slash));
+    add(hexadecimal(value), hexadecimal(stand_in));
+    add(upper(hexadecimal(value)), upper(hexadecimal(stand_in)));
+    for (size_t before : {0, 1, 2}) {
+      const std::string find = inner_base64(value, before), put = inner_base64(stand_in, before);
+      if (find.size() < kShortestEncoded) continue;
+      add(find, put);
+      add(url_safe(find), url_safe(put));
+    }
+  }
+  std::ranges::sort(forms_, [](auto& a, auto& b) { return a.find.size() > b.find.size(); });
+}
+
+SecretForms::~SecretForms() {
+  for (Form& form : forms_) wipe(form.find);
+}
+
+void SecretForms::add(std::string find, std::string put) {
+  for (const Form& form : forms_)
+    if (form.find == find) return;
+  pairs_.set(pair_of(find));
+  firsts_.set(static_cast<unsigned char>(find[0]));
+  const size_t size = find.size();
+  forms_.push_back({std::move(find), fit(std::move(put), size)});
+}
+
+bool SecretForms::may_begin(std::string_view text) const {
+  return text.size() > 1 ? pairs_.test(pair_of(text)) : firsts_.test(static_cast<unsigned char>(text[0]));
+}
+
+Scrubber::~Scrubber() { wipe(held_); }
+
+// Puts out what follows those bytes of it that were already.
+void Scrubber::put(std::string_view text, std::string& out) {
+  const size_t known = std::min(shown_, text.size());
+  shown_ -= known;
+  out += text.substr(known);
+}
+
+void Scrubber::scan(std::string_view data, More more, std::string& out) {
+  size_t done = 0;
+  for (size_t i = 0; i < data.size();) {
+    const std::string_view rest = data.substr(i);
+    const SecretForms::Form* whole = nullptr;
+    if (!forms_->may_begin(rest)) {
+      ++i;
+      continue;
+    }
+    for (const SecretForms::Form& form : forms_->forms()) {
+      const size_t count = std::min(form.find.size(), rest.size());
+      if (std::memcmp(form.find.data(), rest.data(), count) != 0) continue;
+      if (count == form.find.size()) {
+        whole = &form;
+        break;
+      }
+      if (more == More::Over) continue;
+      put(data.substr(done, i - done), out);
+      size_t same = 0;  // as far as value and placeholder are the same, it makes no difference which is put out
+      while (same < count && form.find[same] == form.put[same]) ++same;
+      if (same > shown_) {
+        out += rest.substr(shown_, same - shown_);
+        shown_ = same;
+      }
+      held_ = rest;
+      releasable_ = form.find.size() / 4;
+      return;
+    }
+    if (whole == nullptr) {
+      ++i;
+      continue;
+    }
+    put(data.substr(done, i - done), out);
+    put(whole->put, out);
+    done = i += whole->put.size();
+  }
+  put(data.substr(done), out);
+}
+
+void Scrubber::feed(std::string_view data, std::string& out) {
+  if (held_.empty()) return scan(data, More::Comes, out);
+  std::string joined = concat(held_, data);
+  held_.clear();
+  scan(joined, More::Comes, out);
+  wipe(joined);
+}
+
+void Scrubber::finish(std::string& out) {
+  std::string held = std::move(held_);
+  held_.clear();
+  scan(held, More::Over, out);
+  wipe(held);
+  shown_ = 0;
+}
+
+void Scrubber::release(std::string& out) {
+  if (!holds() || held_.size() > releasable_) return;
+  out += std::string_view(held_).substr(shown_);
+  shown_ = held_.size();
+}
+
+std::string Scrubber::scrubbed(std::string_view text) const { return scrub(*forms_, text); }
+
+std::string scrub(const SecretForms& forms, std::string_view text) {
+  std::string out;
+  Scrubber scrubber(std::shared_ptr<const SecretForms>(&forms, [](const SecretForms*) {}));
+  scrubber.feed(text, out);
+  scrubber.finish(out);
+  return out;
+}
+
+}  // namespace cove::net
