@@ -3,9 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "base/result.h"
-
-typedef struct ssl_st SSL;
+#include "net/openssl.h"
+#include "net/policy.h"
 
 namespace cove::net {
 
@@ -14,16 +13,16 @@ namespace cove::net {
 class GatewayTls {
  public:
   virtual ~GatewayTls() = default;
-  // Reads the host's store: to be called before the fences go up.
+  // Reads the host's store: to be called before the fences go up. Without one, only what trust() adds is trusted.
   static Result<std::unique_ptr<GatewayTls>> create();
   // Trusts these authorities, too (PEM). Invalid where it holds none.
   virtual Result<void> trust(const std::string& certificates) = 0;
 
-  // A session that checks the server's certificate for that name.
-  virtual Result<SSL*> new_client(const std::string& name) = 0;
-  // One that shows a certificate for that name, signed by the authority (PEM). Invalid where the authority is unusable.
-  virtual Result<SSL*> new_server(const std::string& name, const std::string& authority_certificate,
-                                  const std::string& authority_key) = 0;
+  // A session that checks that the server's certificate is valid and for that name.
+  virtual Result<TlsSession> new_client(const std::string& name) = 0;
+  // One that shows a certificate for that name, signed by the policy's authority, to clients that ask for no other
+  // name. Invalid where the authority is unusable.
+  virtual Result<TlsSession> new_server(const std::string& name, const EffectivePolicy& policy) = 0;
 };
 
 }  // namespace cove::net
