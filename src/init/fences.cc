@@ -99,6 +99,8 @@ uint64_t unpack_capabilities() {
 
 int apply_unpack_filter() { return load(seccomp::kUnpackFilter); }
 
+int apply_gateway_filter() { return load(seccomp::kGatewayFilter); }
+
 int landlock_abi() {
   long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   return abi < 0 ? 0 : static_cast<int>(abi);

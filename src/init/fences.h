@@ -43,6 +43,9 @@ int apply_host_filter();
 uint64_t unpack_capabilities();
 int apply_unpack_filter();
 
+// For cove-gateway, which moves the bytes of untrusted programs: sockets of the Internet, pipes, memory.
+int apply_gateway_filter();
+
 // A second layer of defence, for this process and all it starts: no device nodes, no mounting, no tracing, and (since
 // ABI 6) no signals and no abstract sockets beyond the sandbox. Also returns 0 if Landlock is not available.
 int apply_landlock();

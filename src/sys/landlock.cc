@@ -37,12 +37,13 @@ size_t ruleset_size(long abi) {
 
 }  // namespace
 
-Result<Landlock> Landlock::create() {
+Result<Landlock> Landlock::create(Tcp tcp) {
   long abi = ::syscall(SYS_landlock_create_ruleset, nullptr, 0, LANDLOCK_CREATE_RULESET_VERSION);
   if (abi < 1)
     return fail(Error(Code::Unsupported, "this kernel has no Landlock")
                     .hint("boot with lsm=landlock,… or use kernel 5.13 or later"));
   Ruleset rules = all_rights(abi);
+  if (tcp == Tcp::Allowed) rules.handled_access_net = 0;
   UniqueFd ruleset(static_cast<int>(::syscall(SYS_landlock_create_ruleset, &rules, ruleset_size(abi), 0)));
   if (!ruleset) return fail_errno("landlock_create_ruleset");
   return Landlock(std::move(ruleset));

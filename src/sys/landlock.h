@@ -18,9 +18,10 @@ namespace cove::sys {
 // The rules apply to the files of the descriptors, even if they are moved. Metadata (stat, readlink) is not restricted.
 class Landlock {
  public:
+  enum class Tcp { Forbidden, Allowed };
   // Forbids everything that this kernel's version supports: files, TCP, and signals and abstract sockets to others.
   // Unsupported if Landlock is not available.
-  static Result<Landlock> create();
+  static Result<Landlock> create(Tcp tcp = Tcp::Forbidden);
 
   // Allows `rights` (LANDLOCK_ACCESS_FS_…) on the file, or on the folder and all below it.
   Result<void> allow(int file, uint64_t rights);

@@ -270,6 +270,16 @@ void print_unpack_filter(uint32_t arch, const char* name) {
   filter.print(name);
 }
 
+// New sockets are of the Internet, but for the pairs that its own parts are connected by.
+void print_gateway_filter(uint32_t arch, const char* name) {
+  Filter filter(arch, kEnosys);
+  for (const char* call : kGateway) filter.rule(SCMP_ACT_ALLOW, call);
+  for (int family : {AF_INET, AF_INET6})
+    filter.rule(SCMP_ACT_ALLOW, "socket", SCMP_A0(SCMP_CMP_MASKED_EQ, kLow32, static_cast<uint64_t>(family)));
+  filter.rule(SCMP_ACT_ALLOW, "socketpair", SCMP_A0(SCMP_CMP_MASKED_EQ, kLow32, AF_UNIX));
+  filter.print(name);
+}
+
 void print_architecture(uint32_t arch, const char* macro) {
   std::printf("#if defined(%s)\n", macro);
   print_filter(arch, Nesting::Forbidden, "kFilter");
@@ -279,6 +289,7 @@ void print_architecture(uint32_t arch, const char* macro) {
   print_watched_filter(arch, "kWatchedFilter");
   print_host_filter(arch, "kHostFilter");
   print_unpack_filter(arch, "kUnpackFilter");
+  print_gateway_filter(arch, "kGatewayFilter");
   std::printf("#endif\n");
 }
 
