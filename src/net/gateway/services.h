@@ -1,0 +1,26 @@
+#pragma once
+
+#include "net/channel.h"
+#include "net/gateway/client_hello.h"
+#include "net/gateway/gateway_tls.h"
+#include "net/gateway/loop.h"
+#include "net/gateway/outbox.h"
+#include "net/gateway/own_addresses.h"
+#include "net/gateway/pipe_pool.h"
+#include "net/gateway/resolver.h"
+
+namespace cove::net {
+
+// What all sandboxes of the gateway share.
+struct Services {
+  Loop& loop;
+  Resolver& resolver;
+  GatewayTls& tls;
+  const OwnAddresses& own_addresses;
+  HelloParser& hellos;
+  PipePool& pipes;
+  Outbox& outbox;
+  GatewaySettings settings = {};
+};
+
+}  // namespace cove::net
