@@ -38,13 +38,14 @@ bool is_plain(std::string_view text) {
 const char* stage_name(NetworkEntry::Stage stage) { return kStageNames[static_cast<size_t>(stage)]; }
 
 void encode(wire::Writer& out, const GatewaySettings& settings) {
-  out.texts(settings.resolvers).number(settings.connections);
+  out.texts(settings.resolvers).number(settings.connections).text(settings.upstream_ca);
 }
 
 Result<GatewaySettings> decode_settings(wire::Reader& in) {
   GatewaySettings settings;
   settings.resolvers = in.texts();
   settings.connections = in.number();
+  settings.upstream_ca = in.text();
   if (!in.ok() || settings.resolvers.size() > kMostResolvers)
     return fail(Code::Invalid, "the gateway's settings are malformed");
   return settings;

@@ -15,7 +15,7 @@
 namespace cove::net {
 
 enum class ToGateway : uint32_t {
-  Settings = 1,  // GatewaySettings
+  Settings = 1,  // fd: a sealed memfd with encoded GatewaySettings
   Attach = 2,    // sandbox, steering, a bit for each socket that is there; fds: these sockets
   Policy = 3,  // sandbox; fd: a sealed memfd with an encoded EffectivePolicy. Before the first one nothing is accepted
   Detach = 4,  // sandbox: its connections are cut, its sockets closed

@@ -76,11 +76,12 @@ TEST(GatewayChannel, EntriesThatAreNoneAreRefused) {
 
 TEST(GatewayChannel, SettingsArriveAsTheyWereSent) {
   wire::Writer out;
-  encode(out, GatewaySettings{.resolvers = {"192.0.2.1:53"}, .connections = 5});
+  encode(out, GatewaySettings{.resolvers = {"192.0.2.1:53"}, .connections = 5, .upstream_ca = "PEM"});
   wire::Reader in(out.data());
   const GatewaySettings settings = decode_settings(in).value();
   EXPECT_EQ(settings.resolvers, std::vector<std::string>{"192.0.2.1:53"});
   EXPECT_EQ(settings.connections, 5u);
+  EXPECT_EQ(settings.upstream_ca, "PEM");
   wire::Reader cut(std::string_view(out.data()).substr(0, 30));
   EXPECT_FALSE(decode_settings(cut));
 }

@@ -53,6 +53,7 @@ class FakeGateway {
   std::atomic<int> die_at_sync = 0;
   std::vector<std::string> before_synced;  // messages sent in front of each Synced
   NetworkCounters counters;
+  std::vector<std::string> resolvers;
   std::atomic<bool> all_were_sealed = true;
 
  private:
@@ -72,7 +73,12 @@ class FakeGateway {
   }
   void take(ToGateway type, wire::Reader& in, const std::vector<UniqueFd>& fds) {
     std::lock_guard lock(mutex_);
-    if (type == ToGateway::Settings) return;
+    if (type == ToGateway::Settings) {
+      const std::string text = sys::read_all(fds.at(0).get()).value();
+      wire::Reader settings(text);
+      resolvers = decode_settings(settings).value().resolvers;
+      return;
+    }
     const std::string sandbox = in.text();
     if (type == ToGateway::Detach) boxes_.erase(sandbox);
     if (type == ToGateway::Attach) {
@@ -131,7 +137,8 @@ class GatewayClientTest : public ::testing::Test {
 
   FakeGateway fake_;
   std::shared_ptr<Heard> heard_ = std::make_shared<Heard>();
-  std::unique_ptr<Gateway> gateway_ = make_gateway_client([this] { return fake_.start(); }, {}, heard_);
+  std::unique_ptr<Gateway> gateway_ =
+      make_gateway_client([this] { return fake_.start(); }, {.resolvers = {"192.0.2.1:53"}}, heard_);
 };
 
 TEST_F(GatewayClientTest, StartsTheGatewayWhenItIsNeeded) {
@@ -140,6 +147,7 @@ TEST_F(GatewayClientTest, StartsTheGatewayWhenItIsNeeded) {
   ASSERT_TRUE(gateway_->set_policy("a", policy(1)));
   EXPECT_EQ(fake_.starts, 1);
   const FakeGateway::Box box = fake_.boxes()["a"];
+  EXPECT_THAT(fake_.resolvers, ElementsAre("192.0.2.1:53"));
   EXPECT_EQ(box.sockets, 3u);
   EXPECT_EQ(box.there, 0b10101u);
   EXPECT_EQ(box.policy, policy(1));

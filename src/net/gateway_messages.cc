@@ -35,9 +35,12 @@ Result<UniqueFd> seal(std::string_view content) {
   if (!file) return fail_errno("memfd_create");
   COVE_TRY(sys::write_all(file.get(), content));
   if (::fcntl(file.get(), F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE) < 0)
-    return fail_errno("seal a network policy: fcntl");
+    return fail_errno("seal a file in memory: fcntl");
   return file;
 }
+
+// So that each gateway reads from the start, and cannot write.
+Result<UniqueFd> reopen(const UniqueFd& sealed) { return sys::open(sys::fd_path(sealed.get()), O_RDONLY); }
 
 }  // namespace
 
@@ -51,9 +54,11 @@ Result<UniqueFd> seal_policy(const EffectivePolicy& policy) {
 }
 
 Result<void> send_settings(int channel, const GatewaySettings& settings) {
-  wire::Writer out(ToGateway::Settings);
-  encode(out, settings);
-  return sys::send_message(channel, out.data());
+  wire::Writer encoded;
+  encode(encoded, settings);
+  const UniqueFd sealed = COVE_TRY(seal(encoded.data()));
+  const UniqueFd file = COVE_TRY(reopen(sealed));
+  return sys::send_message(channel, wire::Writer(ToGateway::Settings).data(), {file.get()});
 }
 
 Result<void> send_attach(int channel, const std::string& sandbox, const NetworkSockets& sockets) {
@@ -69,9 +74,8 @@ Result<void> send_attach(int channel, const std::string& sandbox, const NetworkS
   return sys::send_message(channel, out.data(), fds);
 }
 
-// Opened anew, so that each gateway reads from the start, and cannot write.
 Result<void> send_policy(int channel, const std::string& sandbox, const UniqueFd& sealed) {
-  const UniqueFd file = COVE_TRY(sys::open(sys::fd_path(sealed.get()), O_RDONLY));
+  const UniqueFd file = COVE_TRY(reopen(sealed));
   wire::Writer out(ToGateway::Policy);
   out.text(sandbox);
   return sys::send_message(channel, out.data(), {file.get()});

@@ -7,6 +7,7 @@
 
 #include "base/error_wire.h"
 #include "messages.h"
+#include "net/channel.h"
 #include "spawn/protocol.h"
 
 namespace {
@@ -303,6 +304,26 @@ void write_view_answers() {
   seed("nonsense", 7, say(Writer(Type::Table)) + join_piece(3, "abc"));
 }
 
+void write_net_channel() {
+  auto seed = [](const char* name, const Writer& message) { write("net_channel", name, message.data()); };
+  const NetworkPolicy policy{NetworkTier::Standard, true, {"@python", "10.0.0.0/8:22"}, {"evil.example"}, {1, 2}, true};
+  Writer out;
+  net::encode(
+      out, net::EffectivePolicy{.version = 3,
+                                .layers = {{"server", net::PolicyLayer::Role::Bound, policy}, {"sandbox", {}, policy}},
+                                .secrets = {{"T", "p", "v", {"example.org"}, {"query"}}},
+                                .authority_key = "key"});
+  seed("policy", out);
+  Writer entry, settings;
+  net::encode(entry,
+              net::NetworkEntry{.sandbox = "a", .connection = 2, .host = "example.org", .port = 443, .why = "no"});
+  seed("entry", entry);
+  net::encode(settings, net::GatewaySettings{.resolvers = {"192.0.2.1:53"}, .upstream_ca = "PEM"});
+  seed("settings", settings);
+  seed("synced", Writer().number(1).number(2).number(3).number(4).number(0));
+  seed("request", Writer().text("a").text("example.org").number(443).text("to install"));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -314,5 +335,6 @@ int main(int argc, char** argv) {
   write_outer_requests();
   write_init_replies();
   write_view_answers();
+  write_net_channel();
   return 0;
 }
