@@ -93,7 +93,7 @@ TEST(AptSources, OfDeb822AreRead) {
 
 TEST(AptSources, ThatNameNoHostNameNone) {
   EXPECT_THAT(hosts_of_apt_sources("deb http:// stable\ndeb http://*/ x\ndeb http://127.1/ x\n"
-                                   "deb http://a b/ x\ndeb [\ndeb\n\xff\xfe\ndeb http://*.example.org/ x\n"),
+                                   "deb http://a b/ x\ndeb [\ndeb\ndeb http://GET x/ y\n\xff\xfe\ndeb http://*.example.org/ x\n"),
               ElementsAre("a"));
   EXPECT_THAT(hosts_of_apt_sources(""), IsEmpty());
 }

@@ -24,7 +24,8 @@ std::string host_of(std::string_view url) {
   place = place.substr(0, place.find_first_of("/?#"));
   if (size_t user = place.rfind('@'); user != place.npos) place.remove_prefix(user + 1);
   Result<Rule> rule = parse_rule(place);
-  const bool is_host = rule && (rule->kind == Rule::Kind::Name || rule->kind == Rule::Kind::Network);
+  const bool is_host =
+      rule && !rule->reads_requests() && (rule->kind == Rule::Kind::Name || rule->kind == Rule::Kind::Network);
   return is_host ? to_text(*rule) : "";
 }
 

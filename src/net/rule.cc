@@ -131,10 +131,12 @@ Address masked(Address address, int bits) {
   return address;
 }
 
-std::string network_text(const Address& network, int bits) {
+enum class Prefix { IfShorter, Always };
+std::string network_text(const Address& network, int bits, Prefix prefix = Prefix::IfShorter) {
   const bool v4 = network.is_v4() && bits >= kV4Bits;
   const std::string address = v4 ? to_text(network) : concat("[", to_text(network), "]");
-  return bits == kAddressBits ? address : concat(address, "/", v4 ? bits - kV4Bits : bits);
+  if (bits == kAddressBits && prefix == Prefix::IfShorter) return address;
+  return concat(address, "/", v4 ? bits - kV4Bits : bits);
 }
 
 Result<void> take_network(Rule& rule, const Address& address, std::string_view bits, bool dotted) {
@@ -227,7 +229,9 @@ Result<Rule> parse_whole(std::string_view text) {
 }
 
 std::string host_text(const Rule& rule) {
-  if (rule.kind == Rule::Kind::Network) return network_text(rule.network, rule.bits);
+  // A path of digits would look like a prefix.
+  const Prefix prefix = rule.path.empty() ? Prefix::IfShorter : Prefix::Always;
+  if (rule.kind == Rule::Kind::Network) return network_text(rule.network, rule.bits, prefix);
   if (rule.kind == Rule::Kind::Subdomains) return "*." + rule.host;
   return rule.kind == Rule::Kind::Group ? "@" + rule.host : rule.host;
 }

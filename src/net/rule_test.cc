@@ -109,7 +109,8 @@ TEST(NetRule, RequestsAreNamedByMethodAndPath) {
   EXPECT_EQ(canonical("api.example.org:8080/a"), "api.example.org:8080/a");
   EXPECT_EQ(canonical("10.0.0.0/8/api"), "10.0.0.0/8/api");
   EXPECT_EQ(canonical("10.0.0.0/8:80/api"), "10.0.0.0/8:80/api");
-  EXPECT_EQ(canonical("10.0.0.1/api"), "10.0.0.1/api");
+  EXPECT_EQ(canonical("10.0.0.1/api"), "10.0.0.1/32/api");
+  EXPECT_EQ(canonical("[fd::]/128/8:443"), "[fd::]/128/8:443");
   EXPECT_EQ(canonical("POST example.org/ä/"), "POST example.org/ä/");
   EXPECT_THAT(refusal("GTE example.org"), HasSubstr("did you mean GET?"));
   EXPECT_THAT(refusal("CONNECT example.org"), HasSubstr("not a method"));
