@@ -243,15 +243,15 @@ class Flow final : public HttpFlow {
     target.path = request.path;
     target.port = port_;
     if (inside_ == Inside::Proxy) {
-      target.name = request.authority->name;
-      target.address = request.authority->address;
-      target.port = request.authority->port.value_or(80);
+      target.name = request.requested->name;
+      target.address = request.requested->address;
+      target.port = request.requested->port.value_or(80);
     } else if (name_.empty()) {
       target.address = address_;
     } else {
       target.name = name_;
     }
-    if (!request.authority) request.host = host_text();
+    if (!request.requested) request.host = host_text();
     return target;
   }
 
@@ -266,16 +266,16 @@ class Flow final : public HttpFlow {
 
   // Whether the request names whom the connection is for.
   bool agrees(const HttpRequest& request) const {
-    if (inside_ == Inside::Proxy || !request.authority) return true;
-    const Authority& authority = *request.authority;
-    if (authority.port && *authority.port != port_) return false;
-    if (!name_.empty()) return authority.name == name_;
-    return !authority.address || authority.address == address_;
+    if (inside_ == Inside::Proxy || !request.requested) return true;
+    const RequestedHost& requested = *request.requested;
+    if (requested.port && *requested.port != port_) return false;
+    if (!name_.empty()) return requested.name == name_;
+    return !requested.address || requested.address == address_;
   }
 
   // A connection to an address alone may name a host that is blocked.
   Verdict decide() {
-    const std::string host = request_.authority ? request_.authority->name : "";
+    const std::string host = request_.requested ? request_.requested->name : "";
     if (target_.name.empty() && !host.empty()) {
       Target named = target_;
       named.name = host;
@@ -473,9 +473,9 @@ class Flow final : public HttpFlow {
 
   void refuse_misdirected() {
     Target named = target_;
-    named.name = request_.authority->name;
-    named.address = request_.authority->address;
-    named.port = request_.authority->port.value_or(port_);
+    named.name = request_.requested->name;
+    named.address = request_.requested->address;
+    named.port = request_.requested->port.value_or(port_);
     const Verdict verdict = context_.decide(named);
     if (verdict.decision != Decision::Allow) {
       target_ = named;

@@ -32,23 +32,23 @@ std::expected<uint16_t, Malformed> parse_port(std::string_view text) {
   return static_cast<uint16_t>(*number);
 }
 
-std::expected<Authority, Malformed> parse_host(std::string_view text) {
-  Authority authority;
+std::expected<RequestedHost, Malformed> parse_host(std::string_view text) {
+  RequestedHost requested;
   if (text.starts_with('[')) {
     auto address = text.ends_with(']') ? parse_address(text.substr(1, text.size() - 2)) : fail(Code::Invalid, "");
     if (!address) return malformed("the address of the host is malformed");
-    authority.address = *address;
-    return authority;
+    requested.address = *address;
+    return requested;
   }
   if (text.contains(':')) return malformed("the host is malformed");
   if (auto address = parse_address(text)) {
-    authority.address = *address;
-    return authority;
+    requested.address = *address;
+    return requested;
   }
   auto name = normalize_name(text);
   if (!name || looks_numeric(text)) return malformed("the host is no name that DNS could have");
-  authority.name = std::move(*name);
-  return authority;
+  requested.name = std::move(*name);
+  return requested;
 }
 
 // "http://host:port/path?query" → authority, and the target in origin form.
@@ -68,7 +68,7 @@ std::expected<Absolute, Malformed> parse_absolute(std::string_view url) {
   return Absolute{url.substr(0, end), std::move(target)};
 }
 
-bool same_authority(const Authority& a, const Authority& b) {
+bool same_host(const RequestedHost& a, const RequestedHost& b) {
   return a.name == b.name && a.address == b.address && a.port.value_or(80) == b.port.value_or(80);
 }
 
@@ -77,9 +77,9 @@ std::expected<void, Malformed> read_host_header(HttpRequest& request) {
   auto host = http1::find_header(request.head.headers, "host");
   if (!host && request.http11) return malformed("the Host header is missing");
   if (!host) return {};
-  auto authority = parse_authority(*host);
-  if (!authority) return std::unexpected(std::move(authority).error());
-  request.authority = std::move(*authority);
+  auto requested = parse_requested_host(*host);
+  if (!requested) return std::unexpected(std::move(requested).error());
+  request.requested = std::move(*requested);
   request.host = *host;
   return {};
 }
@@ -87,11 +87,11 @@ std::expected<void, Malformed> read_host_header(HttpRequest& request) {
 std::expected<void, Malformed> read_absolute(HttpRequest& request, std::string_view url) {
   auto absolute = parse_absolute(url);
   if (!absolute) return std::unexpected(std::move(absolute).error());
-  auto authority = parse_authority(absolute->authority);
-  if (!authority) return std::unexpected(std::move(authority).error());
-  if (request.authority && !same_authority(*request.authority, *authority))
+  auto requested = parse_requested_host(absolute->authority);
+  if (!requested) return std::unexpected(std::move(requested).error());
+  if (request.requested && !same_host(*request.requested, *requested))
     return malformed("the Host header names another host than the request's target");
-  request.authority = std::move(*authority);
+  request.requested = std::move(*requested);
   request.host = absolute->authority;
   request.head.target = std::move(absolute->target);
   return {};
@@ -135,15 +135,15 @@ std::expected<void, Malformed> read_headers(HttpRequest& request) {
 
 }  // namespace
 
-std::expected<Authority, Malformed> parse_authority(std::string_view text) {
+std::expected<RequestedHost, Malformed> parse_requested_host(std::string_view text) {
   const size_t bracket = text.rfind(']');
   const size_t colon = text.find(':', bracket == std::string_view::npos ? 0 : bracket);
-  auto authority = parse_host(text.substr(0, colon));
-  if (!authority || colon == std::string_view::npos) return authority;
+  auto requested = parse_host(text.substr(0, colon));
+  if (!requested || colon == std::string_view::npos) return requested;
   auto port = parse_port(text.substr(colon + 1));
   if (!port) return std::unexpected(std::move(port).error());
-  authority->port = *port;
-  return authority;
+  requested->port = *port;
+  return requested;
 }
 
 std::expected<HttpRequest, Malformed> parse_request(http1::HeadReader& reader, TargetForm form) {

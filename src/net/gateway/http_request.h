@@ -13,21 +13,21 @@
 namespace cove::net {
 
 // Whom a request is for, as its Host or its absolute target says it.
-struct Authority {
+struct RequestedHost {
   std::string name;  // normalized; empty: an address
   std::optional<Address> address;
   std::optional<uint16_t> port;  // where it is written
 };
 // "example.org:8080", "[::1]". Refused: user information, and numbers that some take for an address.
-std::expected<Authority, http1::Malformed> parse_authority(std::string_view text);
+std::expected<RequestedHost, http1::Malformed> parse_requested_host(std::string_view text);
 
 // A request of a program inside, read as strictly as can be: whatever two servers could take in two ways is refused.
 struct HttpRequest {
   std::string method;
-  std::string path;                    // without the query
-  RequestHead head;                    // the target in origin form, and all headers
-  std::optional<Authority> authority;  // none in HTTP/1.0 without Host
-  std::string host;                    // the Host to send
+  std::string path;                        // without the query
+  RequestHead head;                        // the target in origin form, and all headers
+  std::optional<RequestedHost> requested;  // none in HTTP/1.0 without Host
+  std::string host;                        // the Host to send
   http1::Framing framing;
   bool http11 = true;
   bool keeps_alive = true;
