@@ -134,6 +134,7 @@ Writer Supervisor::failure_of(const std::string& id, Stage stage, int errnum, St
 
 void Supervisor::end_with(Program& program, std::string word) {
   program.ended = true;
+  program.network = {};
   program.end_message = std::move(word);
   program.reported =
       control_ &&

@@ -24,6 +24,7 @@ struct ChildPlan {
   int terminal = -1;     // the slave end, instead of stdio
   bool own_tty = false;  // in a kernel with an unusable /dev/tty: it is replaced by the terminal
   int keys = -1;         // likewise: receives signals for keys of the terminal, one byte each
+  int network = -1;      // a network namespace to enter
   int command = -1;      // source of argv and env, read later
   Filters filters;
   bool single_id = false;

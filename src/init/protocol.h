@@ -80,6 +80,7 @@ enum class Stage : uint32_t {
   Folder,  // chdir to the working folder
   Fence,   // capabilities, no_new_privs, seccomp
   Execute,
+  Network,  // its own network namespace
 };
 
 // Everything: all processes that the exec started. They are found by its groups if another kernel runs it (kModeInner),
@@ -101,7 +102,8 @@ inline constexpr uint64_t kExecCommandLater = 32;  // argv and env are sent late
 inline constexpr uint64_t kExecFeed = 64;          // stdin is a file that is fed to it through a pipe
 // The descriptor carries the bytes of the terminal, which is created inside.
 inline constexpr uint64_t kExecFarTerminal = 128;
-inline constexpr size_t kMaxCode = 48 * 1024;  // of such a script, which must fit into a pipe and a message
+inline constexpr uint64_t kExecOwnNetwork = 256;  // in an empty network namespace of its own
+inline constexpr size_t kMaxCode = 48 * 1024;     // of such a script, which must fit into a pipe and a message
 
 struct ExecRequest {
   std::string id;

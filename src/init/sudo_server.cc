@@ -41,8 +41,23 @@ void Supervisor::open_sudo_socket() {
   if (listener) sudo_listener_ = std::move(*listener);
 }
 
-void Supervisor::accept_sudo_client() {
-  UniqueFd socket(::accept4(sudo_listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+void Supervisor::add_own_networks(std::vector<pollfd>& polled, bool open) const {
+  for (const auto& program : programs_)
+    if (open && program->network.sudo) polled.push_back({program->network.sudo.get(), POLLIN, 0});
+}
+
+void Supervisor::accept_from_own_networks(const std::vector<pollfd>& polled) {
+  for (const auto& program : programs_) {
+    const int listener = program->network.sudo.get();
+    const bool ready = listener >= 0 && std::ranges::any_of(polled, [&](const pollfd& each) {
+                         return each.fd == listener && each.revents != 0;
+                       });
+    if (ready) --message_budget_, accept_sudo_client(program->network.sudo, program->id);
+  }
+}
+
+void Supervisor::accept_sudo_client(const UniqueFd& listener, const std::string& confined) {
+  UniqueFd socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   if (!socket) return;
   drop_silent_sudo_clients();
   // Connections above the limit are closed; programs that are already running are not affected.
@@ -53,6 +68,7 @@ void Supervisor::accept_sudo_client() {
   auto client = std::make_unique<SudoClient>();
   client->socket = std::move(socket);
   client->peer = peer.pid;
+  client->confined = confined;
   sudo_clients_.push_back(std::move(client));
 }
 
@@ -96,12 +112,13 @@ void Supervisor::start_sudo_command(SudoClient& client, wire::ExecRequest reques
          Writer(Type::Failed).number(static_cast<uint64_t>(stage)).number(static_cast<uint64_t>(errnum)));
     client.socket.reset();
   };
-  const Program* program = program_of(client.peer);
+  const Program* program = program_of(client);
   if (fds.size() != 3 || !program) return refuse(Stage::Request, EINVAL);
   ChildPlan plan;
   if (!find_user(request.user, plan.user)) return refuse(Stage::User, ENOENT);
   for (size_t i = 0; i < 3; ++i) plan.stdio[i] = fds[i].get();
   for (const UniqueFd& fd : program->join_fds) plan.join_fds.push_back(fd.get());
+  plan.network = program->network.space.get();
   plan.joins_by_number = mode_.inner;
   plan.filters = mode_.filters;
   plan.single_id = mode_.single_id;
@@ -113,11 +130,14 @@ void Supervisor::start_sudo_command(SudoClient& client, wire::ExecRequest reques
 
 // The program whose control group contains the process: sudo's command joins the same group. A sandbox with one program
 // has no separate group for it; an orphan of an ended program is refused.
-const Supervisor::Program* Supervisor::program_of(pid_t pid) const {
+//
+// In a network of its own, a client is that exec's, whatever else it says: its commands stay there.
+const Supervisor::Program* Supervisor::program_of(const SudoClient& client) const {
   const Program* last = nullptr;
   for (const auto& program : programs_) {
     if (program->ended) continue;
-    if (!program->group.empty() && reads_as_member(pid, program->group)) return program.get();
+    if (client.confined != (program->network.space ? program->id : std::string())) continue;
+    if (!program->group.empty() && reads_as_member(client.peer, program->group)) return program.get();
     last = program.get();
   }
   return last;

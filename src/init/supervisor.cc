@@ -92,6 +92,7 @@ void Supervisor::run() {
                                    POLLIN, 0}};
     for (const auto& client : sudo_clients_) polled.push_back({open ? client->socket.get() : -1, POLLIN, 0});
     add_unfed(polled);
+    add_own_networks(polled, open);
     if (unreported_) polled[1].events |= POLLOUT;
     int patience = arming_ ? kArmingMilliseconds : !open ? kClosedMilliseconds : needs_turns() ? kTurnMilliseconds : -1;
     int ready = ::poll(polled.data(), polled.size(), patience);
@@ -115,7 +116,8 @@ void Supervisor::serve(const std::vector<pollfd>& polled) {
     if (polled[4 + i].revents) --message_budget_, take_sudo_request(*sudo_clients_[i]);
   forget_closed_sudo_clients();
   if (polled[3].revents && inner_) return take_inner_messages();
-  if (polled[3].revents) --message_budget_, accept_sudo_client();
+  if (polled[3].revents) --message_budget_, accept_sudo_client(sudo_listener_, {});
+  accept_from_own_networks(polled);
 }
 
 bool Supervisor::may_take_inside_message() {
@@ -248,6 +250,9 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   program->group = plan.request.group;
   program->rlimits = plan.request.rlimits;
   program->owner = plan.user;
+  if ((flags & wire::kExecOwnNetwork) && !make_own_network(program->network))
+    return failed(program->id, Stage::Network, errno);
+  plan.network = program->network.space.get();
   if (mode_.inner && !enter_groups(*program, plan)) return failed(program->id, Stage::JoinGroup, errno);
   if (flags & wire::kExecWaits) {
     program->script = plan.request.argv.back();

@@ -12,6 +12,7 @@
 #include "init/exec_child.h"
 #include "init/figures.h"
 #include "init/inner_groups.h"
+#include "init/own_network.h"
 #include "init/protocol.h"
 #include "sys/socket.h"
 
@@ -91,6 +92,7 @@ class Supervisor {
     UniqueFd keys;            // reports keys of that terminal
     uint64_t held_until = 0;  // it has ended, and its output is still being forwarded: milliseconds
     uint64_t memory_kills = 0;
+    OwnNetwork network;  // empty: it has the sandbox's
   };
   // An exec that is being sent to the other kernel.
   struct Forwarded {
@@ -103,6 +105,7 @@ class Supervisor {
   // A client inside that requested sudo.
   struct SudoClient {
     UniqueFd socket;
+    std::string confined;  // the exec in whose own network it is; empty: it is in the sandbox's
     UniqueFd report;
     pid_t peer = -1;
     pid_t pid = -1;
@@ -173,11 +176,13 @@ class Supervisor {
   void sudo_command_ended(SudoClient& client, int status);
   void kill_all_of(const Program& program) const;
 
-  void accept_sudo_client();
+  void add_own_networks(std::vector<pollfd>& polled, bool open) const;
+  void accept_from_own_networks(const std::vector<pollfd>& polled);
+  void accept_sudo_client(const UniqueFd& listener, const std::string& confined);
   void drop_silent_sudo_clients();
   void take_sudo_request(SudoClient& client);
   void start_sudo_command(SudoClient& client, wire::ExecRequest request, std::vector<UniqueFd> fds);
-  const Program* program_of(pid_t pid) const;
+  const Program* program_of(const SudoClient& client) const;
   void forget_closed_sudo_clients();
 
   Program* find(const std::string& id);

@@ -46,7 +46,7 @@ int errors_for_gateway(int nowhere) { return ::isatty(STDERR_FILENO) ? nowhere :
 
 // With the channel as descriptor 3, and nothing else of this process.
 [[noreturn]] void become_gateway(const UserCredentials& user, int program, int channel, pid_t parent) {
-  constexpr int kChannel = 3, kProgram = 4;
+  constexpr int kProgram = 4;
   ::setsid();
   raise_descriptor_limit();
   if (Result<void> assumed = assume_identity(user); !assumed) give_up(assumed.error().message().c_str());

@@ -155,6 +155,38 @@ for host in ('127.0.0.1', '::1'):
   EXPECT_EQ(ran.out, "hello\nhello\n") << ran.err;
 }
 
+TEST_P(Conformance, NetworkIsKeptFromACommandWithoutOne) {
+  if (!has_network()) GTEST_SKIP() << kNone;
+  Sandbox& box = sandbox(lasting(spec()));
+  NetworkSockets network = open_network(box);
+  for (const std::vector<std::string>& prefix : {std::vector<std::string>(), {"sudo"}}) {
+    ExecSpec alone = command(prefix);
+    alone.no_network = true;
+    alone.argv.insert(alone.argv.end(), {"python3", "-c", kConnect, "192.0.2.1"});
+    Ran ran = run(box, alone);
+    EXPECT_EQ(ran.out, "ENETUNREACH\n") << ran.err << (ran.failed ? ran.failed->error.message() : "");
+  }
+  EXPECT_EQ(connect_outside(box, network, "192.0.2.1"), "you wanted 192.0.2.1:443\n");
+  EXPECT_EQ(run(box, command({"sudo", "id", "-u"})).out, "0\n");
+}
+
+TEST_P(Conformance, ACommandWithoutANetworkHasALoopbackOfItsOwn) {
+  if (!has_network()) GTEST_SKIP() << kNone;
+  Sandbox& box = sandbox(lasting(spec()));
+  ExecSpec alone = command({"python3", "-c", R"(
+import socket
+server = socket.create_server(('127.0.0.1', 8080))
+client = socket.create_connection(('127.0.0.1', 8080), timeout=20)
+server.accept()[0].sendall(b'hello')
+print(client.recv(100).decode())
+)"});
+  alone.no_network = true;
+  EXPECT_EQ(run(box, alone).out, "hello\n");
+  alone.id = make_id();
+  alone.argv = {"sh", "-c", "tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' '"};
+  EXPECT_EQ(run(box, alone).out, "lo\n");
+}
+
 TEST_P(Conformance, NetworkIsNotForRunsWithoutAServer) {
   if (!has_network()) GTEST_SKIP() << kNone;
   if (!GetParam().asked_for.empty()) GTEST_SKIP() << "every sandbox of a server is long-lived";

@@ -253,7 +253,7 @@ void write_init_replies() {
   seed("run", 2, started + dialed + say(ended("a")) + say(ended("t")));
   seed("fail", 0, say(failed("t", Stage::Execute, ENOENT)) + dialed + say(failed("a", Stage::User, ENOENT)));
   constexpr Stage kStages[] = {Stage::Fork,     Stage::User,   Stage::JoinGroup, Stage::Terminal, Stage::Rlimit,
-                               Stage::Identity, Stage::Folder, Stage::Fence,     Stage{99}};
+                               Stage::Identity, Stage::Folder, Stage::Fence,     Stage::Network,  Stage{99}};
   Writer many(Type::Table);
   many.number(1).number(std::size(kStages));
   std::string failures;

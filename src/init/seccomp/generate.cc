@@ -147,14 +147,18 @@ void add_namespaces(Filter& filter, Nesting nesting) {
     return;
   }
   for (const char* name : kNesting)
-    if (std::string(name) != "unshare") filter.rule(kEperm, name);
+    if (std::string(name) != "unshare" && std::string(name) != "setns") filter.rule(kEperm, name);
   filter.rule(SCMP_ACT_ALLOW, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, kCloneNamespaces, 0));
-  filter.rule(SCMP_ACT_ALLOW, "unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, kUnshareNamespaces, 0));
+  // Process 1 makes network namespaces for execs without one. Programs lack the capability, and get EPERM, too.
+  const uint64_t unshared = kUnshareNamespaces & ~static_cast<uint64_t>(CLONE_NEWNET);
+  filter.rule(SCMP_ACT_ALLOW, "unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, unshared, 0));
+  filter.rule(SCMP_ACT_ALLOW, "setns", SCMP_A1(SCMP_CMP_EQ, CLONE_NEWNET));
+  filter.rule(kEperm, "setns", SCMP_A1(SCMP_CMP_NE, CLONE_NEWNET));
   // What is left of the two has at least one namespace bit: one rule for each.
   for (int bit = 0; bit < 32; ++bit) {
     uint64_t flag = uint64_t{1} << bit;
     if (kCloneNamespaces & flag) filter.rule(kEperm, "clone", SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
-    if (kUnshareNamespaces & flag) filter.rule(kEperm, "unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
+    if (unshared & flag) filter.rule(kEperm, "unshare", SCMP_A0(SCMP_CMP_MASKED_EQ, flag, flag));
   }
 }
 

@@ -52,6 +52,11 @@ ExecFailed explain_failure(const wire::ExecRequest& request, wire::Stage stage, 
       return {request.id, Error::from_errno(errnum, "apply the program's restrictions"), kOurs};
     case wire::Stage::Fork:
       return {request.id, Error::from_errno(errnum, "fork in the sandbox"), kOurs};
+    case wire::Stage::Network:
+      return {request.id,
+              Error::from_errno(errnum, "give the program an empty network")
+                  .hint("this runtime cannot run a command without the network of its sandbox"),
+              kOurs};
     case wire::Stage::Request:
       break;
   }

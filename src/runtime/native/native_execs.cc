@@ -136,6 +136,7 @@ Result<Attachment> NativeSandbox::exec(const ExecSpec& spec) {
   Attachment ours;
   sys::Pipe in, out, err;
   uint64_t flags = spec.pty ? wire::kExecPty : uint64_t{0};
+  if (spec.no_network) flags |= wire::kExecOwnNetwork;
   if (!spec.pty) {
     if (spec.whole_input)
       in.read = COVE_TRY(make_whole_input(*spec.whole_input, flags));
