@@ -1,5 +1,8 @@
 #pragma once
 
+#include <cstdint>
+#include <utility>
+
 #include "base/result.h"
 #include "base/unique_fd.h"
 #include "net/rule.h"
@@ -17,6 +20,7 @@ class OwnAddresses {
  private:
   explicit OwnAddresses(UniqueFd routes) : routes_(std::move(routes)) {}
   UniqueFd routes_;
+  mutable uint32_t last_ = 0;  // request
 };
 
 }  // namespace cove::net

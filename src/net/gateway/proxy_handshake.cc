@@ -1,0 +1,229 @@
+#include "net/gateway/proxy_handshake.h"
+
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "http1/head.h"
+#include "http1/request.h"
+#include "net/gateway/http_flow.h"
+#include "net/gateway/http_request.h"
+#include "net/gateway/proxy_target.h"
+#include "net/gateway/socks.h"
+
+namespace cove::net {
+namespace {
+
+constexpr size_t kMostHead = 16 * 1024;
+constexpr std::string_view kConnect = "CONNECT ";
+constexpr std::string_view kGranted = "HTTP/1.1 200 Connection established\r\n\r\n";
+
+std::string http_refusal(std::string_view status, std::string_view title) {
+  std::string body = json_object({{"error", std::string(title)}}).dump() + "\n";
+  return concat("HTTP/1.1 ", status, "\r\nContent-Type: application/json\r\nContent-Length: ", body.size(),
+                "\r\nConnection: close\r\n\r\n", body);
+}
+
+// What both protocols have in common.
+class LiveHandshake : public ProxyHandshake {
+ public:
+  LiveHandshake(SandboxContext& context, UniqueFd client, Done done)
+      : context_(context), loop_(context.loop()), client_(std::move(client)), done_(std::move(done)) {}
+  ~LiveHandshake() override { stop(); }
+
+  void start() {
+    timer_ = loop_.after(kPatience, [this] { end(std::nullopt); });
+    if (loop_.add(client_.get(), EPOLLIN, [this](uint32_t) { read(); })) return;
+    loop_.cancel(timer_);
+    timer_ = loop_.after(std::chrono::milliseconds(0), [this] { end(std::nullopt); });
+  }
+
+ protected:
+  // Takes what has come. Calls end() at most once, as the last thing.
+  virtual void take(std::string_view bytes) = 0;
+
+  // Small answers to a client that has just connected fit into its socket.
+  bool send(std::string_view text) {
+    return text.empty() || ::send(client_.get(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL) ==
+                               static_cast<ssize_t>(text.size());
+  }
+  void refuse(std::string_view answer) {
+    send(answer);
+    // What was not read would make closing a reset, which may overtake the answer.
+    ::shutdown(client_.get(), SHUT_WR);
+    drain();
+    end(std::nullopt);
+  }
+  // Decides, and refuses or ends with the order.
+  void decide(ProxyOrder order) {
+    if (is_internal_page(order.target)) {
+      order.kind = ProxyOrder::Kind::Internal;
+      return end(std::move(order));
+    }
+    Verdict verdict = context_.decide(order.target);
+    if (verdict.decision != Decision::Deny) return end(std::move(order));
+    context_.log_denial(order.target, verdict);
+    refuse(denial(verdict, order.target));
+  }
+  // What cannot be a target is a denial, too: it may be a way around.
+  void refuse_target(std::string_view host, uint16_t port, const Error& error, std::string_view answer) {
+    Verdict verdict = {.decision = Decision::Deny, .why = error.message(), .code = "not_allowed"};
+    context_.log_denial({.name = shown_host(host), .address = {}, .port = port}, verdict);
+    refuse(answer);
+  }
+  virtual std::string denial(const Verdict& verdict, const Target& target) const = 0;
+
+  void end(std::optional<ProxyOrder> order) {
+    stop();
+    if (order) order->client = std::move(client_);
+    auto done = std::move(done_);
+    done(std::move(order));
+  }
+
+  NameTable& names() { return context_.names(); }
+
+ private:
+  void read() {
+    std::array<char, 4096> buffer;
+    ssize_t size = ::recv(client_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (size <= 0) return end(std::nullopt);
+    take({buffer.data(), static_cast<size_t>(size)});
+  }
+  void drain() {
+    std::array<char, 4096> buffer;
+    for (int i = 0; i < 16; ++i)
+      if (::recv(client_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT) <= 0) return;
+  }
+  void stop() {
+    loop_.cancel(timer_);
+    if (client_) loop_.remove(client_.get());
+  }
+
+  SandboxContext& context_;
+  Loop& loop_;
+  UniqueFd client_;
+  Done done_;
+  uint64_t timer_ = 0;
+};
+
+class SocksHandshake : public LiveHandshake {
+ public:
+  using LiveHandshake::LiveHandshake;
+
+ private:
+  using Reply = SocksReader::Reply;
+
+  void take(std::string_view bytes) override {
+    auto step = reader_.feed(bytes);
+    if (step.state == SocksReader::State::Failed) return refuse(step.reply);
+    if (!send(step.reply)) return end(std::nullopt);
+    if (step.state == SocksReader::State::NeedsMore) return;
+
+    const auto& request = reader_.request();
+    auto target = request.address ? proxy_target(*request.address, request.port, names())
+                                  : proxy_target(request.host, request.port, names());
+    if (!target) return refuse_target(request.host, request.port, target.error(), SocksReader::reply(Reply::Denied));
+    ProxyOrder order;
+    order.bytes = bytes;
+    order.target = std::move(*target);
+    order.granted = SocksReader::reply(Reply::Granted);
+    order.unreachable = SocksReader::reply(Reply::HostUnreachable);
+    order.denied = SocksReader::reply(Reply::Denied);
+    decide(std::move(order));
+  }
+  std::string denial(const Verdict&, const Target&) const override { return SocksReader::reply(Reply::Denied); }
+
+  SocksReader reader_;
+};
+
+class HttpHandshake : public LiveHandshake {
+ public:
+  using LiveHandshake::LiveHandshake;
+
+ private:
+  void take(std::string_view bytes) override {
+    bytes_ += bytes;
+    std::string_view begin = std::string_view(bytes_).substr(0, kConnect.size());
+    if (!kConnect.starts_with(begin)) return hand_over();
+    if (begin.size() < kConnect.size()) return;
+    http1::HeadReader head(kMostHead);
+    std::string_view rest = bytes_;
+    auto whole = head.feed(rest);
+    if (!whole) return refuse(http_refusal("400 Bad Request", whole.error().reason));
+    if (*whole) connect(head, rest);
+  }
+
+  // Other requests are read one by one.
+  void hand_over() {
+    ProxyOrder order;
+    order.kind = ProxyOrder::Kind::Requests;
+    order.bytes = std::move(bytes_);
+    end(std::move(order));
+  }
+
+  void connect(http1::HeadReader& head, std::string_view rest) {
+    auto target = target_of(head);
+    if (!target)
+      return refuse_target(head.first_line(), 0, target.error(),
+                           http_refusal("400 Bad Request", target.error().message()));
+    ProxyOrder order;
+    order.bytes = rest;
+    order.target = std::move(*target);
+    order.granted = kGranted;
+    order.unreachable = http_refusal("502 Bad Gateway", "the server cannot be reached");
+    order.denied = http_refusal("403 Forbidden", "the server's address is not allowed; see http://cove.internal/");
+    decide(std::move(order));
+  }
+
+  // A Host beside the target must be the same host.
+  Result<Target> target_of(http1::HeadReader& head) {
+    auto line = http1::parse_request_line(head.first_line());
+    if (!line) return fail(Code::Invalid, line.error().reason);
+    Authority authority = COVE_TRY(parse_host(line->target));
+    if (!authority.port) return fail(Code::Invalid, "the target of CONNECT has no port");
+    Target target = COVE_TRY(target_of(authority, *authority.port));
+    if (http1::count_headers(head.headers(), "Host") > 1) return fail(Code::Invalid, "several Host headers");
+    auto host = http1::find_header(head.headers(), "Host");
+    if (!host || host->empty()) return target;
+    Target other = COVE_TRY(target_of(COVE_TRY(parse_host(*host)), target.port));
+    if (other.name != target.name || other.address != target.address)
+      return fail(Code::Invalid, "Host is another than the target of CONNECT");
+    return target;
+  }
+
+  static Result<Authority> parse_host(std::string_view text) {
+    auto authority = parse_authority(text);
+    if (!authority) return fail(Code::Invalid, concat(authority.error().reason, ": ", shown_host(text)));
+    return std::move(*authority);
+  }
+  Result<Target> target_of(const Authority& authority, uint16_t port) {
+    return authority.address ? proxy_target(*authority.address, port, names())
+                             : proxy_target(authority.name, port, names());
+  }
+
+  std::string denial(const Verdict& verdict, const Target& target) const override {
+    return denial_response(verdict, target);
+  }
+
+  std::string bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<ProxyHandshake> ProxyHandshake::start(SandboxContext& context, Protocol protocol, UniqueFd client,
+                                                      Done done) {
+  std::unique_ptr<LiveHandshake> handshake;
+  if (protocol == Protocol::Socks)
+    handshake = std::make_unique<SocksHandshake>(context, std::move(client), std::move(done));
+  else
+    handshake = std::make_unique<HttpHandshake>(context, std::move(client), std::move(done));
+  handshake->start();
+  return handshake;
+}
+
+}  // namespace cove::net
