@@ -184,9 +184,9 @@ class HttpHandshake : public LiveHandshake {
   Result<Target> target_of(http1::HeadReader& head) {
     auto line = http1::parse_request_line(head.first_line());
     if (!line) return fail(Code::Invalid, line.error().reason);
-    Authority authority = COVE_TRY(parse_host(line->target));
-    if (!authority.port) return fail(Code::Invalid, "the target of CONNECT has no port");
-    Target target = COVE_TRY(target_of(authority, *authority.port));
+    RequestedHost wanted = COVE_TRY(parse_host(line->target));
+    if (!wanted.port) return fail(Code::Invalid, "the target of CONNECT has no port");
+    Target target = COVE_TRY(target_of(wanted, *wanted.port));
     if (http1::count_headers(head.headers(), "Host") > 1) return fail(Code::Invalid, "several Host headers");
     auto host = http1::find_header(head.headers(), "Host");
     if (!host || host->empty()) return target;
@@ -196,14 +196,13 @@ class HttpHandshake : public LiveHandshake {
     return target;
   }
 
-  static Result<Authority> parse_host(std::string_view text) {
-    auto authority = parse_authority(text);
-    if (!authority) return fail(Code::Invalid, concat(authority.error().reason, ": ", shown_host(text)));
-    return std::move(*authority);
+  static Result<RequestedHost> parse_host(std::string_view text) {
+    auto host = parse_requested_host(text);
+    if (!host) return fail(Code::Invalid, concat(host.error().reason, ": ", shown_host(text)));
+    return std::move(*host);
   }
-  Result<Target> target_of(const Authority& authority, uint16_t port) {
-    return authority.address ? proxy_target(*authority.address, port, names())
-                             : proxy_target(authority.name, port, names());
+  Result<Target> target_of(const RequestedHost& authority, uint16_t port) {
+    return host.address ? proxy_target(*host.address, port, names()) : proxy_target(host.name, port, names());
   }
 
   std::string denial(const Verdict& verdict, const Target& target) const override {

@@ -62,7 +62,7 @@ void SandboxNetwork::accepted(UniqueFd client, const Wanted& wanted) {
   target.name = names_.name_of(wanted.address);
   if (target.name == kInternalName && wanted.port == kPagePort) return internal_page_->serve(std::move(client), "");
   if (target.name.empty() && !is_synthetic(wanted.address)) target.address = wanted.address;
-  if (wanted.port == kDnsPort && target.name.empty() && !rules_.is_full()) return dns_->serve(std::move(client));
+  if (wanted.port == kDnsPort && target.name.empty()) return dns_->serve(std::move(client));
   TcpFlow::start(*this, {.client = std::move(client), .target = std::move(target)});
 }
 
