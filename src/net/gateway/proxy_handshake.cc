@@ -201,7 +201,7 @@ class HttpHandshake : public LiveHandshake {
     if (!host) return fail(Code::Invalid, concat(host.error().reason, ": ", shown_host(text)));
     return std::move(*host);
   }
-  Result<Target> target_of(const RequestedHost& authority, uint16_t port) {
+  Result<Target> target_of(const RequestedHost& host, uint16_t port) {
     return host.address ? proxy_target(*host.address, port, names()) : proxy_target(host.name, port, names());
   }
 
