@@ -37,6 +37,7 @@ ZONE = {
     "alias-loop.example.org": ["alias-loop2.example.org"],
     "alias-loop2.example.org": ["alias-loop.example.org"],
     "dead.example.org": ["44.10.9.9"],
+    "db.example.org": ["44.10.0.82"],
 }
 
 

@@ -4,8 +4,10 @@ import asyncio
 import base64
 import hashlib
 import json
+import os
 import ssl
 
+TOKEN = "ghp_0123456789abcdefghijklmnopqrstuvwxyz"  # that the world asks for below /private/
 WEBSOCKET = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
 
@@ -37,15 +39,39 @@ async def read_request(reader):
     return Request(method, target, headers, body)
 
 
+def credentials(header):
+    """Bearer as it is, Basic decoded."""
+    kind, _, value = header.partition(" ")
+    return base64.b64decode(value).decode("latin-1") if kind.lower() == "basic" else value
+
+
 def respond(status, body, headers=()):
     lines = [f"HTTP/1.1 {status}", f"Content-Length: {len(body)}", *headers]
     return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
 
 
+async def git_answer(folder, request):
+    """What `git http-backend` answers."""
+    env = {"PATH": os.environ["PATH"], "GIT_PROJECT_ROOT": folder + "/git", "GIT_HTTP_EXPORT_ALL": "1", "REMOTE_USER": "world",
+           "PATH_INFO": request.path.removeprefix("/git"), "QUERY_STRING": request.query, "REQUEST_METHOD": request.method,
+           "CONTENT_TYPE": request.headers.get("content-type", ""), "CONTENT_LENGTH": str(len(request.body)),
+           "HTTP_CONTENT_ENCODING": request.headers.get("content-encoding", ""),
+           "GIT_PROTOCOL": request.headers.get("git-protocol", ""), "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory",
+           "GIT_CONFIG_VALUE_0": "*"}
+    process = await asyncio.create_subprocess_exec("git", "http-backend", env=env, stdin=asyncio.subprocess.PIPE,
+                                                   stdout=asyncio.subprocess.PIPE)
+    said, _ = await process.communicate(request.body)
+    head, _, body = said.partition(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    status = next((line[8:] for line in lines if line.startswith("Status: ")), "200 OK")
+    return respond(status, body, [line for line in lines if not line.startswith("Status: ")])
+
+
 class Site:
-    def __init__(self, journal, secure):
+    def __init__(self, journal, secure, folder):
         self.journal = journal
         self.secure = secure
+        self.folder = folder + "/www"
 
     async def connection(self, reader, writer):
         try:
@@ -64,6 +90,10 @@ class Site:
                 "method": request.method, "target": request.target, "headers": request.headers,
                 "body": request.body[:2000].decode("latin-1"), "length": len(request.body)}
         self.journal.write("http", **said)
+        if (answer := await self.stored(request)) is not None:
+            writer.write(answer)
+            await writer.drain()
+            return True
         page = getattr(self, "get_" + request.path.split("/")[1].replace("-", "_"), None)
         if page:
             return await page(request, reader, writer)
@@ -74,6 +104,26 @@ class Site:
             writer.write(respond("200 OK", body, ["Content-Type: application/json"]))
         await writer.drain()
         return request.headers.get("connection") != "close"
+
+    async def stored(self, request):
+        """A file, or git's answer; below /private/ only with the token."""
+        path = request.path
+        if path.startswith("/private/"):
+            if TOKEN not in credentials(request.headers.get("authorization", "")):
+                return respond("401 Unauthorized", b"", ['WWW-Authenticate: Basic realm="world"'])
+            path = path.removeprefix("/private")
+        if path.startswith("/git/"):
+            request.path = path
+            return await git_answer(self.folder, request)
+        file = os.path.normpath(self.folder + path)
+        if os.path.isdir(file):
+            file += "/index.html"
+        if not file.startswith(self.folder + "/") or not os.path.isfile(file):
+            return respond("404 Not Found", b"") if os.path.isdir(self.folder + "/" + path.split("/")[1]) and path != "/" else None
+        with open(file, "rb") as opened:
+            data = opened.read()
+        kind = "text/html" if "/simple/" in file and file.endswith(".html") else "application/octet-stream"
+        return respond("200 OK", b"" if request.method == "HEAD" else data, [f"Content-Type: {kind}"])
 
     async def get_redirect(self, request, reader, writer):
         """/redirect?URL"""
@@ -145,6 +195,6 @@ async def serve(folder, journal):
 
     context.sni_callback = choose
     for port in (80, 8080):
-        await asyncio.start_server(Site(journal, False).connection, None, port)
+        await asyncio.start_server(Site(journal, False, folder).connection, None, port)
     for port in (443, 8443):
-        await asyncio.start_server(Site(journal, True).connection, None, port, ssl=context)
+        await asyncio.start_server(Site(journal, True, folder).connection, None, port, ssl=context)
