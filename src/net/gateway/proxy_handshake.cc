@@ -9,9 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "http1/head.h"
-#include "http1/request.h"
 #include "net/gateway/http_flow.h"
-#include "net/gateway/http_request.h"
 #include "net/gateway/proxy_target.h"
 #include "net/gateway/socks.h"
 
@@ -167,7 +165,7 @@ class HttpHandshake : public LiveHandshake {
   }
 
   void connect(http1::HeadReader& head, std::string_view rest) {
-    auto target = target_of(head);
+    auto target = connect_target(head, names());
     if (!target)
       return refuse_target(head.first_line(), 0, target.error(),
                            http_refusal("400 Bad Request", target.error().message()));
@@ -178,31 +176,6 @@ class HttpHandshake : public LiveHandshake {
     order.unreachable = http_refusal("502 Bad Gateway", "the server cannot be reached");
     order.denied = http_refusal("403 Forbidden", "the server's address is not allowed; see http://cove.internal/");
     decide(std::move(order));
-  }
-
-  // A Host beside the target must be the same host.
-  Result<Target> target_of(http1::HeadReader& head) {
-    auto line = http1::parse_request_line(head.first_line());
-    if (!line) return fail(Code::Invalid, line.error().reason);
-    RequestedHost wanted = COVE_TRY(parse_host(line->target));
-    if (!wanted.port) return fail(Code::Invalid, "the target of CONNECT has no port");
-    Target target = COVE_TRY(target_of(wanted, *wanted.port));
-    if (http1::count_headers(head.headers(), "Host") > 1) return fail(Code::Invalid, "several Host headers");
-    auto host = http1::find_header(head.headers(), "Host");
-    if (!host || host->empty()) return target;
-    Target other = COVE_TRY(target_of(COVE_TRY(parse_host(*host)), target.port));
-    if (other.name != target.name || other.address != target.address)
-      return fail(Code::Invalid, "Host is another than the target of CONNECT");
-    return target;
-  }
-
-  static Result<RequestedHost> parse_host(std::string_view text) {
-    auto host = parse_requested_host(text);
-    if (!host) return fail(Code::Invalid, concat(host.error().reason, ": ", shown_host(text)));
-    return std::move(*host);
-  }
-  Result<Target> target_of(const RequestedHost& host, uint16_t port) {
-    return host.address ? proxy_target(*host.address, port, names()) : proxy_target(host.name, port, names());
   }
 
   std::string denial(const Verdict& verdict, const Target& target) const override {

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "http1/request.h"
+#include "net/gateway/http_request.h"
 #include "net/sockets.h"
 
 namespace cove::net {
@@ -13,6 +15,16 @@ constexpr uint16_t kHttp = 80;
 Result<void> check_port(uint16_t port) {
   if (port == 0) return fail(Code::Invalid, "port 0 is not a port");
   return {};
+}
+
+Result<RequestedHost> parse_host(std::string_view text) {
+  auto host = parse_requested_host(text);
+  if (!host) return fail(Code::Invalid, concat(host.error().reason, ": ", shown_host(text)));
+  return std::move(*host);
+}
+
+Result<Target> target_of(const RequestedHost& host, uint16_t port, NameTable& names) {
+  return host.address ? proxy_target(*host.address, port, names) : proxy_target(host.name, port, names);
 }
 
 }  // namespace
@@ -41,6 +53,21 @@ std::string shown_host(std::string_view host) {
   std::string shown(host.substr(0, kMost));
   std::replace_if(shown.begin(), shown.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
   return shown;
+}
+
+Result<Target> connect_target(http1::HeadReader& head, NameTable& names) {
+  auto line = http1::parse_request_line(head.first_line());
+  if (!line) return fail(Code::Invalid, line.error().reason);
+  RequestedHost wanted = COVE_TRY(parse_host(line->target));
+  if (!wanted.port) return fail(Code::Invalid, "the target of CONNECT has no port");
+  Target target = COVE_TRY(target_of(wanted, *wanted.port, names));
+  if (http1::count_headers(head.headers(), "Host") > 1) return fail(Code::Invalid, "several Host headers");
+  auto host = http1::find_header(head.headers(), "Host");
+  if (!host || host->empty()) return target;
+  Target other = COVE_TRY(target_of(COVE_TRY(parse_host(*host)), target.port, names));
+  if (other.name != target.name || other.address != target.address)
+    return fail(Code::Invalid, "Host is another than the target of CONNECT");
+  return target;
 }
 
 }  // namespace cove::net

@@ -3,6 +3,7 @@
 #include <string>
 #include <string_view>
 
+#include "http1/head.h"
 #include "net/gateway/names.h"
 #include "net/policy.h"
 
@@ -12,6 +13,8 @@ namespace cove::net {
 // synthetic address is its name. Invalid: what is neither ("0x7f.1", NUL, port 0).
 Result<Target> proxy_target(std::string_view host, uint16_t port, NameTable& names);
 Result<Target> proxy_target(const Address& address, uint16_t port, NameTable& names);
+// The target of a CONNECT request. Invalid where a Host beside it is another one.
+Result<Target> connect_target(http1::HeadReader& head, NameTable& names);
 // http://cove.internal/ by its name or its address.
 bool is_internal_page(const Target& target);
 
