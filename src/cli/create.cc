@@ -19,6 +19,7 @@ SandboxSpec without_user() {
 struct CreateOrder : CommonOrder {
   SandboxSpec sandbox = without_user();
   Environment file_environment;
+  NetworkWords network;
   LifeOrder life;
   std::string size;
   bool start = true;
@@ -28,7 +29,7 @@ SandboxSpec& sandbox_of(CreateOrder& order) { return order.sandbox; }
 constexpr auto kOptions = option_table<CreateOrder>(
     kEnvOption<CreateOrder>, kEnvFileOption<CreateOrder>, kUserOption<CreateOrder>, kImageOption<CreateOrder>,
     kWorkspaceOption<CreateOrder>, kLimitOptions<CreateOrder>, kSizeOption<CreateOrder>, kStrictOption<CreateOrder>,
-    kNetworkOption<CreateOrder>, kNestingOption<CreateOrder>, kRuntimeOption<CreateOrder>, kIdleOption<CreateOrder>,
+    kNetworkOptions<CreateOrder>, kNestingOption<CreateOrder>, kRuntimeOption<CreateOrder>, kIdleOption<CreateOrder>,
     kMaxOption<CreateOrder>, kOnExpireOption<CreateOrder>, kAutoResumeOption<CreateOrder>,
     Option<CreateOrder>{{"no-start", '\0', "", "do not start it", kLife},
                         [](CreateOrder& order, Text) -> Result<void> {
@@ -47,6 +48,7 @@ constexpr Form kForm = {
     .more =
         "Examples:\n"
         "  cove create --name box -m 1g --cpus 2\n"
+        "  cove create --name web --allow @node,@github\n"
         "  cove create --name build --workspace .:rw --idle 30m --on-expire stop --auto-resume yes",
 };
 

@@ -48,7 +48,7 @@ int exec(const Arguments& args) {
   auto command = command_of(words->operands);
   if (!command) return complain(command.error());
   if (order.detach) return finish_detached(order, start_detached(order, words->operands[0], *command));
-  return finish_exec(order, run_attached(order, words->operands[0], *command));
+  return finish_exec(order, words->operands[0], run_attached(order, words->operands[0], *command));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/code_body.h"
+#include "cli/denials.h"
 #include "cli/exec_command.h"
 #include "cli/exec_result.h"
 #include "cli/run_values.h"
@@ -92,11 +93,11 @@ Result<Json> exec_body(const ExecOrder& order, const std::vector<std::string>& c
   return body;
 }
 
-int finish_exec(const ExecOrder& order, const Result<Json>& result) {
+int finish_exec(const ExecOrder& order, const std::string& sandbox, const Result<Json>& result) {
   if (!result) return complain(result.error());
   if (client::flag_of(*result, "detached")) return tell_detached(*result);
   if (!order.json)
-    tell_note(*result), explain(*result);
+    tell_note(*result), explain(*result), tell_denials(*result, sandbox);
   else if (!print_json(*result))
     return kOwnFailure;
   return exit_code_of(*result);

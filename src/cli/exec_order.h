@@ -37,8 +37,8 @@ Result<Json> exec_body(const ExecOrder& order, const std::vector<std::string>& c
 // Whether standard input is left for the command to read.
 bool forwards_input(const ExecOrder& order, const std::vector<std::string>& command);
 
-// Prints the result in the requested form; returns the exit code.
-int finish_exec(const ExecOrder& order, const Result<Json>& result);
+// Prints the result in the requested form; returns the exit code. `sandbox`: as the caller named it.
+int finish_exec(const ExecOrder& order, const std::string& sandbox, const Result<Json>& result);
 // Prints the exec that was left running.
 int finish_detached(const ExecOrder& order, const Result<Json>& started);
 

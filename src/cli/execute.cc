@@ -3,6 +3,7 @@
 #include "base/encoding.h"
 #include "base/text.h"
 #include "cli/code_body.h"
+#include "cli/denials.h"
 #include "cli/exec_result.h"
 #include "cli/run_values.h"
 #include "cli/sandbox_body.h"
@@ -25,6 +26,7 @@ struct ExecuteOrder : CommonOrder {
   std::string session;
   SandboxSpec sandbox = nothing_named();
   Environment file_environment;
+  NetworkWords network;
   std::string language;
   std::string size;
   std::string cwd;
@@ -57,8 +59,8 @@ constexpr auto kOptions = option_table<ExecuteOrder>(
     kEnvOption<ExecuteOrder>, kEnvFileOption<ExecuteOrder>,
     Option<ExecuteOrder>{{"workdir", 'w', "PATH", "working folder inside", kProgram},
                          [](ExecuteOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
-    kImageOption<ExecuteOrder>, kPlaceWorkspaceOption<ExecuteOrder>, kRuntimeOption<ExecuteOrder>,
-    kLimitOptions<ExecuteOrder>, kSizeOption<ExecuteOrder>, kProjectOption<ExecuteOrder>,
+    kImageOption<ExecuteOrder>, kPlaceWorkspaceOption<ExecuteOrder>, kNetworkOptions<ExecuteOrder>,
+    kRuntimeOption<ExecuteOrder>, kLimitOptions<ExecuteOrder>, kSizeOption<ExecuteOrder>, kProjectOption<ExecuteOrder>,
     Option<ExecuteOrder>{
         {"json", '\0', "", "print the result as JSON, including the output and the files\nit created", "Other"},
         [](ExecuteOrder& order, Text) -> Result<void> {
@@ -125,7 +127,8 @@ Result<Json> execute_there(const ExecuteOrder& order, const std::vector<std::str
 
 Result<void> show_stream(const Json& stream, int fd) { return sys::write_all(fd, COVE_TRY(client::bytes_of(stream))); }
 
-Result<void> show(const Json& result) {
+// `kept`: the sandbox is there for another call.
+Result<void> show(const Json& result, bool kept) {
   COVE_TRY(show_stream(client::field(result, "stdout"), STDOUT_FILENO));
   COVE_TRY(show_stream(client::field(result, "stderr"), STDERR_FILENO));
   for (const char* stream : {"stdout", "stderr"})
@@ -133,6 +136,7 @@ Result<void> show(const Json& result) {
       tell(concat(stream, ": the middle is left out of ", format_bytes(client::count_of(each, "bytes")),
                   "; cove run and cove session exec print all of it"));
   explain(result);
+  tell_denials(result, kept ? client::text_of(result, "sandbox_id") : "");
   return {};
 }
 
@@ -143,8 +147,10 @@ int execute(const Arguments& args) {
   if (!result) return complain(result.error());
   tell_note(*result);
   if (words->order.json && !print_json(*result)) return kOwnFailure;
-  if (!words->order.json)
-    if (auto shown = show(*result); !shown) return complain(shown.error());
+  const ExecuteOrder& order = words->order;
+  const bool kept = !order.session.empty() || !order.place.agent.empty() || !order.place.scope.empty();
+  if (!order.json)
+    if (auto shown = show(*result, kept); !shown) return complain(shown.error());
   return exit_code_of(*result);
 }
 

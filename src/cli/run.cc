@@ -5,6 +5,7 @@
 
 #include "base/encoding.h"
 #include "base/text.h"
+#include "cli/denials.h"
 #include "cli/exec_result.h"
 #include "cli/exit_code.h"
 #include "cli/run_order.h"
@@ -55,11 +56,10 @@ Result<void> complete(RunOrder& order) {
 std::string run_help() {
   return "Usage: cove run [OPTIONS] [--] COMMAND [ARGUMENTS]\n"
          "       cove run [OPTIONS] --lang LANGUAGE FILE|- [ARGUMENTS]\n\n"
-         "Runs a command in a fresh sandbox that is removed afterwards. It sees this machine's programs, no network, "
-         "and\n"
-         "only those of your files that you name. If your server is running, it creates the sandbox; otherwise cove "
-         "does\n"
-         "so itself.\n" +
+         "Runs a command in a fresh sandbox that is removed afterwards. It sees this machine's programs, and\n"
+         "only what you name of your files and of the network. If your server is running, it creates the sandbox; "
+         "otherwise\n"
+         "cove does so itself.\n" +
          options_help(option_infos(run_options())) +
          "\nExit codes: the program's own; 128+N after signal N; 124 after a timeout; 125 when Cove itself failed; "
          "126\n"
@@ -71,6 +71,7 @@ std::string run_help() {
          "  cove run --workspace .:rw -m 512m --timeout 60s -- make test\n"
          "  cove run --copy-in plot.py --copy-in data.csv --copy-out '*.png:plots' -- python3 plot.py\n"
          "  cove run --lang python --results plots plot.py\n"
+         "  cove run --allow @python,api.example.org -- pip install requests\n"
          "  cove run --json -- ls | jq .usage\n";
 }
 
@@ -144,7 +145,7 @@ int run_through_server(const RunOrder& order, Api& api) {
   tell_note(*result);
   keep_or_tell(order.results, figures_of(*result));
   if (order.output == Output::Plain)
-    explain(*result);
+    explain(*result), tell_denials(*result, {});
   else if (!print_json(*result))
     return kOwnFailure;
   return exit_code_of(*result);
@@ -155,7 +156,17 @@ bool is_set(const char* name) {
   return value != nullptr && value[0] != '\0' && std::string_view(value) != "0";
 }
 
-Route route_of(const RunOrder& order) {
+// A network needs the gateway, which belongs to a server.
+Result<Route> route_with_network(const RunOrder& order) {
+  const bool by_option = order.route == Route::Direct;
+  if (by_option || (order.route == Route::Either && is_set("COVE_DIRECT")))
+    return fail(Error(Code::Unsupported, "without a server, a sandbox has no network")
+                    .hint(by_option ? "leave out --direct" : "unset COVE_DIRECT, or use --server"));
+  return Route::Server;
+}
+
+Result<Route> route_of(const RunOrder& order) {
+  if (has_network(order.request.sandbox.network)) return route_with_network(order);
   if (order.route != Route::Either) return order.route;
   if (is_set("COVE_DIRECT")) return Route::Direct;
   if (is_set("COVE_HOST")) return Route::Server;
@@ -165,7 +176,8 @@ Route route_of(const RunOrder& order) {
 // By default through the server if it is running, or if COVE_HOST names one.
 int run_by(Route route, const RunOrder& order) {
   if (route == Route::Direct) return run_direct(order);
-  auto api = connect_server(order.route == Route::Server ? client::WhenAbsent::Start : client::WhenAbsent::Fail);
+  const bool named = order.route == Route::Server || has_network(order.request.sandbox.network);
+  auto api = connect_server(named ? client::WhenAbsent::Start : client::WhenAbsent::Fail);
   if (api) return run_through_server(order, *api);
   return route == Route::Either ? run_direct(order) : complain(api.error());
 }
@@ -175,7 +187,8 @@ int run(const Arguments& args) {
   if (!order) return complain(order.error());
   if (order->help) return print(run_help()) ? 0 : kOwnFailure;
   if (auto completed = complete(*order); !completed) return complain(completed.error());
-  return run_by(route_of(*order), *order);
+  auto route = route_of(*order);
+  return route ? run_by(*route, *order) : complain(route.error());
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ constexpr auto kOptions = option_table<RunOrder>(
 
     kLimitOptions<RunOrder>, kSizeOption<RunOrder>, kStrictOption<RunOrder>,
 
-    kNetworkOption<RunOrder>, kNestingOption<RunOrder>, kRuntimeOption<RunOrder>,
+    kNetworkOptions<RunOrder>, kNestingOption<RunOrder>, kRuntimeOption<RunOrder>,
 
     Option<RunOrder>{{"json", '\0', "", "print the result as JSON, including the output", kOther},
                      [](RunOrder& order, Text) -> Result<void> {

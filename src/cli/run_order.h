@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "cli/options.h"
+#include "cli/sandbox_options.h"
 #include "model/maxima.h"
 #include "run/run_once.h"
 
@@ -25,6 +26,7 @@ struct RunOrder {
   std::optional<std::string> language;  // of --lang
   std::string size;                     // of --size
   Environment file_environment;         // of --env-file; --env overrides it
+  NetworkWords network;                 // of --network, --allow and --block
   std::string results;                  // the folder of --results, or empty
   bool code_from_stdin = false;         // "cove run --lang python -"
 };

@@ -135,10 +135,11 @@ Json exec_body(const RunRequest& request) {
   return body;
 }
 
-Json held_body(const RunRequest& request) {
+Json held_body(const RunRequest& request, const Json& network) {
   Json body = sandbox_body(request.sandbox);
   if (request.code) body["language"] = request.code->language;
   if (request.sandbox.image.empty()) body.erase("image");
+  for (const auto& [name, value] : network.items()) body["network"][name] = value;
   body["lifecycle"] = {{"idle", kIdleMs}, {"max", nullptr}, {"on_expire", "delete"}, {"auto_resume", false}};
   return body;
 }
@@ -189,14 +190,16 @@ Result<void> settle_image(const Json& sandbox, RunRequest& request) {
 }
 
 // The sandbox lives as long as the connection that created it, so it is removed if this process is killed.
-Result<Json> run_with_files(Api& api, RunRequest request, Caller& caller, const Warn& warn) {
+Result<Json> run_with_files(Api& api, RunRequest request, const Json& network, Caller& caller, const Warn& warn,
+                            const Look& look) {
   Api holder(client::Http(api.http().address(), api.http().identity()));
-  client::EventStream held = COVE_TRY(holder.create_held(held_body(request)));
+  client::EventStream held = COVE_TRY(holder.create_held(held_body(request, network)));
   Json made = COVE_TRY(first_of(held, "sandbox"));
   const std::string sandbox = client::text_of(made, "id");
   tell_warnings(made);
   Result<void> settled = settle_image(made, request);
   Result<Json> result = settled ? run_in(api, sandbox, request, caller, warn) : fail(std::move(settled).error());
+  if (result && look) look(api, sandbox);
   remove(api, sandbox, warn);
   return result;
 }
@@ -231,11 +234,19 @@ Result<Json> run_remote(Api& api, const RunRequest& wanted, const Warn& warn) {
   Caller caller = COVE_TRY(Caller::create());
   RunRequest request = wanted;
   COVE_TRY(take_code_along(request));
-  Result<Json> result = fits_request(request) ? run_in_one(api, request, caller, warn)
-                                              : run_with_files(api, std::move(request), caller, warn);
+  Result<Json> result = fits_request(request)
+                            ? run_in_one(api, request, caller, warn)
+                            : run_with_files(api, std::move(request), Json::object(), caller, warn, {});
   if (!client::seems_outdated(api.http())) return result;
   if (Result<bool> replaced = client::replace_if_outdated(api.http()); !replaced) warn(replaced.error().message());
   return result;
+}
+
+Result<Json> run_and_look(Api& api, const RunRequest& wanted, const Json& network, const Warn& warn, const Look& look) {
+  Caller caller = COVE_TRY(Caller::create());
+  RunRequest request = wanted;
+  COVE_TRY(take_code_along(request));
+  return run_with_files(api, std::move(request), network, caller, warn, look);
 }
 
 }  // namespace cove::cli

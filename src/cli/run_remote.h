@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <string>
+
 #include "base/result.h"
 #include "cli/run_order.h"
 #include "cli/session.h"
@@ -11,6 +14,11 @@ namespace cove::cli {
 // an older cove is replaced afterwards. Returns the ExecResult as `cove run --json` prints it. Calls `warn` once per
 // line of warning.
 Result<Json> run_remote(Api& api, const RunRequest& request, const Warn& warn);
+
+// The same in a sandbox that is handed to `look` before it is removed. `network`: what is asked for besides the
+// request's own.
+using Look = std::function<void(Api& api, const std::string& sandbox)>;
+Result<Json> run_and_look(Api& api, const RunRequest& request, const Json& network, const Warn& warn, const Look& look);
 
 // Whether the request can be sent to a server: it is JSON, which cannot carry bytes that are not UTF-8.
 bool fits_json(const RunRequest& request);

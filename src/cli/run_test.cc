@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "cli/denials.h"
 #include "cli/exit_code.h"
 #include "cli/run_order.h"
 #include "sys/file.h"
@@ -202,6 +203,46 @@ TEST(Run, ChecksNamesUsersLabelsAndImages) {
   EXPECT_EQ(with({"--image", "ubuntu"}).request.sandbox.user, "");
   EXPECT_THAT(refusal_with({"--image", "Ubuntu"}), HasSubstr("--image: 'Ubuntu' is not a valid image name"));
   EXPECT_THAT(refusal_with({"--image", "host@12"}), HasSubstr("16 hexadecimal digits"));
+}
+
+NetworkPolicy network_with(std::vector<std::string> args) { return with(std::move(args)).request.sandbox.network; }
+
+TEST(Run, TakesWhatTheNetworkIsToBe) {
+  EXPECT_EQ(network_with({"--network", "none"}), NetworkPolicy());
+  EXPECT_EQ(network_with({"--network", "standard"}), (NetworkPolicy{.tier = NetworkTier::Standard, .enabled = true}));
+  EXPECT_EQ(network_with({"--network", "full"}).tier, NetworkTier::Elevated);
+  EXPECT_EQ(network_with({"--allow", "PyPI.org"}),
+            (NetworkPolicy{.tier = NetworkTier::Standard, .enabled = true, .allow = {"pypi.org"}}));
+  EXPECT_EQ(network_with({"--allow", "a.example", "--network", "full"}).tier, NetworkTier::Elevated);
+  EXPECT_FALSE(network_with({"--block", "a.example"}).enabled);
+  EXPECT_THAT(network_with({"--block", "a.example", "--network=full"}).block, ElementsAre("a.example"));
+}
+
+TEST(Run, SplitsRulesAtTheCommasBetweenThem) {
+  EXPECT_THAT(
+      network_with({"--allow", "@python,api.example.org,db.example.org:5432,6432,[fd00::]/8", "--allow", "x.example"})
+          .allow,
+      ElementsAre("@python", "api.example.org", "db.example.org:5432,6432", "[fd00::]/8", "x.example"));
+  EXPECT_THAT(network_with({"--allow", "a.example,GET,HEAD b.example/x,c.example"}).allow,
+              ElementsAre("a.example", "GET,HEAD b.example/x", "c.example"));
+}
+
+TEST(Run, RefusesRulesThatCannotBe) {
+  EXPECT_THAT(refusal_with({"--allow", "*"}), HasSubstr("--allow: the rule '*': "));
+  EXPECT_THAT(refusal_with({"--block", "a.example,"}), HasSubstr("--block: the rule '': there is no host"));
+  EXPECT_THAT(refusal_with({"--allow", "a.example", "--network", "none"}), HasSubstr("'sandbox' has no network"));
+  EXPECT_THAT(refusal_with({"--network", "restricted", "--allow", "a.example"}),
+              HasSubstr("'restricted' has no network"));
+}
+
+TEST(Denials, NameTheRuleThatWouldAllow) {
+  const Json denial = {{"host", "example.org"}, {"port", 443}, {"code", "not_allowed"}, {"rule", "example.org:443"}};
+  EXPECT_EQ(denial_line(denial, "box"),
+            "denied: example.org:443 (not on the allow list); allow it with: cove net allow box example.org:443");
+  EXPECT_EQ(denial_line(denial, ""),
+            "denied: example.org:443 (not on the allow list); allow it with: --allow example.org:443");
+  EXPECT_EQ(denial_line({{"host", "a\x1b[2J"}, {"code", "blocked"}, {"rule", "a"}}, "box"),
+            "denied: a\\x1b[2J (on a block list)");
 }
 
 TEST(Run, SupportsTiersWithoutNetworkAndKnownRuntimes) {

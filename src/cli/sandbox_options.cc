@@ -2,15 +2,6 @@
 
 namespace cove::cli {
 
-Result<void> set_network(NetworkPolicy& network, const std::string& text) {
-  const std::optional<NetworkTier> tier = text == "none" ? NetworkTier::Sandbox : parse_tier(text);
-  if (!tier)
-    return fail(Error(Code::Invalid, concat("'", text, "' is not a network tier"))
-                    .hint(concat("write ", join(tier_names(), ", "))));
-  network.tier = *tier;
-  return check_network(network);
-}
-
 std::unexpected<Error> second_workspace() {
   return fail(Error(Code::Invalid, "a sandbox can have only one workspace")
                   .hint("name the folder that contains both, or copy files in with --copy-in or cove cp"));

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/text.h"
 #include "cli/options.h"
@@ -46,8 +48,22 @@ Result<void> append(std::vector<T>& list, Result<T> value) {
   return {};
 }
 
-// A tier that there is; "none" is the one without a network.
-Result<void> set_network(NetworkPolicy& network, const std::string& text);
+// What the words say of the network. An order with these options has it as its member `network`.
+struct NetworkWords {
+  std::optional<NetworkTier> tier;
+  std::vector<std::string> allow;
+  std::vector<std::string> block;
+};
+// "none" is a tier without a network, "full" one with all of it.
+Result<NetworkTier> parse_network_tier(const std::string& text);
+// Tiers and their aliases; named groups of hosts.
+std::vector<std::string> network_words();
+std::vector<std::string> group_rules();
+// Canonical rules out of "pypi.org,@node,example.org:80,443,GET,HEAD api.example.org/x".
+Result<std::vector<std::string>> parse_rules(const std::string& text);
+// Who allows something without naming a tier means `standard`.
+Result<NetworkPolicy> policy_of(const NetworkWords& words);
+
 // The error for a second workspace.
 std::unexpected<Error> second_workspace();
 Result<void> add_label(SandboxSpec& sandbox, const std::string& text);
@@ -118,9 +134,25 @@ inline constexpr Option<T> kStrictOption = {
     }};
 
 template <typename T>
-inline constexpr Option<T> kNetworkOption = {
-    {"network", '\0', "TIER", "sandbox (default) or restricted: there is no network inside", kFences, tier_names},
-    [](T& order, Text text) { return set_network(sandbox_of(order).network, text); }};
+Result<void> add_rules(T& order, std::vector<std::string> NetworkWords::* list, Text text) {
+  for (std::string& rule : COVE_TRY(parse_rules(text))) (order.network.*list).push_back(std::move(rule));
+  return assign(sandbox_of(order).network, policy_of(order.network));
+}
+template <typename T>
+inline constexpr std::array kNetworkOptions = {
+    Option<T>{{"network", '\0', "TIER",
+               "sandbox (default) or restricted: none; standard: what\n--allow names; elevated or unrestricted: all",
+               kFences, network_words},
+              [](T& order, Text text) -> Result<void> {
+                order.network.tier = COVE_TRY(parse_network_tier(text));
+                return assign(sandbox_of(order).network, policy_of(order.network));
+              }},
+    Option<T>{{"allow", '\0', "RULE",
+               "let it reach a host: pypi.org, *.example.org, host:8443,\n10.1.0.0/16, @python (may be repeated)",
+               kFences, group_rules},
+              [](T& order, Text text) { return add_rules(order, &NetworkWords::allow, text); }},
+    Option<T>{{"block", '\0', "RULE", "never let it reach a host (may be repeated)", kFences, group_rules},
+              [](T& order, Text text) { return add_rules(order, &NetworkWords::block, text); }}};
 template <typename T>
 inline constexpr Option<T> kNestingOption = {
     {"nesting", '\0', "", "allow user namespaces inside (bwrap, Chromium)", kFences},

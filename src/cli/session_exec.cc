@@ -73,7 +73,8 @@ int exec(const Arguments& args) {
   auto body = exec_body(order, *command);
   if (!body) return complain(body.error());
   if (order.detach) return finish_detached(order, api->session_exec(words->operands[0], *body));
-  return finish_exec(order, run_in_session(*api, words->operands[0], *body, order));
+  Result<Json> result = run_in_session(*api, words->operands[0], *body, order);
+  return finish_exec(order, result ? client::text_of(*result, "sandbox_id") : "", result);
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct StartOrder : CommonOrder {
   PlaceOrder place;
   SandboxSpec sandbox = nothing_named();
   Environment file_environment;
+  NetworkWords network;
   LifeOrder life;
   std::string size;
 };
@@ -27,7 +28,8 @@ constexpr auto kOptions = option_table<StartOrder>(
     Option<StartOrder>{{"scope", '\0', "SCOPE", "who shares the sandbox: session (default), agent, shared", kSharing},
                        [](StartOrder& order, Text text) { return assign(order.place.scope, parse_scope(text)); }},
     kModeOption<StartOrder>, kEnvOption<StartOrder>, kEnvFileOption<StartOrder>, kImageOption<StartOrder>,
-    kPlaceWorkspaceOption<StartOrder>, kRuntimeOption<StartOrder>, kLimitOptions<StartOrder>, kSizeOption<StartOrder>,
+    kPlaceWorkspaceOption<StartOrder>, kNetworkOptions<StartOrder>, kRuntimeOption<StartOrder>,
+    kLimitOptions<StartOrder>, kSizeOption<StartOrder>,
     Option<StartOrder>{{"idle", '\0', "TIME", "end it after this time without use (default: 30m); or none", kLife},
                        [](StartOrder& order, Text text) { return assign(order.life.idle, parse_life(text)); }},
     kLabelOption<StartOrder>, kProjectOption<StartOrder>, kJsonOption<StartOrder>, kHelpOption<StartOrder>);

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include "cli/denials.h"
 #include "cli/exec_command.h"
 #include "cli/exec_result.h"
 #include "cli/run_values.h"
@@ -66,6 +67,7 @@ int shell(const Arguments& args) {
   Result<Json> result = run_shell(words->order, words->operands[0]);
   if (!result) return complain(result.error());
   explain(*result);
+  tell_denials(*result, words->operands[0]);
   return exit_code_of(*result);
 }
 

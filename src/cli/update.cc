@@ -11,6 +11,7 @@ struct UpdateOrder : CommonOrder {
   SandboxSpec sandbox;
   Environment file_environment;
   LifeOrder life;
+  std::optional<NetworkTier> tier;
   std::vector<std::string> removed_labels;
   std::vector<std::string> removed_variables;
 };
@@ -23,8 +24,15 @@ constexpr auto kOptions = option_table<UpdateOrder>(
                           order.removed_variables.push_back(text);
                           return {};
                         }},
-    kLimitOptions<UpdateOrder>, kIdleOption<UpdateOrder>, kMaxOption<UpdateOrder>, kOnExpireOption<UpdateOrder>,
-    kAutoResumeOption<UpdateOrder>, kNameOption<UpdateOrder>, kLabelOption<UpdateOrder>,
+    kLimitOptions<UpdateOrder>,
+    Option<UpdateOrder>{
+        {"network", '\0', "TIER", "change the network tier; `cove net allow` adds rules", kFences, network_words},
+        [](UpdateOrder& order, Text text) -> Result<void> {
+          order.tier = COVE_TRY(parse_network_tier(text));
+          return {};
+        }},
+    kIdleOption<UpdateOrder>, kMaxOption<UpdateOrder>, kOnExpireOption<UpdateOrder>, kAutoResumeOption<UpdateOrder>,
+    kNameOption<UpdateOrder>, kLabelOption<UpdateOrder>,
     Option<UpdateOrder>{{"rm-label", '\0', "KEY", "remove a label", kOther},
                         [](UpdateOrder& order, Text text) -> Result<void> {
                           order.removed_labels.push_back(text);
@@ -52,6 +60,7 @@ Json patch_of(const UpdateOrder& order) {
   for (const auto& [key, value] : order.file_environment) patch["env"][key] = value;
   for (const auto& [key, value] : sandbox.env) patch["env"][key] = value;
   if (Json limits = limits_body(sandbox.limits); !limits.empty()) patch["limits"] = std::move(limits);
+  if (order.tier) patch["network"]["tier"] = tier_name(*order.tier);
   if (Json life = life_body(order.life); !life.empty()) patch["lifecycle"] = std::move(life);
   return patch;
 }

@@ -36,6 +36,7 @@ constexpr Row kRows[] = {
     {"", attach_verb},
     {"", kill_verb},
     {"Agent sessions", session_verb},
+    {"The network", net_verb},
     {"Files in a sandbox", cp_verb},
     {"", fs_verb},
     {"", reclaim_verb},

@@ -80,6 +80,7 @@ Verb pull_verb();
 Verb images_verb();
 Verb languages_verb();
 Verb image_verb();
+Verb net_verb();
 Verb cp_verb();
 Verb fs_verb();
 Verb events_verb();

@@ -9,6 +9,8 @@ Target exec_target(const std::string& sandbox, const std::string& exec) {
   return sandbox_target(sandbox).part("execs").part(exec);
 }
 
+Target network_target(const std::string& sandbox) { return sandbox_target(sandbox).part("network"); }
+
 Target session_target(const std::string& session) { return Target("/v1/sessions").part(session); }
 
 Target image_target(const std::string& image) { return Target("/v1/images").part(image); }
@@ -99,6 +101,32 @@ Result<void> Api::remove(const std::string& sandbox) {
 }
 
 Result<Json> Api::stats(const std::string& sandbox) { return ask("GET", sandbox_target(sandbox).part("stats")); }
+
+Result<Json> Api::network(const std::string& sandbox) { return ask("GET", network_target(sandbox)); }
+
+Result<Json> Api::network_log(const std::string& sandbox, uint64_t after) {
+  return ask("GET", network_target(sandbox).part("log").query("after", std::to_string(after)).query("limit", "1000"));
+}
+
+Result<EventStream> Api::follow_network_log(const std::string& sandbox, uint64_t after) {
+  return follow("GET", network_target(sandbox).part("log").query("after", std::to_string(after)));
+}
+
+Result<Json> Api::check_network(const std::string& sandbox, const std::string& host, const std::string& port) {
+  return ask("GET", network_target(sandbox).part("check").query("host", host).query("port", port));
+}
+
+Result<Json> Api::learned_rules(const std::string& sandbox) {
+  return ask("GET", network_target(sandbox).part("learned"));
+}
+
+Result<std::vector<Json>> Api::network_requests(const std::string& sandbox) {
+  return all_pages(network_target(sandbox).part("requests"));
+}
+
+Result<Json> Api::decide_network_request(const std::string& sandbox, const Json& order) {
+  return ask("POST", network_target(sandbox).part("requests"), order);
+}
 
 Result<Json> Api::exec(const std::string& sandbox, const Json& order) {
   return ask("POST", sandbox_target(sandbox).part("execs"), order);

@@ -87,6 +87,14 @@ class Api {
   InputChannel open_input(const std::string& sandbox, const std::string& exec) const;
   Result<WebSocket> attach(const std::string& sandbox, const std::string& exec, uint64_t from);
 
+  Result<Json> network(const std::string& sandbox);                      // the policy in force
+  Result<Json> network_log(const std::string& sandbox, uint64_t after);  // one portion: {items, next, last_seq}
+  Result<EventStream> follow_network_log(const std::string& sandbox, uint64_t after);
+  Result<Json> check_network(const std::string& sandbox, const std::string& host, const std::string& port);
+  Result<Json> learned_rules(const std::string& sandbox);
+  Result<std::vector<Json>> network_requests(const std::string& sandbox);
+  Result<Json> decide_network_request(const std::string& sandbox, const Json& order);
+
   Result<Json> create_context(const std::string& sandbox, const Json& order);
   Result<std::vector<Json>> contexts(const std::string& sandbox);
   Result<void> interrupt_context(const std::string& sandbox, const std::string& context);
