@@ -44,6 +44,8 @@ Result<ImageConfig> RuntimeSet::image(const std::string& runtime, const std::str
 
 Result<RuntimeFact> RuntimeSet::examine(const std::string& runtime) { return COVE_TRY(of(runtime))->examine(runtime); }
 
+Result<UniqueFd> RuntimeSet::start_gateway() { return runtimes_.front()->start_gateway(); }
+
 Result<void> RuntimeSet::remove_files(const SandboxSpec& spec) {
   return COVE_TRY(of(spec.runtime))->remove_files(spec);
 }

@@ -24,6 +24,7 @@ class RuntimeSet : public Runtime {
   Result<void> pin_workspace(Workspace& workspace) override;
   Result<ImageConfig> image(const std::string& runtime, const std::string& name) override;
   Result<RuntimeFact> examine(const std::string& runtime) override;
+  Result<UniqueFd> start_gateway() override;
   Result<void> remove_files(const SandboxSpec& spec) override;
   Result<void> sweep(const std::vector<std::string>& known) override;
   bool lost() const override;

@@ -1,5 +1,7 @@
 #include "runtime/fake/fake_machine.h"
 
+#include <sys/eventfd.h>
+
 #include <algorithm>
 
 #include "base/text.h"
@@ -20,7 +22,8 @@ FakeMachine::FakeMachine(FakeClock& clock) : world_(clock), server_(std::make_sh
                    .update_limits = true,
                    .adopt = true,
                    .waiting_scripts = true,
-                   .compile_step = true};
+                   .compile_step = true,
+                   .network = true};
   jumps_ = clock.on_jump([this] {
     {
       std::lock_guard lock(world_.mutex);
@@ -108,6 +111,12 @@ size_t FakeMachine::held() const {
   return held_;
 }
 
+size_t FakeMachine::networks_opened(const std::string& id) const {
+  std::lock_guard lock(world_.mutex);
+  auto found = networks_opened_.find(id);
+  return found == networks_opened_.end() ? 0 : found->second;
+}
+
 // --- what it can do, and what goes wrong
 // -------------------------------------------------------------------------------
 
@@ -124,6 +133,11 @@ void FakeMachine::refuse_creation(std::optional<Error> error) {
 void FakeMachine::refuse_adoption(const std::string& id) {
   std::lock_guard lock(world_.mutex);
   not_adoptable_.push_back(id);
+}
+
+void FakeMachine::refuse_network(std::optional<Error> error) {
+  std::lock_guard lock(world_.mutex);
+  network_error_ = std::move(error);
 }
 
 void FakeMachine::refuse_destruction(std::optional<Error> error) {
@@ -262,6 +276,18 @@ Result<Attachment> FakeMachine::exec(const std::string& id, const ExecSpec& spec
   Attachment streams = COVE_TRY(program->streams());
   box->programs.emplace(spec.id, std::move(program));
   return streams;
+}
+
+// Sockets of nobody's: what is sent there is for a test to say.
+Result<NetworkSockets> FakeMachine::open_network(const std::string& id) {
+  ++networks_opened_[id];
+  if (network_error_) return fail(*network_error_);
+  NetworkSockets sockets;
+  for (size_t i = NetworkSockets::kTcp4; i < NetworkSockets::kCount; ++i) {
+    sockets.fds[i].reset(::eventfd(0, EFD_CLOEXEC));
+    if (!sockets.fds[i]) return fail_errno("eventfd");
+  }
+  return sockets;
 }
 
 }  // namespace cove::fake

@@ -43,8 +43,9 @@ class FakeMachine {
     std::string program;
   };
   std::vector<Waiting> waiting() const;
-  size_t created() const;   // since the beginning
-  size_t attempts() const;  // those that failed, too
+  size_t created() const;                               // since the beginning
+  size_t attempts() const;                              // those that failed, too
+  size_t networks_opened(const std::string& id) const;  // how often Sandbox::open_network was called
 
   // --- what it can do
   void set_capabilities(Capabilities capabilities);
@@ -53,6 +54,7 @@ class FakeMachine {
   void refuse_creation(std::optional<Error> error);  // nullopt: no longer
   void refuse_adoption(const std::string& id);
   void refuse_destruction(std::optional<Error> error);
+  void refuse_network(std::optional<Error> error);
   // From now on sandboxes are made, but for the last step, for which `let_go` is waited.
   void hold_creation();
   void let_go();
@@ -80,6 +82,7 @@ class FakeMachine {
   static Programs end_all(FakeBox& box);
   void tell(const std::string& id, Event event);
   Result<Attachment> exec(const std::string& id, const ExecSpec& spec);
+  Result<NetworkSockets> open_network(const std::string& id);
 
   FakeWorld world_;
   std::shared_ptr<void> jumps_;
@@ -93,6 +96,8 @@ class FakeMachine {
   bool lost_ = false;
   std::optional<Error> creation_error_;
   std::optional<Error> destruction_error_;
+  std::optional<Error> network_error_;
+  std::map<std::string, size_t> networks_opened_;
   std::vector<std::string> not_adoptable_;
 };
 

@@ -147,7 +147,9 @@ Result<std::unique_ptr<View>> FakeSandbox::open_view(const std::string&) {
   return std::make_unique<FakeView>(machine_.world_, COVE_TRY(box())->place);
 }
 
-Result<UniqueFd> FakeSandbox::dial(uint16_t, Loopback) { return fail(Code::Unsupported, "the fake machine has no network"); }
+Result<UniqueFd> FakeSandbox::dial(uint16_t, Loopback) {
+  return fail(Code::Unsupported, "the fake machine has no network");
+}
 
 Result<std::optional<Event>> FakeSandbox::next_event() {
   std::lock_guard lock(machine_.world_.mutex);
@@ -167,6 +169,12 @@ Result<void> FakeSandbox::destroy(Files files) {
     if (channel_->cut()) return {};
   }
   return machine_.destroy(id_, files);
+}
+
+Result<NetworkSockets> FakeSandbox::open_network() {
+  std::lock_guard lock(machine_.world_.mutex);
+  COVE_TRY(box());
+  return machine_.open_network(id_);
 }
 
 }  // namespace cove::fake

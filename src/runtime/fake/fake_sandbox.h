@@ -29,6 +29,7 @@ class FakeSandbox : public Sandbox {
   Result<void> resume() override;
   Result<void> update_limits(const Limits& limits) override;
   Result<Stats> stats() override;
+  Result<NetworkSockets> open_network() override;
   Result<std::unique_ptr<View>> open_view(const std::string& user) override;
   Result<UniqueFd> dial(uint16_t port, Loopback loopback) override;
   int events_fd() const override { return channel_->fd(); }
