@@ -134,6 +134,8 @@ class Store {
   // That it uses this sandbox from now on. NotFound where there is no active session, or no sandbox, of that id.
   Result<uint64_t> bind_session(const std::string& id, const std::string& sandbox_id,
                                 std::span<const EventDraft> events);
+  // Replaces its spec. NotFound where there is no active session of that id.
+  Result<uint64_t> update_session(const std::string& id, const std::string& spec, std::span<const EventDraft> events);
   // Never back in time; nothing happens where it is gone or has ended.
   Result<void> touch_session(const std::string& id, int64_t last_used_ms);
   // NotFound where there is no active session of that id, or it was used after `unused_since_ms` (then no event is

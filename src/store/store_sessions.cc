@@ -69,6 +69,15 @@ Result<uint64_t> Store::bind_session(const std::string& id, const std::string& s
   });
 }
 
+Result<uint64_t> Store::update_session(const std::string& id, const std::string& spec,
+                                       std::span<const EventDraft> events) {
+  return change({"update_session"}, events, [&]() -> Result<void> {
+    COVE_TRY(database_->run("UPDATE sessions SET spec = ? WHERE id = ? AND state = 'active'", spec, id));
+    if (database_->changes() == 0) return fail(no_session(id));
+    return {};
+  });
+}
+
 Result<void> Store::touch_session(const std::string& id, int64_t last_used_ms) {
   COVE_TRY(change({"touch_session"}, {}, [&] {
     return database_->run(
