@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "config/config.h"
 #include "engine/exec/exec.h"
+#include "engine/network/networks.h"
 #include "engine/operation/operations.h"
 #include "engine/pool/warm_pool.h"
 #include "engine/quota/admission.h"
@@ -25,6 +26,7 @@ namespace cove::engine {
 struct EngineOptions {
   std::shared_ptr<Clock> clock = machine_clock();
   MeasureRoom measure_room = engine::measure_room;
+  MakeGateway make_gateway = {};  // none: the runtime's
 };
 
 // Sandboxes that live: the use cases behind the API. Thread-safe; calls block while the work is done, but never on a
@@ -47,6 +49,7 @@ class Engine {
   virtual Images& images() = 0;
   virtual Languages& languages() = 0;
   virtual Operations& operations() = 0;
+  virtual Networks& networks() = 0;
 
   virtual Result<SandboxInfo> create(const Caller& caller, CreateOrder order) = 0;
   virtual Result<SandboxInfo> find(const Caller& caller, const std::string& sandbox) = 0;

@@ -65,6 +65,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const Config& config, std::unique_p
   auto pump = COVE_TRY(Pump::create(*options.clock));
   auto engine = std::make_unique<LiveEngine>(config, std::move(store), std::move(runtime), std::move(images),
                                              std::move(pump), std::move(options));
+  COVE_TRY(engine->start_networks());
   COVE_TRY_NOTE("take over from an earlier server", engine->recover());
   engine->start_housekeeping();
   return engine;
@@ -83,7 +84,8 @@ LiveEngine::LiveEngine(const Config& config, std::unique_ptr<Store> store, std::
       languages_(
           config_.languages, [this](const std::string& image) { return stored_image(*images_, image); },
           [this](const std::string& script) { return ask_host_image(*runtime_, config_.limits, script); }, ""),
-      pool_(config_, *runtime_, room_, languages_, *clock_),
+      networks_(network_parts(options)),
+      pool_(config_, *runtime_, room_, languages_, *clock_, &networks_),
       admission_(config_),
       kept_execs_(
           config_.exec_logs, [this](const std::string& project) { return admission_.logs_of(project); },
@@ -118,6 +120,7 @@ void LiveEngine::stop_serving() {
   event.actor = "server";
   static_cast<void>(store_->append_events({&event, 1}));
   jobs_.stop();
+  networks_.stop();
   // Sandboxes, which go later, still talk to it.
   pump_->stop();
   static_cast<void>(store_->checkpoint());

@@ -9,6 +9,7 @@
 #include "engine/background_jobs.h"
 #include "engine/engine.h"
 #include "engine/histogram.h"
+#include "engine/network/live_networks.h"
 #include "engine/pool/warm_pool.h"
 #include "engine/quota/admission.h"
 #include "engine/quota/kept_execs.h"
@@ -19,12 +20,13 @@ namespace cove::engine {
 
 // The one Engine there is. Its parts: live_engine.cc (finding and listing), lifecycle.cc (making, changing and ending
 // sandboxes), exec_start.cc, recovery.cc (taking over from an earlier server) and housekeeping.cc (expiry, pruning).
-class LiveEngine : public Engine {
+class LiveEngine : public Engine, private NetworkHost {
  public:
   LiveEngine(const Config& config, std::unique_ptr<Store> store, std::unique_ptr<Runtime> runtime,
              std::unique_ptr<Images> images, std::unique_ptr<Pump> pump, EngineOptions options);
   ~LiveEngine() override;
 
+  Result<void> start_networks() { return networks_.start(); }
   Result<void> recover();
   void start_housekeeping();
 
@@ -69,6 +71,7 @@ class LiveEngine : public Engine {
   Images& images() override { return *images_; }
   Languages& languages() override { return languages_; }
   Operations& operations() override { return operations_; }
+  Networks& networks() override { return networks_; }
   Capabilities capabilities(const std::string& runtime) const override { return runtime_->capabilities_of(runtime); }
   Result<RuntimeFact> examine(const std::string& runtime) override { return runtime_->examine(runtime); }
   Counts counts() override;
@@ -115,6 +118,19 @@ class LiveEngine : public Engine {
   static SandboxSpec runtime_spec(const SandboxInfo& info, const Caller& caller);
   static EventDraft event_of(const Caller& caller, const SandboxInfo& info, const std::string& kind, std::string data);
 
+  // networking.cc
+  Result<SandboxInfo> sandbox_for(const Caller& caller, const std::string& sandbox, Scope scope) override;
+  Result<void> change_policy(const Caller& caller, const std::string& sandbox_id, const Edit& edit) override;
+  Owner owner_of(const SandboxInfo& sandbox) override;
+  LiveNetworks::Parts network_parts(EngineOptions& options);
+  Result<std::vector<std::string>> image_hosts(const SandboxSpec& sandbox, const std::string& group);
+  Result<void> check_network_change(const Caller& caller, const SandboxInfo& info, const NetworkPolicy& wanted) const;
+  Result<void> change_network(const Caller& caller, LiveSandbox& sandbox, const NetworkPolicy& wanted);
+  Result<void> tell_session(const SandboxInfo& info);
+  void drop_network(const std::string& sandbox);
+  Result<void> begin_network(const SandboxInfo& info, Sandbox& handle);
+  AskNetworkUse ask_network(const SandboxInfo& sandbox, const ExecOrder& order);
+
   // exec_start.cc
   Result<LanguagePlan> plan_code(const SandboxInfo& sandbox, ExecOrder& order);
   Result<void> put_code(LiveSandbox& sandbox, const LanguagePlan& plan, ExecOrder& order);
@@ -156,6 +172,7 @@ class LiveEngine : public Engine {
   std::unique_ptr<Pump> pump_;
   RoomGauge room_;
   Languages languages_;
+  LiveNetworks networks_;
   WarmPool pool_;
   BackgroundJobs jobs_;
   Admission admission_;

@@ -132,6 +132,8 @@ Json spec_json(const SandboxInfo& info) {
   for (const auto& [name, limit] : info.enforced)
     enforced[name] = json_object({{"value", limit.value}, {"by", limit.enforced_by}});
   json["warnings"] = info.warnings;
+  json["network_version"] = info.network_version;
+  if (info.network_asked) json["network_asked"] = stored(*info.network_asked);
   return json;
 }
 
@@ -143,6 +145,8 @@ void read_spec(const Json& json, SandboxInfo& info) {
   for (const auto& [name, limit] : enforced.items())
     info.enforced[name] = {limit.value("value", ""), limit.value("by", "")};
   info.warnings = json.value("warnings", std::vector<std::string>());
+  info.network_version = json.value("network_version", uint64_t{1});
+  if (const Json* asked = json.find("network_asked")) restore(*asked, info.network_asked.emplace());
 }
 
 Json spec_json(const SessionOrder& order) {
@@ -294,6 +298,16 @@ Result<SessionInfo> info_of(const SessionRecord& record) try {
   return info;
 } catch (const Json::exception& why) {
   return damaged("session", record.id, why.what());
+}
+
+std::string record_text(const NetworkPolicy& policy) { return stored(policy).dump(); }
+
+Result<NetworkPolicy> network_policy_of(const std::string& text) try {
+  NetworkPolicy policy;
+  restore(parse_spec(text), policy);
+  return policy;
+} catch (const Json::exception& why) {
+  return fail(Code::Internal, concat("the record of a network policy cannot be read: ", std::string_view(why.what())));
 }
 
 }  // namespace cove::engine

@@ -17,4 +17,7 @@ Result<ExecInfo> info_of(const ExecRecord& record);
 SessionRecord record_of(const SessionInfo& info);
 Result<SessionInfo> info_of(const SessionRecord& record);
 
+std::string record_text(const NetworkPolicy& policy);
+Result<NetworkPolicy> network_policy_of(const std::string& text);
+
 }  // namespace cove::engine

@@ -38,7 +38,9 @@ struct SandboxInfo {
   int64_t started_ms = 0;
   int64_t last_used_ms = 0;
   int64_t expires_ms = 0;
-  std::string binding;  // whom it serves, where that is decided by sessions; see session_info.h
+  std::string binding;                         // whom it serves, where that is decided by sessions; see session_info.h
+  uint64_t network_version = 1;                // of the policy in its spec: rises with each change
+  std::optional<NetworkPolicy> network_asked;  // that it was made with, where it serves several and has changed
 };
 
 struct CreateOrder {
@@ -48,8 +50,9 @@ struct CreateOrder {
   LanguageWish language;     // that it will be used for first, where that is known: then the image may be left to it
   bool use_follows = false;  // at once, with code of that language or, without one, with a command
   std::string idempotency_key;
-  std::string request_hash;  // of the body, to tell a repeated request from another with the same key
-  std::string binding;       // Exists where the project has a sandbox with it
+  std::string request_hash;       // of the body, to tell a repeated request from another with the same key
+  std::string binding;            // Exists where the project has a sandbox with it
+  bool network_admitted = false;  // the session that it is for was admitted with its network
 };
 
 // What is to be changed; the rest stays.
@@ -62,6 +65,7 @@ struct UpdateOrder {
   std::optional<std::chrono::milliseconds> max;
   std::optional<OnExpire> on_expire;
   std::optional<bool> auto_resume;
+  std::optional<NetworkChange> network;
 };
 
 struct SandboxFilter {

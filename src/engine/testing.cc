@@ -87,11 +87,13 @@ void EngineTest::open() {
 
 Result<void> EngineTest::try_open() {
   close();
+  net_->begin_anew();
   std::unique_ptr<Store> store = COVE_TRY(Store::open(config_.server_folder));
   std::unique_ptr<Images> images =
       COVE_TRY(Images::open(config_.server_folder + "/images", std::make_unique<NoLayers>(), ImageRules()));
-  engine_ = COVE_TRY(Engine::open(config_, std::move(store), machine_.runtime(), std::move(images),
-                                  {.clock = clock_, .measure_room = [this](const std::string&) { return room_; }}));
+  engine_ = COVE_TRY(Engine::open(
+      config_, std::move(store), machine_.runtime(), std::move(images),
+      {.clock = clock_, .measure_room = [this](const std::string&) { return room_; }, .make_gateway = net_->maker()}));
   sessions_ = Sessions::open(*engine_);
   return {};
 }

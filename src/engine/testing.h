@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "engine/network/testing.h"
 #include "engine/session/sessions.h"
 #include "runtime/fake/fake_machine.h"
 #include "sys/testing.h"
@@ -109,6 +110,7 @@ class EngineTest : public testing::Test {
 
   std::shared_ptr<fake::FakeClock> clock_ = std::make_shared<fake::FakeClock>();
   fake::FakeMachine machine_{*clock_};
+  std::shared_ptr<FakeNet> net_ = std::make_shared<FakeNet>();  // of the present server
   Config config_;
   MachineRoom room_;  // what the machine has left, by its own account
 

@@ -12,22 +12,23 @@ struct FieldsOf<NetworkBudget> {
   template <typename Visit, typename... Values>
   static void visit(Visit&& visit, Values&... values) {
     constexpr unsigned kAll = kRecord | kChannel | kRequest | kAnswer;
-    visit(Field{"bytes", kAll, Pool::Class, Form::Bytes}, values.bytes...);
-    visit(Field{"connections", kAll, Pool::Class}, values.connections...);
+    visit(Field{"bytes", kAll, Pool::Any, Form::Bytes}, values.bytes...);
+    visit(Field{"connections", kAll}, values.connections...);
   }
 };
 
+// Whether there is a network decides about the pool; what it lets through is set when the sandbox is handed out.
 template <>
 struct FieldsOf<NetworkPolicy> {
   template <typename Visit, typename... Values>
   static void visit(Visit&& visit, Values&... values) {
     constexpr unsigned kAll = kRecord | kChannel | kRequest | kAnswer;
-    visit(Field{"tier", kAll, Pool::Class}, values.tier...);
-    visit(Field{"enabled", kAll, Pool::Class}, values.enabled...);
-    visit(Field{"allow", kAll, Pool::Class}, values.allow...);
-    visit(Field{"block", kAll, Pool::Class}, values.block...);
-    visit(Field{"budget", kAll, Pool::Class}, values.budget...);
-    visit(Field{"learn", kAll, Pool::Class}, values.learn...);
+    visit(Field{"tier", kAll}, values.tier...);
+    visit(Field{"enabled", kAll}, values.enabled...);
+    visit(Field{"allow", kAll}, values.allow...);
+    visit(Field{"block", kAll}, values.block...);
+    visit(Field{"budget", kAll}, values.budget...);
+    visit(Field{"learn", kAll}, values.learn...);
   }
 };
 
@@ -85,7 +86,7 @@ struct FieldsOf<SandboxSpec> {
     visit(Field{"env", kRecord | kRequest | kAnswer | kSession | kPatch}, values.env...);
     visit(Field{"limits", kAll | kSession | kPatch, Pool::Class}, values.limits...);
     visit(Field{"strict", kRecord | kChannel | kRequest, Pool::Class}, values.strictness...);
-    visit(Field{"network", kAll | kSession, Pool::Class}, values.network...);
+    visit(Field{"network", kAll | kSession | kPatch, Pool::Class}, values.network...);
     visit(Field{.name = "workspace", .ways = kAll | kSession, .pool = Pool::Usual, .nullable = true},
           values.workspace...);
     visit(Field{"nesting", kAll, Pool::Usual}, values.nesting...);

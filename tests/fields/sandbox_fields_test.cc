@@ -114,49 +114,18 @@ TEST(Fields, DecideAboutThePool) {
   });
 }
 
-TEST(Fields, OfANetworkDecideAboutThePool) {
+TEST(Fields, OfANetworkDecideAboutThePoolByWhetherThereIsOne) {
   std::set<std::string> classes = {engine::WarmPool::class_of(SandboxSpec())};
-  SandboxSpec spec;
-  auto expect_new = [&](const NetworkPolicy& network) {
-    spec.network = network;
-    EXPECT_TRUE(classes.insert(engine::WarmPool::class_of(spec)).second);
-  };
-  each_changed<NetworkPolicy>([&](const Field& field, const NetworkPolicy& changed) {
-    if (field.name != "budget") expect_new(changed);
+  each_changed<NetworkPolicy>([&](const Field&, const NetworkPolicy& changed) {
+    for (NetworkTier tier : {NetworkTier::Standard, NetworkTier::Elevated}) {
+      SandboxSpec spec;
+      spec.network = changed;
+      spec.network.tier = tier;
+      spec.network.enabled = true;
+      classes.insert(engine::WarmPool::class_of(spec));
+    }
   });
-  each_changed<NetworkBudget>([&](const Field&, const NetworkBudget& changed) { expect_new({.budget = changed}); });
-  // Lists that read alike when they are joined.
-  expect_new({.block = {"a", "b"}});
-  expect_new({.block = {"a 1:b"}});
-  expect_new({.allow = {"a"}, .block = {"b"}});
-}
-
-TEST(Fields, ArriveFromTheCommandLine) {
-  const SandboxSpec spec = apart<SandboxSpec>();
-  const Json body = cli::sandbox_body(spec);
-  expect_same(api::parse_create(body, Config()).value().spec, spec, kRequest);
-  SandboxSpec usual;
-  usual.runtime = Config().runtime;
-  usual.user.clear();
-  expect_same(api::parse_create(Json::object(), Config()).value().spec, usual, kRequest);
-}
-
-TEST(Fields, OfASandboxComeWithASession) {
-  const SandboxSpec spec = apart<SandboxSpec>();
-  const Json whole = cli::sandbox_body(spec);
-  Json body = Json::object();
-  FieldsOf<SandboxSpec>::visit(
-      [&](const Field& field, const auto&) {
-        if (field.in(kSession)) body[field.name] = whole[field.name];
-      },
-      spec);
-  const engine::SessionOrder order = api::parse_session(body, Config()).value();
-  expect_same(order.sandbox, spec, kSession);
-  EXPECT_TRUE(order.runtime_named);
-  engine::SessionInfo info;
-  info.order = order;
-  const Json answer = api::session_json(info);
-  for (const auto& [name, value] : body.items()) EXPECT_TRUE(answer.contains(name)) << name;
+  EXPECT_EQ(classes.size(), 2u);
 }
 
 TEST(Fields, AreInTheAnswerAsInTheRequest) {

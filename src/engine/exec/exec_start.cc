@@ -185,6 +185,7 @@ Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveS
   spec.env = whole_environment(info, order);
   if (spec.cwd.empty() && info.spec.workspace.access == Access::None) spec.cwd = info.spec.image_defaults.cwd;
   LiveExec::Parts parts = parts_of(caller, info, std::move(order));
+  parts.ask_network = ask_network(info, parts.info.order);
   Json data = {{"argv", parts.info.order.spec.argv}};
   if (!parts.info.order.session.empty()) data["session"] = parts.info.order.session;
   EventDraft event{"exec.started", info.project, info.spec.id,         spec.id,

@@ -223,7 +223,8 @@ void LiveExec::on_time() {
   bool ask = false;
   {
     std::lock_guard lock(mutex_);
-    if (parts_.info.state == ExecState::Ended || !deadline_ || tools_.clock.now() < *deadline_) return;
+    if (waiting_result_ || parts_.info.state == ExecState::Ended || !deadline_ || tools_.clock.now() < *deadline_)
+      return;
     ask = !asked_to_end_;
     asked_to_end_ = true;
     cause_ = Cause::Timeout;
@@ -271,10 +272,24 @@ void LiveExec::drain(Output& output) {
 
 void LiveExec::end(const ExecEnded& event) {
   std::lock_guard lock(mutex_);
-  if (parts_.info.state == ExecState::Ended) return;
+  if (parts_.info.state == ExecState::Ended || waiting_result_) return;
   ExecResult result = draft();
   judge(result, event, cause_, parts_.limits);
-  conclude(std::move(result));
+  if (!parts_.ask_network) return conclude(std::move(result));
+  waiting_result_ = std::move(result);
+  deadline_.reset();
+  parts_.ask_network([weak = weak_from_this()](NetworkUse use) {
+    if (std::shared_ptr<LiveExec> self = weak.lock()) self->take_network_use(std::move(use));
+  });
+}
+
+void LiveExec::take_network_use(NetworkUse use) {
+  std::lock_guard lock(mutex_);
+  if (parts_.info.state == ExecState::Ended || !waiting_result_) return;
+  waiting_result_->usage.net_in_bytes = use.in_bytes;
+  waiting_result_->usage.net_out_bytes = use.out_bytes;
+  std::ranges::move(use.denials, std::back_inserter(waiting_result_->denials));
+  conclude(*std::exchange(waiting_result_, std::nullopt));
 }
 
 void LiveExec::end(const ExecFailed& event) {
@@ -308,6 +323,7 @@ void LiveExec::end(ExecResult result) {
 void LiveExec::end_unknown(const std::string& why) {
   std::lock_guard lock(mutex_);
   if (parts_.info.state == ExecState::Ended) return;
+  if (waiting_result_) return conclude(*std::exchange(waiting_result_, std::nullopt));
   ExecResult result = draft();
   result.status = ExecStatus::Killed;
   result.signal = SIGKILL;

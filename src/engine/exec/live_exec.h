@@ -31,6 +31,15 @@ struct ExecHost {
   virtual void let_exec_go(const std::string& exec) = 0;
 };
 
+// What an exec did on the network.
+struct NetworkUse {
+  uint64_t in_bytes = 0;
+  uint64_t out_bytes = 0;
+  std::vector<Denial> denials;
+};
+// Finds that out, and tells it from another thread.
+using AskNetworkUse = std::function<void(std::function<void(NetworkUse)>)>;
+
 // What all execs share.
 struct ExecTools {
   Store& store;
@@ -52,6 +61,7 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
     std::string log_path;
     std::weak_ptr<ExecHost> host;
     std::shared_ptr<LogBudget> logs;  // none: its log has no share
+    AskNetworkUse ask_network;        // none: it has no network
   };
   LiveExec(const ExecTools& tools, Parts parts);
   ~LiveExec() override;
@@ -109,6 +119,7 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   void check_output_limit();
   void force_end(Cause cause);
   ExecResult draft() const;
+  void take_network_use(NetworkUse use);
   void conclude(ExecResult result);
   void settle(ExecResult result);
   void record_end(const std::string& status, const ExecResult& result);
@@ -129,6 +140,7 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   Cause cause_ = Cause::None;
   bool asked_to_end_ = false;
   std::optional<Clock::Time> deadline_;
+  std::optional<ExecResult> waiting_result_;  // it has ended, and its use of the network is being asked for
 
   std::mutex input_mutex_;
   UniqueFd input_;

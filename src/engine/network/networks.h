@@ -14,6 +14,7 @@
 #include "net/channel.h"
 #include "net/gateway_client.h"
 #include "runtime/runtime.h"
+#include "store/records.h"
 
 namespace cove::engine {
 
@@ -63,6 +64,8 @@ struct NetworkSecrets {
   virtual Result<void> fill(const SandboxInfo& sandbox, net::EffectivePolicy& policy) = 0;
 };
 
+using MakeGateway = std::function<Result<std::unique_ptr<net::Gateway>>(std::shared_ptr<net::Gateway::Listener>)>;
+
 // Of a runtime that cannot give a sandbox a network, none is promised: Unsupported.
 inline Result<void> check_can_have_network(const Capabilities& runtime) {
   if (runtime.network) return {};
@@ -87,8 +90,11 @@ class Networks {
   virtual void end(const std::string& sandbox_id) = 0;
   // Nothing of it is needed any more.
   virtual void forget(const std::string& sandbox_id) = 0;
-  // The spec, a bound or a secret has changed: acts at once. Nothing happens where no network was begun.
+  // The spec has changed: acts before it returns. Nothing happens where no network was begun. An error: it has no
+  // network any more.
   virtual Result<void> refresh(const SandboxInfo& sandbox) = 0;
+  // A bound or a secret of the project has changed: the same for each of its sandboxes.
+  virtual Result<void> refresh_all(const std::string& project) = 0;
   virtual Result<net::EffectivePolicy> effective(const SandboxInfo& sandbox) = 0;
   virtual void set_secrets(std::shared_ptr<NetworkSecrets> secrets) = 0;
 
@@ -143,6 +149,11 @@ class Networks {
                                          Approval how) = 0;
   virtual Result<NetworkRequest> reject(const Caller& caller, const std::string& sandbox, const RequestName& request,
                                         const std::string& reason) = 0;
+
+  // Rules that were approved for good: the subject is "agent:NAME" or "image:NAME".
+  virtual Result<std::vector<NetworkRuleRecord>> approved_rules(const std::string& project) = 0;
+  // Needs the scope `approve` or `manage`; acts before it returns. NotFound.
+  virtual Result<void> withdraw_rule(const Caller& caller, const NetworkRuleRecord& rule) = 0;
 
   virtual Result<NetworkBound> bound(const std::string& project, const std::string& agent) = 0;
   virtual Result<std::vector<NetworkBound>> bounds(

@@ -59,6 +59,13 @@ std::string exact(const Limits& limits) {
   return text;
 }
 
+// What a network lets through is set when the sandbox is handed out.
+std::string exact(const NetworkPolicy& network) { return exact(has_network(network)); }
+
+NetworkPolicy class_model(const NetworkPolicy& network) {
+  return has_network(network) ? NetworkPolicy{.tier = NetworkTier::Standard, .enabled = true} : NetworkPolicy();
+}
+
 // What decides about the class of a value, field by field.
 template <Listed T>
 std::string exact(const T& value) {
@@ -111,8 +118,9 @@ std::string waiting_key(const ExecOrder& order) {
   return order.used && !order.language.empty() && order.file.empty() ? waiting_key(*order.used) : std::string();
 }
 
-WarmPool::WarmPool(const Config& config, Runtime& runtime, RoomGauge& room, Languages& languages, Clock& clock)
-    : config_(config), runtime_(runtime), room_(room), languages_(languages), clock_(clock) {}
+WarmPool::WarmPool(const Config& config, Runtime& runtime, RoomGauge& room, Languages& languages, Clock& clock,
+                   Networks* networks)
+    : config_(config), runtime_(runtime), room_(room), languages_(languages), clock_(clock), networks_(networks) {}
 
 std::string WarmPool::class_of(const SandboxSpec& spec) { return is_usual(spec) ? exact(spec) : std::string(); }
 
@@ -291,6 +299,7 @@ WarmPool::Kind* WarmPool::want(const Key& key, const SandboxSpec& model, Clock::
     found = kinds_.emplace(key, Kind{.model = model}).first;
     found->second.model.id.clear();
     found->second.model.workspace = {};
+    found->second.model.network = class_model(model.network);
   }
   found->second.asked = now;
   return &found->second;

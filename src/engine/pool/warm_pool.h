@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "config/config.h"
+#include "engine/network/networks.h"
 #include "engine/quota/admission.h"
 #include "engine/sandbox_info.h"
 #include "run/languages.h"
@@ -56,7 +57,9 @@ struct Blank {
 // Nothing of it is on record: what a killed server leaves, the next one sweeps away.
 class WarmPool {
  public:
-  WarmPool(const Config& config, Runtime& runtime, RoomGauge& room, Languages& languages, Clock& clock);
+  // `networks`: of those sandboxes that have one; none: none has.
+  WarmPool(const Config& config, Runtime& runtime, RoomGauge& room, Languages& languages, Clock& clock,
+           Networks* networks = nullptr);
   ~WarmPool() { stop(); }
 
   void start();
@@ -117,18 +120,20 @@ class WarmPool {
   std::optional<Blank> take_ready(const Key& key, std::vector<Blank>& broken);
   std::string waiting_language(const std::string& language) const;
 
+  void destroy(Blank& blank);
   Result<Blank> make(const Key& key, const SandboxSpec& model);
   Result<Blank> make_blank(const SandboxSpec& model);
   Result<void> start_waiting(Blank& blank, const std::string& language);
   Result<ExecSpec> interpreter(const SandboxSpec& sandbox, const std::string& language);
   void keep(Kind& kind, Result<Blank> blank);
-  static void end(std::vector<Blank> blanks);
+  void end(std::vector<Blank> blanks);
 
   const Config& config_;
   Runtime& runtime_;
   RoomGauge& room_;
   Languages& languages_;
   Clock& clock_;
+  Networks* const networks_;
 
   mutable std::mutex mutex_;  // of all below
   std::condition_variable changed_;

@@ -100,8 +100,13 @@ Result<Blank> WarmPool::make(const Key& key, const SandboxSpec& model) {
   if (!runtime_.capabilities().waiting_scripts) return blank;
   Result<void> usable = start_waiting(blank, key.language);
   if (usable) return blank;
-  static_cast<void>(blank.handle->destroy(Files::Remove));
+  destroy(blank);
   return std::unexpected(usable.error());
+}
+
+void WarmPool::destroy(Blank& blank) {
+  if (networks_) networks_->end(blank.spec.id), networks_->forget(blank.spec.id);
+  static_cast<void>(blank.handle->destroy(Files::Remove));
 }
 
 // A sandbox in which nothing waits yet.
@@ -112,6 +117,8 @@ Result<Blank> WarmPool::make_blank(const SandboxSpec& model) {
   blank.handle = COVE_TRY(runtime_.create(blank.spec));
   Result<void> usable = blank.handle->ready();
   if (usable) usable = make_working_folder(*blank.handle, blank.spec);
+  if (usable && networks_ && has_network(model.network))
+    usable = networks_->prepare(blank.spec.id, [&] { return blank.handle->open_network(); });
   if (usable) return blank;
   static_cast<void>(blank.handle->destroy(Files::Remove));
   return std::unexpected(usable.error());
@@ -156,7 +163,7 @@ Result<void> WarmPool::start_waiting(Blank& blank, const std::string& language) 
 
 void WarmPool::end(std::vector<Blank> blanks) {
   for (Blank& blank : blanks)
-    if (blank.handle) static_cast<void>(blank.handle->destroy(Files::Remove));
+    if (blank.handle) destroy(blank);
 }
 
 }  // namespace cove::engine

@@ -136,6 +136,8 @@ Result<SandboxInfo> LiveEngine::update(const Caller& caller, const std::string& 
       return fail(Error(Code::Exists, concat("the name '", info.spec.name, "' is taken"))
                       .hint("choose another name, or delete the sandbox that has it"));
   }
+  const NetworkPolicy network = changed(info.spec.network, order.network.value_or(NetworkChange()));
+  if (order.network) COVE_TRY(check_network_change(caller, info, network));
   if (order.limits) COVE_TRY(check_limits(caller, config_.maxima, *order.limits));
   if (order.limits) COVE_TRY(change_limits(*sandbox, info, *order.limits));
   Result<void> recorded = record(caller, *sandbox, info, "sandbox.updated");
@@ -148,6 +150,7 @@ Result<SandboxInfo> LiveEngine::update(const Caller& caller, const std::string& 
     by_name_.erase({info.project, old_name});
     if (!info.spec.name.empty()) by_name_[{info.project, info.spec.name}] = info.spec.id;
   }
+  if (order.network) COVE_TRY(change_network(caller, *sandbox, network));
   return sandbox->info();
 }
 

@@ -86,7 +86,9 @@ Result<void> LiveEngine::start_locked(const Caller& caller, LiveSandbox& sandbox
     Result<void> ready = (*handle)->ready();
     if (ready && !spec.restarted) ready = make_working_folder(**handle, info.spec);
     if (ready && !spec.restarted) ready = write_git_author(**handle, info.spec);
+    if (ready) ready = begin_network(info, **handle);
     if (!ready) {
+      networks_.end(sandbox.id());
       static_cast<void>((*handle)->destroy(Files::Keep));
       handle = std::unexpected(ready.error());
     }
@@ -132,6 +134,7 @@ Result<void> LiveEngine::stop_locked(const Caller& caller, LiveSandbox& sandbox,
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   crash_point("engine.stop.recorded");
+  networks_.end(sandbox.id());
   std::unique_ptr<Sandbox> handle = sandbox.give_handle("its sandbox was stopped");
   if (handle) COVE_TRY_NOTE(concat("stop sandbox ", sandbox.id()), handle->destroy(Files::Keep));
   SandboxInfo info = sandbox.info();
@@ -194,11 +197,13 @@ Result<void> LiveEngine::remove(const Caller& caller, const std::string& name) {
 Result<void> LiveEngine::remove_locked(const Caller& caller, const Shared& sandbox, const std::string& kind) {
   SandboxInfo info = sandbox->info();
   const bool running = info.state != State::Stopped;
+  networks_.end(info.spec.id);
   std::unique_ptr<Sandbox> handle = sandbox->give_handle("its sandbox was deleted");
   COVE_TRY(unrecord(caller, *sandbox, kind));
   crash_point("engine.delete.recorded");
   info.state = State::Deleting;
   drop(sandbox);
+  networks_.forget(info.spec.id);
   sandbox->set_info(info);
   admission_.leave(info.project, info.spec.limits, running ? Admission::Memory::Used : Admission::Memory::Unused);
   if (info.spec.workspace.access == Access::Review) remove_base(info.spec.id);

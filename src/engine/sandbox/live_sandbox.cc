@@ -154,7 +154,8 @@ size_t length_of_command(const ExecOrder& order, const SandboxSpec& sandbox) {
 bool fits(const ExecOrder& order, const LiveSandbox::Waiting& waiting, const SandboxSpec& sandbox) {
   const ExecSpec& spec = order.spec;
   const bool same_place = spec.cwd.empty() && !spec.pty && (spec.user.empty() || spec.user == sandbox.user);
-  if (!same_place || !spec.compile.empty() || (order.input && order.input->size() > kLongestScript)) return false;
+  if (!same_place || spec.no_network || !spec.compile.empty() || (order.input && order.input->size() > kLongestScript))
+    return false;
   if (waiting.language.empty()) return length_of_command(order, sandbox) <= kLongestScript;
   return waiting_key(order) == waiting.language && order.beside.empty() && order.code.size() <= kLongestScript &&
          order.arguments.empty() && spec.env.empty() && sandbox.env.empty() && !spec.input &&
@@ -331,6 +332,11 @@ void LiveSandbox::signal_all(int number) {
 Result<std::unique_ptr<View>> LiveSandbox::open_view(const std::string& user) {
   HandleLock lock(*this);
   return COVE_TRY(handle(lock))->open_view(user);
+}
+
+Result<NetworkSockets> LiveSandbox::open_network() {
+  HandleLock lock(*this);
+  return COVE_TRY(handle(lock))->open_network();
 }
 
 Result<void> LiveSandbox::freeze() {

@@ -85,6 +85,7 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   size_t running_execs() const;
   void signal_all(int number);
 
+  Result<NetworkSockets> open_network();
   Result<std::unique_ptr<View>> open_view(const std::string& user);
   // These are done by the hand, and need no lock of the handle's.
   Result<void> freeze();

@@ -6,7 +6,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "engine/live_engine.h"
-#include "engine/network/networks.h"
+#include "engine/network/policy_layers.h"
 #include "engine/record_codec.h"
 #include "engine/sandbox/review_base.h"
 #include "image/catalogue.h"
@@ -66,6 +66,8 @@ Result<SandboxInfo> LiveEngine::create(const Caller& caller, CreateOrder order) 
     return fail(Code::Denied, "making sandboxes needs the scope 'run'");
   COVE_TRY(check_limits(caller, config_.maxima, order.spec.limits));
   COVE_TRY(check_network(order.spec.network));
+  COVE_TRY(net::check_policy(order.spec.network));
+  if (!order.network_admitted) COVE_TRY(check_made(caller, order.spec.network, config_));
   if (has_network(order.spec.network))
     COVE_TRY(check_can_have_network(capabilities(COVE_TRY(settled_runtime(order.spec, config_)))));
   COVE_TRY(check_nesting(caller, order.spec));
@@ -214,7 +216,9 @@ Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo i
     Result<void> ready = handle->ready();
     if (ready && !blank) ready = make_working_folder(*handle, info.spec);
     if (ready) ready = write_git_author(*handle, info.spec);
+    if (ready) ready = begin_network(info, *handle);
     if (!ready) {
+      drop_network(info.spec.id);
       static_cast<void>(handle->destroy(Files::Remove));
       return std::unexpected(ready.error());
     }
@@ -237,6 +241,7 @@ Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo i
   Result<uint64_t> recorded = store_->insert_sandbox(record_of(info), idempotency, {&event, 1});
   crash_point("engine.create.recorded");
   if (!recorded) {
+    drop_network(info.spec.id);
     if (handle) static_cast<void>(handle->destroy(Files::Remove));
     return std::unexpected(recorded.error());
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/log.h"
 #include "base/text.h"
 #include "engine/live_engine.h"
 #include "engine/record_codec.h"
@@ -88,6 +89,7 @@ Result<void> LiveEngine::recover_state(const Shared& sandbox, SandboxInfo info) 
   }
   if (adopted) {
     // It was being started, and nobody was told.
+    networks_.end(sandbox->id());
     std::unique_ptr<Sandbox> handle = sandbox->give_handle(kLost);
     return handle ? handle->destroy(Files::Keep) : Result<void>();
   }
@@ -108,6 +110,9 @@ Result<void> LiveEngine::adopt(const Shared& sandbox, SandboxInfo info) {
   SandboxSpec spec = info.spec;
   spec.env.clear();
   std::unique_ptr<Sandbox> handle = COVE_TRY(runtime_->adopt(spec));
+  // Without a network, rather than not at all: nothing gets out of it then.
+  if (Result<void> begun = begin_network(info, *handle); !begun)
+    log::warning("a sandbox has no network", {{"sandbox", spec.id}, {"why", begun.error().message()}});
   std::vector<std::string> known = handle->adopted_execs();
   std::vector<LiveExec::Parts> execs = adoptable_execs(info, known);
   std::set<std::string> adopted;
@@ -133,6 +138,7 @@ std::vector<LiveExec::Parts> LiveEngine::adoptable_execs(const SandboxInfo& info
     LiveExec::Parts parts = parts_of(caller, info, exec->order);
     parts.limits = exec->order.limits;
     parts.log_path = log_path(info.spec.id, id);
+    if (exec->state == ExecState::Running) parts.ask_network = ask_network(info, exec->order);
     parts.info = std::move(*exec);
     execs.push_back(std::move(parts));
   }

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "engine/context/contexts.h"
-#include "engine/network/networks.h"
+#include "engine/network/policy_layers.h"
 #include "engine/quota/admission.h"
 #include "engine/record_codec.h"
 #include "engine/session/placement.h"
@@ -104,7 +104,8 @@ Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
   session.project = caller.project;
   session.order = std::move(order);
   COVE_TRY(check_limits(caller, engine_.config().maxima, session.order.sandbox.limits));
-  COVE_TRY(check_network(session.order.sandbox.network));
+  COVE_TRY(net::check_policy(session.order.sandbox.network));
+  COVE_TRY(check_made(caller, session.order.sandbox.network, engine_.config()));
   if (has_network(session.order.sandbox.network)) COVE_TRY(check_network_of(session.order.sandbox));
   if (session.order.mode != Mode::Off) COVE_TRY(check_runtime(session.order.sandbox.runtime));
   COVE_TRY(engine_.pin(caller, session.order.sandbox.workspace));
@@ -130,6 +131,34 @@ Result<void> Sessions::check_runtime(const std::string& named) {
   RuntimeFact fact = COVE_TRY(engine_.examine(name));
   if (fact.available) return {};
   return fail(Error(Code::Unavailable, fact.problem).hint(fact.remedy));
+}
+
+// Of one that serves others, too, the sandbox itself is to be changed.
+Result<SessionInfo> Sessions::change_network(const Caller& caller, const std::string& id, const NetworkChange& change) {
+  COVE_TRY(require(caller, Scope::Run));
+  SessionInfo session = COVE_TRY(find(caller, id));
+  if (session.state == SessionState::Ended) return has_ended(session);
+  if (session.order.scope != SessionScope::Session)
+    return fail(Error(Code::Conflict, concat("session ", id, " shares its sandbox with others"))
+                    .hint("change the network of the sandbox, or of the project or the agent")
+                    .at("/network"));
+  Turns::Turn turn = turns_.take(turn_of(session.project, binding_of(session.order, session.id)));
+  // Its own record follows its sandbox's.
+  if (std::optional<SandboxInfo> there = COVE_TRY(find_bound(caller, binding_of(session.order, session.id)))) {
+    COVE_TRY(engine_.update(caller, there->spec.id, {.network = change}));
+    return find(caller, id);
+  }
+  session = COVE_TRY(find(caller, id));
+  const NetworkPolicy before = session.order.sandbox.network;
+  session.order.sandbox.network = changed(before, change);
+  COVE_TRY(net::check_policy(session.order.sandbox.network));
+  COVE_TRY(check_changed(caller, before, session.order.sandbox.network, engine_.config()));
+  if (has_network(session.order.sandbox.network)) COVE_TRY(check_network_of(session.order.sandbox));
+  EventDraft event = event_of(caller, session, "network.changed",
+                              {{"old", Json::parse(record_text(before)).value_or(Json())},
+                               {"new", Json::parse(record_text(session.order.sandbox.network)).value_or(Json())}});
+  COVE_TRY(store_.update_session(id, record_of(session).spec, {&event, 1}));
+  return session;
 }
 
 Result<SessionInfo> Sessions::find(const Caller& caller, const std::string& id) {
@@ -230,6 +259,7 @@ Result<SandboxInfo> Sessions::make(const Caller& caller, const SessionOrder& ord
   create.spec.labels = labels_of(order, session_id);
   create.lifecycle = lifecycle_of(order.scope, engine_.config());
   create.binding = binding_of(order, session_id);
+  create.network_admitted = !session_id.empty();
   SandboxInfo made = COVE_TRY(engine_.create(caller, std::move(create)));
   crash_point("engine.session.made");
   return made;
@@ -250,7 +280,9 @@ Result<SandboxInfo> Sessions::find_or_make(const Caller& caller, const SessionOr
   }
   SandboxSpec wanted = order.sandbox;
   COVE_TRY(engine_.pin(caller, wanted.workspace));
-  std::string other = difference(wanted, there->spec);
+  SandboxSpec has = there->spec;
+  if (there->network_asked) has.network = *there->network_asked;
+  std::string other = difference(wanted, has);
   if (other.empty() && order.runtime_named)
     if (std::string runtime = COVE_TRY(oci::settle_runtime(wanted.runtime)); runtime != there->spec.runtime)
       other = concat("the runtime ", there->spec.runtime, ", and not ", runtime);

@@ -32,6 +32,8 @@ class Sessions {
   Result<SessionInfo> find(const Caller& caller, const std::string& id);
   Result<Page<SessionInfo>> list(const Caller& caller, const SessionFilter& filter, const std::string& after,
                                  size_t limit);
+  // Acts on its sandbox, too, before it returns. Conflict where that serves other sessions.
+  Result<SessionInfo> change_network(const Caller& caller, const std::string& id, const NetworkChange& change);
   // Its running execs end, and its sandbox goes where it was the session's own. One that has ended stays as it is.
   Result<void> end(const Caller& caller, const std::string& id);
 
