@@ -68,6 +68,7 @@ struct Door {
 inline constexpr Door kRead{Scope::Read, Admits::Keys};
 inline constexpr Door kRun{Scope::Run, Admits::Keys};
 inline constexpr Door kManage{Scope::Manage, Admits::Keys};
+inline constexpr Door kApprove{Scope::Approve, Admits::Keys};
 inline constexpr Door kAdmin{Scope::Admin, Admits::Keys};
 inline constexpr Door kTokenRead{Scope::Read, Admits::Tokens};
 inline constexpr Door kTokenRun{Scope::Run, Admits::Tokens};
@@ -104,6 +105,7 @@ void add_exec_input(Routes& routes);
 void add_attach(Routes& routes);
 void add_sessions(Routes& routes);
 void add_execute(Routes& routes);
+void add_networks(Routes& routes);
 void add_files(Routes& routes);
 void add_entries(Routes& routes);
 void add_archive(Routes& routes);

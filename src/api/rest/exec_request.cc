@@ -49,7 +49,27 @@ Result<void> refuse_sandbox_limits(Fields& fields) {
   return {};
 }
 
+// An exec may have no network where its sandbox has one; lists and budgets are the sandbox's.
+Result<void> take_exec_network(Fields& fields, ExecSpec& spec) {
+  auto nested = COVE_TRY(fields.object("network"));
+  if (!nested) return {};
+  for (const char* name : {"allow", "block", "budget", "learn", "enabled"})
+    if (nested->raw(name))
+      return fail(nested->wrong(name, "cannot be set for one exec")
+                      .as(Code::Unsupported)
+                      .hint("set it for the sandbox; an exec may have the tier 'sandbox' or 'restricted'"));
+  auto tier = COVE_TRY(required(*nested, "tier", nested->choice("tier", tier_names())));
+  COVE_TRY(nested->finish());
+  if (*parse_tier(tier) > NetworkTier::Restricted)
+    return fail(nested->wrong("tier", concat("cannot be '", tier, "' for one exec"))
+                    .as(Code::Unsupported)
+                    .hint("an exec has the network of its sandbox, or the tier 'sandbox' or 'restricted'"));
+  spec.no_network = true;
+  return {};
+}
+
 Result<void> take_place(Fields& fields, ExecSpec& spec) {
+  COVE_TRY(take_exec_network(fields, spec));
   COVE_TRY(take_surroundings(fields, spec));
   if (auto user = COVE_TRY(fields.text("user"))) spec.user = COVE_TRY(fields.checked("user", check_user(*user)));
   return take_pty(fields, spec);

@@ -1,8 +1,9 @@
-// Projects and their quotas.
+// Projects: their quotas, and what their networks may reach.
 #include "api/rest/auth.h"
 #include "api/rest/call.h"
 #include "api/rest/paging.h"
 #include "api/rest/response_json.h"
+#include "api/rest/sandbox_request.h"
 #include "api/rest/values.h"
 #include "base/text.h"
 
@@ -22,15 +23,63 @@ Json quotas_json(const ProjectRecord& project, const Config::Quotas& usual) {
           {"disk_bytes", own.value("disk", usual.disk)}};
 }
 
+Json bound_json(const engine::NetworkBound& bound) {
+  return json_object({{"network", network_json(bound.policy)}, {"network_version", bound.version}});
+}
+
+// What its own sandboxes may reach at most, and those of its agents.
+Checked<Json> networks_json(Call& call, const std::string& project) {
+  Json agents = Json::object();
+  Json json = bound_json({project, "", engine::no_bound(), 0});
+  for (const engine::NetworkBound& bound : COVE_TRY(call.engine().networks().bounds(project))) {
+    if (bound.agent.empty())
+      json = bound_json(bound);
+    else
+      agents[bound.agent] = bound_json(bound);
+  }
+  json["agents"] = std::move(agents);
+  return json;
+}
+
 Checked<Json> project_json(Call& call, const ProjectRecord& project) {
   engine::Numbers used = COVE_TRY(call.engine().usage(project.id));
-  return Json{{"id", project.id},
-              {"quotas", quotas_json(project, call.engine().config().quotas)},
-              {"usage",
-               {{"sandboxes", used.sandboxes},
-                {"memory_bytes", used.memory},
-                {"disk_bytes", used.disk},
-                {"logs_bytes", used.logs}}}};
+  Json json{{"id", project.id},
+            {"quotas", quotas_json(project, call.engine().config().quotas)},
+            {"usage",
+             {{"sandboxes", used.sandboxes},
+              {"memory_bytes", used.memory},
+              {"disk_bytes", used.disk},
+              {"logs_bytes", used.logs}}}};
+  json.update(COVE_TRY(networks_json(call, project.id)));
+  return json;
+}
+
+// What a request says of networks: the project's, and those of agents.
+struct NetworkWishes {
+  std::optional<NetworkChange> own;
+  std::map<std::string, NetworkChange> agents;
+};
+
+Result<NetworkWishes> take_networks(Fields& fields) {
+  NetworkWishes wishes;
+  wishes.own = COVE_TRY(take_network_change(fields));
+  auto agents = COVE_TRY(fields.object("agents"));
+  if (!agents) return wishes;
+  for (const auto& [name, value] : fields.raw("agents")->items()) {
+    COVE_TRY(agents->checked(name, check_agent(name)));
+    auto agent = COVE_TRY(agents->object(name));
+    if (!agent) return fail(agents->wrong(name, "must be an object"));
+    wishes.agents[name] = COVE_TRY(take_network_change(*agent)).value_or(NetworkChange());
+    COVE_TRY(agent->finish());
+  }
+  return wishes;
+}
+
+Result<void> set_networks(Call& call, const std::string& project, const NetworkWishes& wishes) {
+  engine::Networks& networks = call.engine().networks();
+  if (wishes.own) COVE_TRY(networks.set_bound(call.caller, project, "", *wishes.own));
+  for (const auto& [agent, change] : wishes.agents) COVE_TRY(networks.set_bound(call.caller, project, agent, change));
+  return {};
 }
 
 Result<void> take_quotas(Fields& fields, Json& quotas) {
@@ -66,11 +115,13 @@ Outcome create_project(Call& call) {
   project.id = COVE_TRY(fields.checked("id", check_project(COVE_TRY(required(fields, "id", fields.text("id"))))));
   Json quotas = Json::object();
   COVE_TRY(take_quotas(fields, quotas));
+  const NetworkWishes networks = COVE_TRY(take_networks(fields));
   COVE_TRY(fields.finish());
   project.quotas = dump(quotas);
   project.created_ms = now_ms();
   EventDraft event = event_of(call, "project.created", project);
   COVE_TRY(call.engine().store().insert_project(project, {&event, 1}));
+  COVE_TRY(set_networks(call, project.id, networks));
   Json document = COVE_TRY(project_json(call, project));
   return call.respond(201, dump(document), {{"Location", concat("/v1/projects/", project.id)}});
 }
@@ -95,10 +146,12 @@ Outcome update_project(Call& call) {
   ProjectRecord project = COVE_TRY(find(call));
   Json quotas = own_quotas(project);
   COVE_TRY(take_quotas(fields, quotas));
+  const NetworkWishes networks = COVE_TRY(take_networks(fields));
   COVE_TRY(fields.finish());
   project.quotas = dump(quotas);
   EventDraft event = event_of(call, "project.updated", project);
   COVE_TRY(call.engine().store().update_project(project, {&event, 1}));
+  COVE_TRY(set_networks(call, project.id, networks));
   return call.respond(200, dump(COVE_TRY(project_json(call, project))));
 }
 

@@ -125,6 +125,8 @@ Json answered(const T& value) {
 
 }  // namespace
 
+Json network_json(const NetworkPolicy& policy) { return answered(policy); }
+
 Json sandbox_json(const engine::SandboxInfo& sandbox) {
   const SandboxSpec& spec = sandbox.spec;
   Json json = json_object({{"id", spec.id},

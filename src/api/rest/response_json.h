@@ -21,6 +21,7 @@ std::string dump_with(const Json& document, std::string_view name, std::string_v
 Json time_json(int64_t milliseconds);        // a text; null for 0
 Json text_or_null(const std::string& text);  // null where it is empty
 
+Json network_json(const NetworkPolicy& policy);
 Json sandbox_json(const engine::SandboxInfo& sandbox);
 Json session_json(const engine::SessionInfo& session);
 // The name of a limit in answers: with its unit.

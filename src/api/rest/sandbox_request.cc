@@ -5,6 +5,7 @@
 #include "model/limit_fields.h"
 #include "model/runtime_kind.h"
 #include "model/sandbox_fields.h"
+#include "net/rule.h"
 #include "run/maxima.h"
 
 namespace cove::api {
@@ -182,44 +183,47 @@ Result<void> take(Fields& fields, const Field& field, Strictness& strictness) {
   return {};
 }
 
-// {host, ports, methods, paths} as the texts of rules: one for each path.
-Result<std::vector<std::string>> take_rule_object(Fields& fields) {
-  const std::string host = COVE_TRY(required(fields, "host", fields.text("host")));
-  std::string ports;
-  if (const Json* list = fields.raw("ports")) {
-    if (!list->is_array()) return fail(fields.wrong("ports", "must be a list of numbers"));
-    for (const Json& port : *list) {
-      if (!port.is_number_unsigned() || port.as_uint64() > UINT16_MAX)
-        return fail(fields.wrong("ports", "must be a list of numbers from 1 to 65535"));
-      ports += concat(ports.empty() ? ":" : ",", port.as_uint64());
-    }
+Result<std::vector<uint16_t>> take_ports(Fields& fields) {
+  std::vector<uint16_t> ports;
+  const Json* list = fields.raw("ports");
+  if (!list) return ports;
+  if (!list->is_array()) return fail(fields.wrong("ports", "must be a list of numbers"));
+  for (const Json& port : *list) {
+    if (!port.is_number_unsigned() || port.as_uint64() == 0 || port.as_uint64() > UINT16_MAX)
+      return fail(fields.wrong("ports", "must be a list of numbers from 1 to 65535"));
+    ports.push_back(static_cast<uint16_t>(port.as_uint64()));
   }
-  std::string methods = join(COVE_TRY(fields.texts("methods")).value_or(std::vector<std::string>()), ",");
-  if (!methods.empty()) methods += " ";
-  std::vector<std::string> rules;
-  for (const std::string& path : COVE_TRY(fields.texts("paths")).value_or(std::vector<std::string>{""}))
-    rules.push_back(concat(methods, host, ports, path));
-  COVE_TRY(fields.finish());
-  return rules;
+  return ports;
 }
 
-// Texts, and objects in their place.
+Result<std::vector<std::string>> take_rule_object(Fields& fields) {
+  net::RuleParts parts;
+  parts.host = COVE_TRY(required(fields, "host", fields.text("host")));
+  parts.ports = COVE_TRY(take_ports(fields));
+  parts.methods = COVE_TRY(fields.texts("methods")).value_or(std::vector<std::string>());
+  parts.paths = COVE_TRY(fields.texts("paths")).value_or(std::vector<std::string>());
+  COVE_TRY(fields.finish());
+  return net::rule_texts(parts);
+}
+
+// One rule, or several where an object has several paths, in their canonical form.
+Result<std::vector<std::string>> take_rule(Fields& fields, const std::string& list, size_t index) {
+  const Json& rule = (*fields.raw(list))[index];
+  if (rule.is_string())
+    return std::vector{net::to_text(COVE_TRY(fields.checked_at(list, index, net::parse_rule(rule.as_string()))))};
+  Fields object = COVE_TRY(fields.object_at(list, index));
+  return fields.checked_at(list, index, take_rule_object(object));
+}
+
 Result<std::optional<std::vector<std::string>>> take_rules(Fields& fields, const std::string& name) {
   const Json* list = fields.raw(name);
   if (!list) return std::nullopt;
   if (!list->is_array()) return fail(fields.wrong(name, "must be a list of rules"));
   std::vector<std::string> rules;
-  for (size_t i = 0; i < list->size(); ++i) {
-    if ((*list)[i].is_string()) {
-      rules.push_back((*list)[i].as_string());
-      continue;
-    }
-    Fields object = COVE_TRY(fields.object_at(name, i));
-    for (std::string& rule : COVE_TRY(take_rule_object(object))) rules.push_back(std::move(rule));
-  }
-  if (rules.size() > kMostNetworkRules)
-    return fail(fields.wrong(name, concat("has more than ", kMostNetworkRules, " rules")));
-  return rules;
+  for (size_t i = 0; i < list->size() && rules.size() <= kMostNetworkRules; ++i)
+    for (std::string& rule : COVE_TRY(take_rule(fields, name, i))) rules.push_back(std::move(rule));
+  if (rules.size() <= kMostNetworkRules) return rules;
+  return fail(fields.wrong(name, concat("has more than ", kMostNetworkRules, " rules")));
 }
 
 Result<void> take_budget(Fields& fields, NetworkChange& change) {
@@ -368,6 +372,7 @@ Result<engine::UpdateOrder> parse_update(const Json& body, const engine::Sandbox
     COVE_TRY(take_named_limits(fields, limits));
     order.limits = limits;
   }
+  order.network = COVE_TRY(take_network_change(fields));
   LifecycleWishes wishes = COVE_TRY(take_lifecycle(fields));
   order.idle = wishes.idle;
   order.max = wishes.max;

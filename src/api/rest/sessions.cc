@@ -7,6 +7,7 @@
 #include "api/rest/query.h"
 #include "api/rest/response_json.h"
 #include "api/rest/run_answer.h"
+#include "api/rest/sandbox_request.h"
 #include "api/rest/session_request.h"
 #include "base/text.h"
 
@@ -48,6 +49,15 @@ Outcome list_sessions(Call& call) {
 
 Outcome get_session(Call& call) {
   return call.respond(200, dump(session_json(COVE_TRY(call.service().sessions().find(call.caller, session_of(call))))));
+}
+
+Outcome update_session(Call& call) {
+  Json body = COVE_TRY(call.body());
+  Fields fields(body);
+  auto change = COVE_TRY(take_network_change(fields));
+  COVE_TRY(fields.finish());
+  return call.respond(200, dump(session_json(COVE_TRY(call.service().sessions().change_network(
+                               call.caller, session_of(call), change.value_or(NetworkChange()))))));
 }
 
 Outcome end_session(Call& call) {
@@ -102,6 +112,7 @@ void add_sessions(Routes& routes) {
   routes.add("POST", "/v1/sessions", kRun, start_session, {}, Conditions::Refused, Repeat::Once);
   routes.add("GET", "/v1/sessions", kRead, list_sessions, {"after", "limit", "agent", "scope", "state"});
   routes.add("GET", "/v1/sessions/{session}", kRead, get_session);
+  routes.add("PATCH", "/v1/sessions/{session}", kRun, update_session);
   routes.add("DELETE", "/v1/sessions/{session}", kRun, end_session);
   routes.add("POST", "/v1/sessions/{session}/execs", kRun, create_exec, {"wait"}, Conditions::Refused, Repeat::Once);
   routes.add("GET", "/v1/sessions/{session}/execs", kRead, list_execs, {"after", "limit", "state", "tag"});

@@ -78,14 +78,33 @@ test('a sandbox that is not to start is stopped', async (t) => {
   assert.equal(made.started_at, null);
 });
 
-test('a network is refused, and never left out without a word', async (t) => {
-  for (const network of [{ tier: 'standard' }, { enabled: true }, { allow: ['pypi.org'] }]) {
-    const problem = await api.refused('createSandbox', 422, 'unsupported', { json: { network } });
-    assert.match(problem.detail, /no network/);
-    assert.ok(problem.hint);
-    await api.refused('startSession', 422, 'unsupported', { json: { network } });
-    await api.refused('execute', 422, 'unsupported', { json: { shell: 'true', network } });
+test('a network has rules that can be, and names the one that cannot', async (t) => {
+  for (const [network, pointer] of [
+    [{ allow: ['a.example', '*'] }, '/network/allow/1'],
+    [{ allow: [{ host: 'a.example', ports: [0] }] }, '/network/allow/0/ports'],
+    [{ block: ['@nosuchgroup'] }, '/network/block/0'],
+    [{ tier: 'all' }, '/network/tier'],
+  ]) {
+    for (const operation of ['createSandbox', 'startSession']) {
+      const problem = await api.refused(operation, 400, 'invalid', { json: { network } });
+      assert.equal(problem.pointer, pointer);
+    }
   }
+});
+
+test('a network is shown, changed and decided about', async (t) => {
+  const made = await make_sandbox(t, { start: false, network: { allow: ['A.example', { host: 'b.example', ports: [443], methods: ['GET'] }] } });
+  assert.deepEqual(made.network.allow, ['a.example', 'GET b.example:443']);
+  assert.equal(made.network.tier, 'standard');
+  const before = (await api.call('getNetwork', of(made))).json;
+  assert.equal(before.tier, 'standard');
+  assert.equal((await api.call('checkNetwork', { ...of(made), query: { host: 'a.example' } })).json.allowed, true);
+  const changed = (await api.call('updateSandbox', { ...of(made), json: { network: { allow: [] } } })).json;
+  assert.deepEqual(changed.network.allow, []);
+  assert.ok((await api.call('getNetwork', of(made))).json.version > before.version);
+  assert.equal((await api.call('checkNetwork', { ...of(made), query: { host: 'a.example' } })).json.allowed, false);
+  assert.deepEqual((await api.call('listNetworkRequests', of(made))).json.items, []);
+  await api.refused('decideNetworkRequest', 404, 'not_found', { ...of(made), json: { rule: 'a.example:443', approve: 'once' } });
 });
 
 test('a name is taken once', async (t) => {
