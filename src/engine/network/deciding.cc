@@ -67,7 +67,9 @@ Result<net::Verdict> LiveNetworks::check(const Caller& caller, const std::string
   net::Target target = COVE_TRY(target_of(host, port));
   net::EffectivePolicy policy = COVE_TRY(effective(info));
   net::CompiledPolicy compiled = COVE_TRY(net::CompiledPolicy::compile(policy.layers));
-  return compiled.decide(target);
+  net::Verdict verdict = compiled.decide(target);
+  const bool passes = verdict.decision != net::Decision::Deny;
+  return passes && target.address ? compiled.check_resolved(target, *target.address, false) : verdict;
 }
 
 Result<std::vector<std::string>> LiveNetworks::learned(const Caller& caller, const std::string& sandbox) {
@@ -125,13 +127,13 @@ Result<NetworkRequest> LiveNetworks::settle(const Caller& caller, const SandboxI
                                             const std::function<Result<void>(NetworkRequest&)>& decide,
                                             const char* kind) {
   Shared box = box_of(sandbox.spec.id);
+  std::lock_guard turn(bounds_mutex_);
   NetworkRequest request;
   {
     std::lock_guard lock(box->mutex);
     COVE_TRY(know_requests(*box, sandbox.spec.id));
     request = *COVE_TRY(box->requests.find(name));
   }
-  std::lock_guard turn(bounds_mutex_);
   COVE_TRY(check_pending(request));
   COVE_TRY(decide(request));
   request.decided_by = caller.actor;

@@ -107,6 +107,7 @@ class CodeCall {
     std::unique_ptr<Execution> execution;  // none where it did not come to its turn
     bool late = false;                     // because the context was not there in time
     Usage before = {};
+    std::optional<Networks::Mark> network = {};
   };
 
   Result<std::optional<Ran>> run(Entered& entered) {
@@ -173,9 +174,17 @@ class CodeCall {
                 .usage = minus(usage_now(), entered.before)};
     if (outcomes.lost) run.interpreter_end = entered.execution->interpreter().result;
     Ran ran{.result = outcomes.result(run)};
+    if (entered.network) tell_network(*entered.network, ran.result);
     record.end(ran.result);
     parts_.engine.note(parts_.caller, "context.executed", id(), entered.context.id, "{}");
     return ran;
+  }
+
+  void tell_network(const Networks::Mark& mark, ExecResult& result) {
+    Networks::Since since = parts_.engine.networks().since(id(), mark);
+    result.usage.net_in_bytes = since.counters.in_bytes;
+    result.usage.net_out_bytes = since.counters.out_bytes;
+    std::ranges::move(since.denials, std::back_inserter(result.denials));
   }
 
   Usage usage_now() {
@@ -206,6 +215,7 @@ class CodeCall {
     const TurnWait wait{deadline_, [this] { return caller_lasts(); }};
     entered.execution = COVE_TRY(parts_.contexts.enter(parts_.caller, entered.context, wait));
     entered.before = usage_now();
+    entered.network = parts_.engine.networks().mark(id());
     if (entered.execution) COVE_TRY(entered.execution->begin(order_.order.code));
     return entered;
   }
