@@ -36,6 +36,7 @@ constexpr auto kOptions = option_table<ExecOrder>(
                       [](ExecOrder& order, Text text) { return add_variable(order.env, text); }},
     Option<ExecOrder>{{"env-file", '\0', "FILE", "set variables from a file of KEY=VALUE lines", kProgram},
                       [](ExecOrder& order, Text text) { return add_variables_of_file(order.file_environment, text); }},
+    kSecretOption<ExecOrder>,
     Option<ExecOrder>{{"workdir", 'w', "PATH", "working folder inside", kProgram},
                       [](ExecOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
     Option<ExecOrder>{{"user", 'u', "USER", "name or UID[:GID] inside (default: the sandbox's)", kProgram},
@@ -83,6 +84,7 @@ Result<Json> exec_body(const ExecOrder& order, const std::vector<std::string>& c
   Environment env = order.file_environment;
   for (const auto& [name, value] : order.env) set_variable(env, name, value);
   for (const auto& [name, value] : env) body["env"][name] = value;
+  if (!order.secrets.empty()) body["secrets"] = order.secrets;
   if (!order.cwd.empty()) body["cwd"] = order.cwd;
   if (!order.user.empty()) body["user"] = order.user;
   if (!order.tag.empty()) body["tag"] = order.tag;

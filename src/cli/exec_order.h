@@ -18,6 +18,7 @@ struct ExecOrder : CommonOrder {
   bool detach = false;
   Environment env;
   Environment file_environment;
+  std::vector<std::string> secrets;
   std::string language;  // of --lang
   std::string cwd;
   std::string user;
@@ -26,6 +27,7 @@ struct ExecOrder : CommonOrder {
 };
 
 inline Limits& limits_of(ExecOrder& order) { return order.limits; }
+inline std::vector<std::string>& secrets_of(ExecOrder& order) { return order.secrets; }
 
 std::span<const Option<ExecOrder>> exec_options();
 

@@ -56,7 +56,7 @@ constexpr auto kOptions = option_table<ExecuteOrder>(
                            order.input = true;
                            return {};
                          }},
-    kEnvOption<ExecuteOrder>, kEnvFileOption<ExecuteOrder>,
+    kEnvOption<ExecuteOrder>, kEnvFileOption<ExecuteOrder>, kSecretOption<ExecuteOrder>,
     Option<ExecuteOrder>{{"workdir", 'w', "PATH", "working folder inside", kProgram},
                          [](ExecuteOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
     kImageOption<ExecuteOrder>, kPlaceWorkspaceOption<ExecuteOrder>, kNetworkOptions<ExecuteOrder>,

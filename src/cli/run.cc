@@ -167,6 +167,7 @@ Result<Route> route_with_network(const RunOrder& order) {
 
 Result<Route> route_of(const RunOrder& order) {
   if (has_network(order.request.sandbox.network)) return route_with_network(order);
+  if (!order.request.sandbox.secrets.empty() && order.route == Route::Either) return Route::Server;
   if (order.route != Route::Either) return order.route;
   if (is_set("COVE_DIRECT")) return Route::Direct;
   if (is_set("COVE_HOST")) return Route::Server;
@@ -175,8 +176,11 @@ Result<Route> route_of(const RunOrder& order) {
 
 // By default through the server if it is running, or if COVE_HOST names one.
 int run_by(Route route, const RunOrder& order) {
+  if (route == Route::Direct && !order.request.sandbox.secrets.empty())
+    return complain(Error(Code::Invalid, "--secret cannot be used with --direct").hint("the server has the secrets"));
   if (route == Route::Direct) return run_direct(order);
-  const bool named = order.route == Route::Server || has_network(order.request.sandbox.network);
+  const bool named = order.route == Route::Server || has_network(order.request.sandbox.network) ||
+                     !order.request.sandbox.secrets.empty();
   auto api = connect_server(named ? client::WhenAbsent::Start : client::WhenAbsent::Fail);
   if (api) return run_through_server(order, *api);
   return route == Route::Either ? run_direct(order) : complain(api.error());

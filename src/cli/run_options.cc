@@ -16,7 +16,7 @@ constexpr auto kOptions = option_table<RunOrder>(
                        order.language = text;
                        return {};
                      }},
-    kEnvOption<RunOrder>, kEnvFileOption<RunOrder>,
+    kEnvOption<RunOrder>, kEnvFileOption<RunOrder>, kSecretOption<RunOrder>,
     Option<RunOrder>{{"workdir", 'w', "PATH",
                       "working folder inside (default: the workspace if there\nis one, otherwise the home)", kProgram},
                      [](RunOrder& order, Text text) { return assign(order.request.exec.cwd, parse_workdir(text)); }},

@@ -7,6 +7,12 @@ std::unexpected<Error> second_workspace() {
                   .hint("name the folder that contains both, or copy files in with --copy-in or cove cp"));
 }
 
+Result<std::string> parse_secret_name(const std::string& text) {
+  if (!text.empty() && text.find('=') == text.npos) return text;
+  return fail(Error(Code::Invalid, "that is not the name of a secret")
+                  .hint("set it with cove secret set NAME, which asks for the value; then write --secret NAME"));
+}
+
 Result<void> add_label(SandboxSpec& sandbox, const std::string& text) {
   auto [key, value] = COVE_TRY(parse_label(text));
   sandbox.labels[key] = value;

@@ -64,6 +64,13 @@ Result<std::vector<std::string>> parse_rules(const std::string& text);
 // Who allows something without naming a tier means `standard`.
 Result<NetworkPolicy> policy_of(const NetworkWords& words);
 
+// Of an order with a sandbox; others have a function of their own.
+template <typename T>
+std::vector<std::string>& secrets_of(T& order) {
+  return sandbox_of(order).secrets;
+}
+Result<std::string> parse_secret_name(const std::string& text);
+
 // The error for a second workspace.
 std::unexpected<Error> second_workspace();
 Result<void> add_label(SandboxSpec& sandbox, const std::string& text);
@@ -76,6 +83,10 @@ template <typename T>
 inline constexpr Option<T> kEnvFileOption = {
     {"env-file", '\0', "FILE", "set variables from a file of KEY=VALUE lines", kProgram},
     [](T& order, Text text) { return add_variables_of_file(order.file_environment, text); }};
+template <typename T>
+inline constexpr Option<T> kSecretOption = {
+    {"secret", '\0', "NAME", "pass on a secret, in the variable NAME; can be repeated", kProgram},
+    [](T& order, Text text) { return append(secrets_of(order), parse_secret_name(text)); }};
 template <typename T>
 inline constexpr Option<T> kUserOption = {
     {"user", 'u', "USER", "name or UID[:GID] inside (default: user)", kProgram},

@@ -43,6 +43,7 @@ void add_place(Json& body, const PlaceOrder& place, const SandboxSpec& sandbox) 
   if (!sandbox.image.empty()) body["image"] = sandbox.image;
   if (!sandbox.runtime.empty()) body["runtime"] = sandbox.runtime;
   if (Json network = network_body(sandbox.network); !network.is_null()) body["network"] = std::move(network);
+  if (!sandbox.secrets.empty()) body["secrets"] = sandbox.secrets;
   Json limits = limits_body(sandbox.limits);
   if (!limits.empty()) body["limits"] = std::move(limits);
 }

@@ -27,9 +27,9 @@ constexpr auto kOptions = option_table<StartOrder>(
     kAgentOption<StartOrder>,
     Option<StartOrder>{{"scope", '\0', "SCOPE", "who shares the sandbox: session (default), agent, shared", kSharing},
                        [](StartOrder& order, Text text) { return assign(order.place.scope, parse_scope(text)); }},
-    kModeOption<StartOrder>, kEnvOption<StartOrder>, kEnvFileOption<StartOrder>, kImageOption<StartOrder>,
-    kPlaceWorkspaceOption<StartOrder>, kNetworkOptions<StartOrder>, kRuntimeOption<StartOrder>,
-    kLimitOptions<StartOrder>, kSizeOption<StartOrder>,
+    kModeOption<StartOrder>, kEnvOption<StartOrder>, kEnvFileOption<StartOrder>, kSecretOption<StartOrder>,
+    kImageOption<StartOrder>, kPlaceWorkspaceOption<StartOrder>, kNetworkOptions<StartOrder>,
+    kRuntimeOption<StartOrder>, kLimitOptions<StartOrder>, kSizeOption<StartOrder>,
     Option<StartOrder>{{"idle", '\0', "TIME", "end it after this time without use (default: 30m); or none", kLife},
                        [](StartOrder& order, Text text) { return assign(order.life.idle, parse_life(text)); }},
     kLabelOption<StartOrder>, kProjectOption<StartOrder>, kJsonOption<StartOrder>, kHelpOption<StartOrder>);

@@ -49,6 +49,7 @@ constexpr Row kRows[] = {
     {"", events_verb},
     {"", project_verb},
     {"", key_verb},
+    {"", secret_verb},
     {"", config_verb},
     {"Other", doctor_verb},
     {"", completion_verb},

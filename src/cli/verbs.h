@@ -86,6 +86,7 @@ Verb fs_verb();
 Verb events_verb();
 Verb project_verb();
 Verb key_verb();
+Verb secret_verb();
 Verb config_verb();
 Verb serve_verb();
 Verb stop_server_verb();

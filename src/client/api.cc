@@ -374,6 +374,22 @@ Result<void> Api::revoke_key(const std::string& key) {
   return {};
 }
 
+Result<Json> Api::set_secret(const Json& order) { return ask("POST", Target("/v1/secrets"), order); }
+
+Result<std::vector<Json>> Api::secrets(const std::string& agent) {
+  return all_pages(Target("/v1/secrets").query("agent", agent));
+}
+
+Result<void> Api::remove_secret(const std::string& name, const std::string& agent) {
+  COVE_TRY(ask("DELETE", Target("/v1/secrets").part(name).query("agent", agent)));
+  return {};
+}
+
+Result<void> Api::rotate_secrets() {
+  COVE_TRY(ask("DELETE", Target("/v1/secrets-key")));
+  return {};
+}
+
 Result<Json> Api::create_project(const Json& order) { return ask("POST", Target("/v1/projects"), order); }
 Result<Json> Api::project(const std::string& project) { return ask("GET", Target("/v1/projects").part(project)); }
 

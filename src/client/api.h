@@ -151,6 +151,11 @@ class Api {
   Result<Json> create_key(const Json& order);
   Result<std::vector<Json>> keys();
   Result<void> revoke_key(const std::string& key);
+
+  Result<Json> set_secret(const Json& order);
+  Result<std::vector<Json>> secrets(const std::string& agent);  // empty: of all
+  Result<void> remove_secret(const std::string& name, const std::string& agent);
+  Result<void> rotate_secrets();
   Result<std::vector<Json>> settings();
   Result<Json> create_project(const Json& order);
   Result<Json> project(const std::string& project);

@@ -15,6 +15,7 @@
 #include "engine/pool/warm_pool.h"
 #include "engine/quota/admission.h"
 #include "engine/sandbox_info.h"
+#include "engine/secret/sandbox_secrets.h"
 #include "image/images.h"
 #include "run/languages.h"
 #include "runtime/runtime.h"
@@ -27,6 +28,8 @@ struct EngineOptions {
   std::shared_ptr<Clock> clock = machine_clock();
   MeasureRoom measure_room = engine::measure_room;
   MakeGateway make_gateway = {};  // none: the runtime's
+  // Credentials with the key of the secrets; their folder is the configuration's.
+  KeyPlaces secret_keys = {};
 };
 
 // Sandboxes that live: the use cases behind the API. Thread-safe; calls block while the work is done, but never on a
@@ -50,6 +53,7 @@ class Engine {
   virtual Languages& languages() = 0;
   virtual Operations& operations() = 0;
   virtual Networks& networks() = 0;
+  virtual SandboxSecrets& secrets() = 0;
 
   virtual Result<SandboxInfo> create(const Caller& caller, CreateOrder order) = 0;
   virtual Result<SandboxInfo> find(const Caller& caller, const std::string& sandbox) = 0;

@@ -63,8 +63,11 @@ Result<std::unique_ptr<Engine>> Engine::open(const Config& config, std::unique_p
                                              std::unique_ptr<Runtime> runtime, std::unique_ptr<Images> images,
                                              EngineOptions options) {
   auto pump = COVE_TRY(Pump::create(*options.clock));
+  KeyPlaces keys = options.secret_keys;
+  keys.folder = config.server_folder;
+  auto secrets = COVE_TRY(SandboxSecrets::open(*store, std::move(keys)));
   auto engine = std::make_unique<LiveEngine>(config, std::move(store), std::move(runtime), std::move(images),
-                                             std::move(pump), std::move(options));
+                                             std::move(pump), std::move(secrets), std::move(options));
   COVE_TRY(engine->start_networks());
   COVE_TRY_NOTE("take over from an earlier server", engine->recover());
   engine->start_housekeeping();
@@ -72,10 +75,12 @@ Result<std::unique_ptr<Engine>> Engine::open(const Config& config, std::unique_p
 }
 
 LiveEngine::LiveEngine(const Config& config, std::unique_ptr<Store> store, std::unique_ptr<Runtime> runtime,
-                       std::unique_ptr<Images> images, std::unique_ptr<Pump> pump, EngineOptions options)
+                       std::unique_ptr<Images> images, std::unique_ptr<Pump> pump,
+                       std::shared_ptr<SandboxSecrets> secrets, EngineOptions options)
     : config_(config),
       clock_(std::move(options.clock)),
       store_(std::move(store)),
+      secrets_(std::move(secrets)),
       operations_(*store_),
       runtime_(std::move(runtime)),
       images_(std::move(images)),

@@ -23,10 +23,11 @@ namespace cove::engine {
 class LiveEngine : public Engine, private NetworkHost {
  public:
   LiveEngine(const Config& config, std::unique_ptr<Store> store, std::unique_ptr<Runtime> runtime,
-             std::unique_ptr<Images> images, std::unique_ptr<Pump> pump, EngineOptions options);
+             std::unique_ptr<Images> images, std::unique_ptr<Pump> pump, std::shared_ptr<SandboxSecrets> secrets,
+             EngineOptions options);
   ~LiveEngine() override;
 
-  Result<void> start_networks() { return networks_.start(); }
+  Result<void> start_networks();
   Result<void> recover();
   void start_housekeeping();
 
@@ -72,6 +73,7 @@ class LiveEngine : public Engine, private NetworkHost {
   Languages& languages() override { return languages_; }
   Operations& operations() override { return operations_; }
   Networks& networks() override { return networks_; }
+  SandboxSecrets& secrets() override { return *secrets_; }
   Capabilities capabilities(const std::string& runtime) const override { return runtime_->capabilities_of(runtime); }
   Result<RuntimeFact> examine(const std::string& runtime) override { return runtime_->examine(runtime); }
   Counts counts() override;
@@ -131,11 +133,15 @@ class LiveEngine : public Engine, private NetworkHost {
   Result<void> begin_network(const SandboxInfo& info, Sandbox& handle);
   AskNetworkUse ask_network(const SandboxInfo& sandbox, const ExecOrder& order);
 
+  // A secret was set or removed: at once also in the policies of sandboxes that name it.
+  void refresh_secret(const std::string& project, const std::string& name);
+
   // exec_start.cc
   Result<LanguagePlan> plan_code(const SandboxInfo& sandbox, ExecOrder& order);
   Result<void> put_code(LiveSandbox& sandbox, const LanguagePlan& plan, ExecOrder& order);
   Result<std::shared_ptr<LiveExec>> launch(const Caller& caller, LiveSandbox& sandbox, const SandboxInfo& info,
-                                           ExecOrder order, std::optional<LiveSandbox::Waiting> waiting);
+                                           ExecOrder order, ExecSecrets secrets,
+                                           std::optional<LiveSandbox::Waiting> waiting);
   LiveExec::Parts parts_of(const Caller& caller, const SandboxInfo& sandbox, ExecOrder order) const;
   std::string log_path(const std::string& sandbox, const std::string& exec) const;
   void remove_logs(const std::string& sandbox) const;
@@ -166,6 +172,7 @@ class LiveEngine : public Engine, private NetworkHost {
   const Config config_;
   const std::shared_ptr<Clock> clock_;
   std::unique_ptr<Store> store_;
+  const std::shared_ptr<SandboxSecrets> secrets_;
   Operations operations_;
   std::unique_ptr<Runtime> runtime_;
   std::unique_ptr<Images> images_;

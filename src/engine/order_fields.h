@@ -29,6 +29,7 @@ struct FieldsOf<engine::ExecOrder> {
     visit(Field{"limits", kRecord}, values.limits...);
     visit(Field{"detached", kRecord}, values.detached...);
     visit(Field{"placed", kRecord}, values.placed...);
+    visit(Field{"secrets", kRecord}, values.secrets...);
     visit(Field{.name = "context_id", .ways = kRecord | kAnswer, .nullable = true}, values.context...);
     // Columns of the record.
     visit(Field{.name = "tag", .ways = kAnswer, .nullable = true}, values.tag...);

@@ -53,6 +53,7 @@ struct CreateOrder {
   std::string request_hash;       // of the body, to tell a repeated request from another with the same key
   std::string binding;            // Exists where the project has a sandbox with it
   bool network_admitted = false;  // the session that it is for was admitted with its network
+  bool secrets_granted = false;   // whoever began the session may name its secrets
 };
 
 // What is to be changed; the rest stays.
@@ -99,6 +100,7 @@ struct ExecOrder {
   std::string tag;
   std::string session;       // that it is started in, or empty
   std::string context = {};  // of code in a context: its id
+  std::vector<std::string> secrets = {};  // names of those that it gets besides the sandbox's
   std::string placed;        // why it runs where it runs, for people; the result's `why` begins with it
 };
 

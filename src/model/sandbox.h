@@ -82,6 +82,8 @@ struct SandboxSpec {
   Limits limits;
   Strictness strictness = Strictness::FallBack;
   NetworkPolicy network;
+  std::vector<std::string> secrets;  // names of those that every exec gets
+  std::string agent;                 // whose they may be, besides the project's
   Workspace workspace;
   Lifetime lifetime = Lifetime::OneRun;
   bool one_use = false;         // it goes after its first use, whatever its lifetime: its layer is as of one run

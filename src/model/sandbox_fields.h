@@ -87,6 +87,8 @@ struct FieldsOf<SandboxSpec> {
     visit(Field{"limits", kAll | kSession | kPatch, Pool::Class}, values.limits...);
     visit(Field{"strict", kRecord | kChannel | kRequest, Pool::Class}, values.strictness...);
     visit(Field{"network", kAll | kSession | kPatch, Pool::Class}, values.network...);
+    visit(Field{"secrets", kRecord | kRequest | kAnswer | kSession}, values.secrets...);
+    visit(Field{"agent", kRecord}, values.agent...);
     visit(Field{.name = "workspace", .ways = kAll | kSession, .pool = Pool::Usual, .nullable = true},
           values.workspace...);
     visit(Field{"nesting", kAll, Pool::Usual}, values.nesting...);

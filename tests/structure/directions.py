@@ -36,7 +36,7 @@ MAY_INCLUDE = {
     "cli": "base sys model net config client image machine run",
     "exe": "base sys model config change net init unpack host runtime spawn engine api cli",
 }
-ROOMS = ["exec", "quota", "network", "pool", "sandbox", "context", "session", "operation", "service"]
+ROOMS = ["exec", "quota", "network", "secret", "pool", "sandbox", "context", "session", "operation", "service"]
 ROOM_INCLUDE = re.compile(r'^\s*#include "engine/([^"/]+)/', re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#include "([^"/]+)/', re.MULTILINE)
 

@@ -71,7 +71,7 @@ std::shared_ptr<http::Router> make_router(Api& api) {
   Routes routes(api, *router);
   for (auto add : {add_sandboxes, add_lifecycle,  add_tokens,    add_execs,    add_contexts, add_exec_input,
                    add_attach,    add_sessions,   add_execute,   add_networks, add_files,    add_entries,
-                   add_archive,   add_watch,      add_keys,      add_projects, add_events,   add_usage,
+                   add_archive,   add_watch,      add_keys,      add_secrets, add_projects, add_events,   add_usage,
                    add_images,    add_operations, add_languages, add_machine,  add_health,   add_metrics})
     add(routes);
   return router;

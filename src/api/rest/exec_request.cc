@@ -150,6 +150,7 @@ Result<ExecRequest> parse_exec(const Json& body, const LanguageTable& languages,
   COVE_TRY(take_exec_limits(fields, order));
   order.detached = COVE_TRY(fields.flag("detach")).value_or(false);
   order.tag = COVE_TRY(fields.text("tag")).value_or("");
+  order.secrets = COVE_TRY(fields.texts("secrets")).value_or(std::vector<std::string>());
   if (order.tag.size() > kLongestTag)
     return fail(fields.wrong("tag", concat("is longer than ", kLongestTag, " bytes")));
   if (engine::is_context_tag(order.tag)) return fail(fields.wrong("tag", "is one that contexts have"));

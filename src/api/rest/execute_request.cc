@@ -130,7 +130,7 @@ Result<void> take_place(Fields& fields, ExecuteOrder& request, const Config& con
 // For people who spell things almost right: every field is known to `fields`, whether it goes with the others or not.
 void know_all(Fields& fields) {
   for (const char* name : {"agent", "scope", "workspace", "image", "runtime", "limits", "timeout", "name", "labels",
-                           "nesting", "strict", "network", "command", "entrypoint"})
+                           "nesting", "strict", "network", "secrets", "command", "entrypoint"})
     fields.has(name);
 }
 
@@ -187,6 +187,7 @@ Result<ExecuteOrder> parse_execute(const Json& body, const Config& config, RunFo
     request.session = *session;
     COVE_TRY(refuse_with_session(fields));
     COVE_TRY(take_exec_limits(fields, request.order));
+    request.order.secrets = COVE_TRY(fields.texts("secrets")).value_or(std::vector<std::string>());
   } else {
     COVE_TRY(take_place(fields, request, config));
   }

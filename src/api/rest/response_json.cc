@@ -217,6 +217,19 @@ Json key_json(const KeyRecord& key) {
           {"expires_at", time_json(key.expires_ms)}};
 }
 
+Json secret_json(const SecretInfo& secret) {
+  const bool brokered = secret.use == SecretUse::Brokered;
+  const bool usual = secret.places == usual_secret_places();
+  return {{"name", secret.name},
+          {"project", secret.project},
+          {"agent", secret.agent.empty() ? Json() : Json(secret.agent)},
+          {"use", secret_use_name(secret.use)},
+          {"hosts", secret.hosts},
+          {"header", brokered && !usual && !secret.places.empty() ? Json(secret.places.front()) : Json()},
+          {"created_at", time_json(secret.created_ms)},
+          {"updated_at", time_json(secret.updated_ms)}};
+}
+
 void add_data(Json& document, const std::string& data) {
   if (is_utf8(data))
     document["text"] = data;

@@ -8,6 +8,7 @@
 #include "engine/session/session_info.h"
 #include "model/limit_fields.h"
 #include "runtime/runtime.h"
+#include "secret/secrets.h"
 #include "store/records.h"
 
 // What the engine has, as the API gives it.
@@ -31,6 +32,7 @@ std::string result_json(const ExecResult& result);
 std::string exec_json(const engine::ExecInfo& exec);
 Json event_json(const EventRecord& event);
 Json key_json(const KeyRecord& key);
+Json secret_json(const SecretInfo& secret);
 
 // {"text": …} where it is UTF-8, else {"base64": …}; in front of it whatever is in `document`.
 void add_data(Json& document, const std::string& data);

@@ -52,6 +52,7 @@ Result<void> take_sandbox(Fields& fields, engine::SessionOrder& order, const Con
   spec.runtime = COVE_TRY(take_runtime(fields, config));
   order.runtime_named = fields.raw("runtime") != nullptr;
   spec.workspace = COVE_TRY(take_workspace(fields));
+  spec.secrets = COVE_TRY(fields.texts("secrets")).value_or(spec.secrets);
   return take_network(fields, spec.network);
 }
 

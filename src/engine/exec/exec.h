@@ -73,7 +73,10 @@ class CodeControl {
 class CodeRecord {
  public:
   virtual ~CodeRecord() = default;
-  virtual void write(Stream stream, std::string_view data) = 0;
+  // Returns what of it can be shown: secrets are masked, and what may become one is held back.
+  virtual std::string write(Stream stream, std::string_view data) = 0;
+  // What was held back.
+  virtual std::string rest(Stream stream) = 0;
   // Once.
   virtual void end(ExecResult result) = 0;
 };

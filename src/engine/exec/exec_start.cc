@@ -24,11 +24,12 @@ std::unexpected<Error> no_exec(const std::string& exec) {
   return fail(Code::NotFound, concat("there is no exec '", exec, "' in this sandbox"));
 }
 
-// What every program has, then what the sandbox has, then the exec's own.
-Environment whole_environment(const SandboxInfo& sandbox, const ExecOrder& order) {
+// What every program has, then what the sandbox has, then its secrets, then the exec's own.
+Environment whole_environment(const SandboxInfo& sandbox, const ExecOrder& order, const ExecSecrets& secrets) {
   Environment env = base_environment(sandbox.spec);
-  for (const Environment* more : {&sandbox.spec.env, &order.spec.env})
+  for (const Environment* more : {&sandbox.spec.env, &secrets.env, &order.spec.env})
     env.insert(env.end(), more->begin(), more->end());
+  if (secrets.trust) add_trust_variables(env);
   if (order.language == kPython && order.file.empty()) want_figures(env);
   find_figures_module(env);
   return env;
@@ -66,9 +67,18 @@ void fill_command(ExecOrder& order, const CommandLine& command, const CodePlaces
   order.spec.argv.insert(order.spec.argv.end(), order.arguments.begin(), order.arguments.end());
 }
 
+// What is on record of a command is for people.
+void mask_words(LiveExec::Parts& parts) {
+  if (!parts.mask) return;
+  ExecOrder& order = parts.info.order;
+  order.shell = parts.mask->mask(order.shell);
+  for (std::vector<std::string>* words : {&order.spec.argv, &order.spec.compile, &order.arguments})
+    for (std::string& word : *words) word = parts.mask->mask(word);
+}
+
 std::string path_variable(const SandboxInfo& sandbox, const ExecOrder& order) {
   std::string path;
-  for (const auto& [name, value] : whole_environment(sandbox, order))
+  for (const auto& [name, value] : whole_environment(sandbox, order, {}))
     if (name == "PATH") path = value;
   return path;
 }
@@ -160,10 +170,12 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
   std::shared_ptr<void> use = COVE_TRY(begin_use(caller, sandbox));
   COVE_TRY(sandbox->logs().check_room());
   SandboxInfo info = sandbox->info();
+  COVE_TRY(secrets_->check(caller, info.spec.agent, order.secrets));
+  ExecSecrets secrets = COVE_TRY(secrets_->for_exec(info, order));
   LanguagePlan plan;
   if (!order.language.empty()) plan = COVE_TRY(plan_code(info, order));
   if (sandbox->is_first_use()) pool_.count_first_use(WarmPool::class_of(info.spec), waiting_key(order));
-  std::optional<LiveSandbox::Waiting> waiting = sandbox->take_waiting(order);
+  std::optional<LiveSandbox::Waiting> waiting = sandbox->take_waiting(order, secrets.env);
   order.spec.id = waiting ? waiting->exec_id : make_id();
   if (waiting && !waiting->language.empty()) {
     fill_command(order, plan.commands.front(), {.file = waiting->script});
@@ -171,21 +183,24 @@ Result<std::shared_ptr<Exec>> LiveEngine::exec(const Caller& caller, const std::
   } else if (!order.language.empty()) {
     COVE_TRY(put_code(*sandbox, plan, order));
   }
-  std::shared_ptr<LiveExec> exec = COVE_TRY(launch(caller, *sandbox, info, std::move(order), std::move(waiting)));
+  std::shared_ptr<LiveExec> exec =
+      COVE_TRY(launch(caller, *sandbox, info, std::move(order), std::move(secrets), std::move(waiting)));
   exec_start_seconds_.add(std::chrono::duration<double>(clock_->now() - start).count());
   return exec;
 }
 
 Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveSandbox& sandbox,
-                                                     const SandboxInfo& info, ExecOrder order,
+                                                     const SandboxInfo& info, ExecOrder order, ExecSecrets secrets,
                                                      std::optional<LiveSandbox::Waiting> waiting) {
   std::optional<std::string> input = std::move(order.input);
   std::string script = std::move(order.code);
   ExecSpec spec = order.spec;
-  spec.env = whole_environment(info, order);
+  spec.env = whole_environment(info, order, secrets);
   if (spec.cwd.empty() && info.spec.workspace.access == Access::None) spec.cwd = info.spec.image_defaults.cwd;
   LiveExec::Parts parts = parts_of(caller, info, std::move(order));
   parts.ask_network = ask_network(info, parts.info.order);
+  parts.mask = std::move(secrets.mask);
+  mask_words(parts);
   Json data = {{"argv", parts.info.order.spec.argv}};
   if (!parts.info.order.session.empty()) data["session"] = parts.info.order.session;
   EventDraft event{"exec.started", info.project, info.spec.id,         spec.id,
@@ -219,6 +234,7 @@ Result<std::unique_ptr<CodeRecord>> LiveEngine::record_code(const Caller& caller
                                                             ExecOrder order, std::shared_ptr<CodeControl> control) {
   Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Run));
   LiveExec::Parts parts = parts_of(caller, sandbox->info(), std::move(order));
+  parts.mask = COVE_TRY(secrets_->for_exec(sandbox->info(), parts.info.order)).mask;
   const ExecInfo& info = parts.info;
   Json data = {{"context", info.order.context}};
   if (!info.order.session.empty()) data["session"] = info.order.session;

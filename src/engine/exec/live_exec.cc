@@ -28,6 +28,8 @@ constexpr size_t kPipe = 65536;   // what a pipe takes without a reader
 constexpr std::chrono::milliseconds kInputPatience = std::chrono::minutes(10);
 constexpr char kEndOfInput = 4;  // what ends the input of a terminal
 constexpr std::chrono::milliseconds kKillPatience(10'000);
+constexpr size_t kMaskedPortion = 256 << 10;
+constexpr std::chrono::milliseconds kRestPatience(50);  // then so little of a secret is shown as does not matter
 
 Result<UniqueFd> make_eventfd() {
   UniqueFd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -93,6 +95,8 @@ class LiveExec::LiveFollower : public Follower {
 LiveExec::LiveExec(const ExecTools& tools, Parts parts)
     : tools_(tools), parts_(std::move(parts)), log_(parts_.log_path) {
   outputs_[1].stream = Stream::Err;
+  if (parts_.mask)
+    for (Output& output : outputs_) output.mask.emplace(parts_.mask);
   if (parts_.logs) share_.emplace(std::move(parts_.logs), parts_.log_path);
 }
 
@@ -158,9 +162,37 @@ bool LiveExec::readers_are_behind(uint64_t most) const {
   });
 }
 
+// With secrets, what is written goes through this process, and into the log without them.
+Result<std::optional<size_t>> LiveExec::take_masked(Output& output) {
+  std::string data(kMaskedPortion, '\0');
+  const ssize_t count = ::read(output.fd.get(), data.data(), data.size());
+  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::optional<size_t>();
+  const bool ends = count == 0 || (count < 0 && errno == EIO);  // a terminal whose programs have all gone
+  if (count < 0 && !ends) return fail_errno("read the output of an exec");
+  data.resize(ends ? 0 : static_cast<size_t>(count));
+  show(output, ends ? output.mask->finish() : output.mask->feed(data));
+  if (output.mask->waits()) expect_rest();
+  return std::optional<size_t>(data.size());
+}
+
+void LiveExec::show(Output& output, std::string_view data) {
+  if (data.empty()) return;
+  // What cannot be kept for readers is in the result all the same.
+  static_cast<void>(log_.add(output.stream, data, log_window()));
+  if (share_) share_->set(log_.kept());
+}
+
+// What was held back because a secret may begin with it.
+void LiveExec::show_rest(Output& output) {
+  if (output.mask) show(output, output.mask->finish());
+}
+
+void LiveExec::expect_rest() { tools_.pump.wake_at(tools_.clock.now() + kRestPatience, weak_from_this()); }
+
 // One portion; false where there is nothing more now, or ever.
 bool LiveExec::take(Output& output) {
-  Result<std::optional<size_t>> taken = log_.take(output.stream, output.fd.get(), log_window());
+  Result<std::optional<size_t>> taken =
+      output.mask ? take_masked(output) : log_.take(output.stream, output.fd.get(), log_window());
   if (share_) share_->set(log_.kept());
   if (taken && *taken && **taken == 0) close(output);
   if (!taken) close(output);
@@ -176,6 +208,8 @@ void LiveExec::on_ready(int which) {
     if (!output.fd) return;
     if (parts_.info.state == ExecState::Ended) return discard(output);
     if (!has_data(output.fd.get()) && !parts_.info.order.spec.pty) {
+      show_rest(output);
+      wake_followers();
       close(output);  // nothing in it and yet readable: its end
       return;
     }
@@ -205,6 +239,12 @@ void LiveExec::discard(Output& output) {
     tools_.errands.add([host, id = parts_.info.id] { host->let_exec_go(id); });
 }
 
+void LiveExec::show_what_waits() {
+  for (Output& output : outputs_)
+    if (output.mask->waits()) show(output, output.mask->rest());
+  wake_followers();
+}
+
 void LiveExec::wake_followers() {
   for (const LiveFollower* follower : followers_) follower->wake();
 }
@@ -223,8 +263,9 @@ void LiveExec::on_time() {
   bool ask = false;
   {
     std::lock_guard lock(mutex_);
-    if (waiting_result_ || parts_.info.state == ExecState::Ended || !deadline_ || tools_.clock.now() < *deadline_)
-      return;
+    if (parts_.info.state == ExecState::Ended) return;
+    if (parts_.mask) show_what_waits();
+    if (waiting_result_ || !deadline_ || tools_.clock.now() < *deadline_) return;
     ask = !asked_to_end_;
     asked_to_end_ = true;
     cause_ = Cause::Timeout;
@@ -297,6 +338,8 @@ void LiveExec::end(const ExecFailed& event) {
   if (parts_.info.state == ExecState::Ended) return;
   if (event.exit_code == 125) {
     failure_ = event.error;
+    if (parts_.mask)
+      failure_ = Error(event.error.code(), parts_.mask->mask(event.error.message())).hint(event.error.hint());
     record_end("failed", ExecResult());
     return finished(0);
   }
@@ -305,18 +348,30 @@ void LiveExec::end(const ExecFailed& event) {
   conclude(std::move(result));
 }
 
-void LiveExec::write(Stream stream, std::string_view data) {
+std::string LiveExec::write(Stream stream, std::string_view data) {
   std::lock_guard lock(mutex_);
-  if (parts_.info.state == ExecState::Ended) return;
-  // What cannot be kept for readers is in the result all the same.
-  static_cast<void>(log_.add(stream, data, log_window()));
-  if (share_) share_->set(log_.kept());
+  if (parts_.info.state == ExecState::Ended) return {};
+  Output& output = outputs_[stream == Stream::Out ? 0 : 1];
+  std::string shown = output.mask ? output.mask->feed(data) : std::string(data);
+  show(output, shown);
   wake_followers();
+  return shown;
+}
+
+std::string LiveExec::rest(Stream stream) {
+  std::lock_guard lock(mutex_);
+  Output& output = outputs_[stream == Stream::Out ? 0 : 1];
+  if (parts_.info.state == ExecState::Ended || !output.mask) return {};
+  std::string shown = output.mask->finish();
+  show(output, shown);
+  wake_followers();
+  return shown;
 }
 
 void LiveExec::end(ExecResult result) {
   std::lock_guard lock(mutex_);
   if (parts_.info.state == ExecState::Ended) return;
+  for (Output& output : outputs_) show_rest(output);
   settle(std::move(result));
 }
 
@@ -333,7 +388,10 @@ void LiveExec::end_unknown(const std::string& why) {
 
 void LiveExec::conclude(ExecResult result) {
   if (!parts_.info.order.placed.empty()) result.why = concat(parts_.info.order.placed, "; ", result.why);
-  for (Output& output : outputs_) drain(output);
+  for (Output& output : outputs_) {
+    drain(output);
+    show_rest(output);
+  }
   Result<ExecLog::Captured> captured = log_.capture(parts_.limits.retained.value);
   if (captured) {
     result.out = std::move(captured->out);
@@ -343,9 +401,20 @@ void LiveExec::conclude(ExecResult result) {
   settle(std::move(result));
 }
 
+// Output was masked as it came.
+ExecResult LiveExec::masked(ExecResult result) const {
+  if (!parts_.mask) return result;
+  result.why = parts_.mask->mask(result.why);
+  for (Denial& denial : result.denials) {
+    denial.what = parts_.mask->mask(denial.what);
+    denial.why = parts_.mask->mask(denial.why);
+  }
+  return result;
+}
+
 void LiveExec::settle(ExecResult result) {
   const double seconds = result.duration_ms / 1000;
-  parts_.info.result = std::move(result);
+  parts_.info.result = masked(std::move(result));
   record_end(status_name(parts_.info.result->status), *parts_.info.result);
   finished(seconds);
 }

@@ -16,6 +16,7 @@
 #include "engine/exec/pump.h"
 #include "run/verdict.h"
 #include "runtime/runtime.h"
+#include "secret/mask.h"
 #include "store/store.h"
 
 namespace cove::engine {
@@ -60,8 +61,9 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
     std::string actor;
     std::string log_path;
     std::weak_ptr<ExecHost> host;
-    std::shared_ptr<LogBudget> logs;  // none: its log has no share
-    AskNetworkUse ask_network;        // none: it has no network
+    std::shared_ptr<LogBudget> logs;                     // none: its log has no share
+    AskNetworkUse ask_network;                           // none: it has no network
+    std::shared_ptr<const MaskPatterns> mask = nullptr;  // of its output and of what is said of it; null: nothing
   };
   LiveExec(const ExecTools& tools, Parts parts);
   ~LiveExec() override;
@@ -73,7 +75,8 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
   // Writes all of its input and closes it, without keeping the caller waiting. Not with the sandbox's lock held.
   void feed(std::string input);
   // What code in a context has printed, in place of streams; and its end.
-  void write(Stream stream, std::string_view data);
+  std::string write(Stream stream, std::string_view data);
+  std::string rest(Stream stream);
   void end(ExecResult result);
   // Its end; called with the sandbox's lock held.
   void end(const ExecEnded& event);
@@ -105,11 +108,18 @@ class LiveExec : public Exec, public Pump::Source, public std::enable_shared_fro
     uint64_t token = 0;
     Stream stream = Stream::Out;
     bool waiting = false;  // for a reader to catch up
+    std::optional<MaskStream> mask;
   };
 
   Result<void> watch(Output& output);
   void close(Output& output);
   bool take(Output& output);
+  Result<std::optional<size_t>> take_masked(Output& output);
+  void show(Output& output, std::string_view data);
+  void show_rest(Output& output);
+  void expect_rest();
+  void show_what_waits();
+  ExecResult masked(ExecResult result) const;
   uint64_t log_window() const { return share_ ? share_->window() : ExecLog::kWindow; }
   void drain(Output& output);
   void discard(Output& output);

@@ -86,6 +86,7 @@ Result<void> LiveEngine::start_locked(const Caller& caller, LiveSandbox& sandbox
     Result<void> ready = (*handle)->ready();
     if (ready && !spec.restarted) ready = make_working_folder(**handle, info.spec);
     if (ready && !spec.restarted) ready = write_git_author(**handle, info.spec);
+    if (ready) ready = secrets_->install(**handle, info);
     if (ready) ready = begin_network(info, **handle);
     if (!ready) {
       networks_.end(sandbox.id());

@@ -40,7 +40,8 @@ class RecordedCode : public CodeRecord {
       : sandbox_(std::move(sandbox)), code_(std::move(code)) {}
   ~RecordedCode() override;
 
-  void write(Stream stream, std::string_view data) override { code_->exec()->write(stream, data); }
+  std::string write(Stream stream, std::string_view data) override { return code_->exec()->write(stream, data); }
+  std::string rest(Stream stream) override { return code_->exec()->rest(stream); }
   void end(ExecResult result) override { code_->exec()->end(std::move(result)); }
 
  private:

@@ -138,39 +138,40 @@ bool names_encoding(std::string_view script) {
 }
 
 // Its words and variables, at most: some of these replace others. Where its language chooses the words, there are few.
-size_t length_of_command(const ExecOrder& order, const SandboxSpec& sandbox) {
+size_t length_of_command(const ExecOrder& order, const SandboxSpec& sandbox, const Environment& secrets) {
   constexpr size_t kOfEach = sizeof(uint64_t) + 1;  // its length goes with it, and a variable has a =
   constexpr size_t kOfLanguage = 4096;
   size_t length = kOfLanguage;
   for (const std::vector<std::string>* words : {&order.spec.argv, &order.arguments})
     for (const std::string& word : *words) length += word.size() + kOfEach;
   const Environment base = base_environment(sandbox);
-  for (const Environment* variables : {&base, &sandbox.env, &order.spec.env})
+  for (const Environment* variables : {&base, &sandbox.env, &secrets, &order.spec.env})
     for (const auto& [name, value] : *variables) length += name.size() + value.size() + kOfEach;
   return length;
 }
 
 // Whatever else an exec is to have, a program that waits would have to have had when it was started.
-bool fits(const ExecOrder& order, const LiveSandbox::Waiting& waiting, const SandboxSpec& sandbox) {
+bool fits(const ExecOrder& order, const LiveSandbox::Waiting& waiting, const SandboxSpec& sandbox,
+          const Environment& secrets) {
   const ExecSpec& spec = order.spec;
   const bool same_place = spec.cwd.empty() && !spec.pty && (spec.user.empty() || spec.user == sandbox.user);
   if (!same_place || spec.no_network || !spec.compile.empty() || (order.input && order.input->size() > kLongestScript))
     return false;
-  if (waiting.language.empty()) return length_of_command(order, sandbox) <= kLongestScript;
+  if (waiting.language.empty()) return length_of_command(order, sandbox, secrets) <= kLongestScript;
   return waiting_key(order) == waiting.language && order.beside.empty() && order.code.size() <= kLongestScript &&
-         order.arguments.empty() && spec.env.empty() && sandbox.env.empty() && !spec.input &&
+         order.arguments.empty() && spec.env.empty() && sandbox.env.empty() && secrets.empty() && !spec.input &&
          !(order.language == kPython && names_encoding(order.code));
 }
 
 }  // namespace
 
-std::optional<LiveSandbox::Waiting> LiveSandbox::take_waiting(const ExecOrder& order) {
+std::optional<LiveSandbox::Waiting> LiveSandbox::take_waiting(const ExecOrder& order, const Environment& secrets) {
   std::optional<Waiting> waiting;
   {
     std::lock_guard lock(mutex_);
     if (!waiting_) return std::nullopt;
     waiting = std::exchange(waiting_, std::nullopt);
-    if (fits(order, *waiting, info_.spec)) return waiting;
+    if (fits(order, *waiting, info_.spec, secrets)) return waiting;
   }
   HandleLock lock(*this);
   dismiss(*waiting, lock);

@@ -57,7 +57,7 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
   };
   void keep_waiting(Waiting waiting);
   // It, where the order is for what it waits for; one that is not taken by the first order is dismissed.
-  std::optional<Waiting> take_waiting(const ExecOrder& order);
+  std::optional<Waiting> take_waiting(const ExecOrder& order, const Environment& secrets);
   bool has_waiting() const;
   // Something has changed that it has looked at already, and the next one is to see: an interpreter at its start, and
   // any program when it was made.

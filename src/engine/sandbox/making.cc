@@ -71,6 +71,7 @@ Result<SandboxInfo> LiveEngine::create(const Caller& caller, CreateOrder order) 
   if (has_network(order.spec.network))
     COVE_TRY(check_can_have_network(capabilities(COVE_TRY(settled_runtime(order.spec, config_)))));
   COVE_TRY(check_nesting(caller, order.spec));
+  if (!order.secrets_granted) COVE_TRY(secrets_->check(caller, order.spec.agent, order.spec.secrets));
   if (order.idempotency_key.empty()) return make(caller, std::move(order));
   // The same request, sent again while the first is being worked on, waits for its outcome.
   std::pair key(caller.project, order.idempotency_key);
@@ -216,6 +217,7 @@ Result<LiveEngine::Shared> LiveEngine::raise(const Caller& caller, SandboxInfo i
     Result<void> ready = handle->ready();
     if (ready && !blank) ready = make_working_folder(*handle, info.spec);
     if (ready) ready = write_git_author(*handle, info.spec);
+    if (ready) ready = secrets_->install(*handle, info);
     if (ready) ready = begin_network(info, *handle);
     if (!ready) {
       drop_network(info.spec.id);

@@ -3,8 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "base/id.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "engine/live_engine.h"
 #include "engine/network/policy_layers.h"
@@ -73,6 +76,22 @@ LiveNetworks::Parts LiveEngine::network_parts(EngineOptions& options) {
           .make_gateway = std::move(make_gateway),
           .image_hosts = [this](const SandboxSpec& spec, const std::string& group) { return image_hosts(spec, group); },
           .tell_webhook = make_webhook(config_)};
+}
+
+Result<void> LiveEngine::start_networks() {
+  networks_.set_secrets(secrets_);
+  secrets_->on_change([this](const std::string& project, const std::string& name) { refresh_secret(project, name); });
+  return networks_.start();
+}
+
+void LiveEngine::refresh_secret(const std::string& project, const std::string& name) {
+  for (const Shared& sandbox : all()) {
+    const SandboxInfo info = sandbox->info();
+    if (info.project != project || std::ranges::find(info.spec.secrets, name) == info.spec.secrets.end()) continue;
+    if (Result<void> done = networks_.refresh(info); !done)
+      log::warning("the policy of a sandbox could not be changed",
+                   {{"sandbox", info.spec.id}, {"why", done.error().message()}});
+  }
 }
 
 // From a sandbox that is on no record, as nothing else shows an image's files.

@@ -140,6 +140,7 @@ std::vector<LiveExec::Parts> LiveEngine::adoptable_execs(const SandboxInfo& info
     parts.log_path = log_path(info.spec.id, id);
     if (exec->state == ExecState::Running) parts.ask_network = ask_network(info, exec->order);
     parts.info = std::move(*exec);
+    parts.mask = secrets_->mask_of(info, parts.info.order);
     execs.push_back(std::move(parts));
   }
   return execs;

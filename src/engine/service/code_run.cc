@@ -39,12 +39,22 @@ bool CodeRunner::take() {
   for (KernelMessage& message : *messages) {
     // What is printed after too much was is only counted.
     if (message.is_output() && !parts_.outcomes.wrote_too_much())
-      parts_.record.write(message.type() == "stderr" ? Stream::Err : Stream::Out, message.text("text"));
-    const bool there = !parts_.sink || pass(message);
-    parts_.outcomes.take(std::move(message));
-    if (!there) return false;
+      message.body["text"] =
+          parts_.record.write(message.type() == "stderr" ? Stream::Err : Stream::Out, message.text("text"));
+    if (!take(std::move(message))) return false;
   }
+  if (!parts_.outcomes.over()) return true;
+  for (auto [stream, type] : {std::pair(Stream::Out, "stdout"), std::pair(Stream::Err, "stderr")})
+    if (std::string rest = parts_.record.rest(stream); !rest.empty())
+      if (!take({{{"type", type}, {"text", std::move(rest)}}})) return false;
   return true;
+}
+
+bool CodeRunner::take(KernelMessage message) {
+  const bool is_nothing = message.is_output() && message.text("text").empty();
+  const bool there = is_nothing || !parts_.sink || pass(message);
+  parts_.outcomes.take(std::move(message));
+  return there;
 }
 
 bool CodeRunner::pass(const KernelMessage& message) {

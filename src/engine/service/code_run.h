@@ -49,6 +49,7 @@ class CodeRunner {
 
  private:
   bool take();
+  bool take(KernelMessage message);
   bool pass(const KernelMessage& message);
   bool lose();
   bool hold_limits();

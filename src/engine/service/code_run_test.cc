@@ -66,7 +66,11 @@ class FakeExecution : public Execution {
 
 class FakeRecord : public CodeRecord {
  public:
-  void write(Stream, std::string_view data) override { written += data; }
+  std::string write(Stream, std::string_view data) override {
+    written += data;
+    return std::string(data);
+  }
+  std::string rest(Stream) override { return {}; }
   void end(ExecResult) override {}
   std::string written;
 };

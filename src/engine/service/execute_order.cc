@@ -24,6 +24,7 @@ Circumstances circumstances_of(const ExecuteOrder& order, const SessionInfo* ses
           .user = !exec.spec.user.empty() || (order.passing && !place.user.empty()),
           .image = order.command || names_image(place, config.runtime),
           .files = !order.files.empty() || (order.outputs && !order.outputs->empty()),
+          .secrets = !place.secrets.empty() || !exec.secrets.empty(),
           .limits = names_limit(place.limits)};
 }
 

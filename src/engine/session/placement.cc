@@ -19,6 +19,7 @@ std::string reason_for_sandbox(const Circumstances& circumstances) {
   if (circumstances.user) return "it is to run as a user of the sandbox";
   if (circumstances.image) return "another image or runtime is named";
   if (circumstances.files) return "files are to be brought in or out";
+  if (circumstances.secrets) return "it is to have secrets";
   if (circumstances.limits) return "a limit is named that a sandbox holds";
   if (!circumstances.waited_for) return "its caller does not wait for it";
   return "";
@@ -39,6 +40,7 @@ Result<Placement> place_off(const Circumstances& circumstances) {
   if (circumstances.files) return needs_sandbox("no files are brought in or out");
   if (circumstances.image)
     return needs_sandbox("a command has the host's programs: no image and no runtime can be named");
+  if (circumstances.secrets) return needs_sandbox("no secrets are given to a command");
   if (circumstances.limits)
     return needs_sandbox("no limits can be held but those on time and output: nothing else can be named");
   return Placement{Where::Host, "mode off: it ran on the host, without a sandbox"};

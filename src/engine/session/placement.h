@@ -20,10 +20,11 @@ struct Circumstances {
   bool code = false;         // it is code in a language, and not a command
   bool input = false;        // it has input, or may get some
   bool terminal = false;
-  bool user = false;    // as a certain user of the sandbox
-  bool image = false;   // with the programs of an image, or by a runtime, that the caller has named
-  bool files = false;   // files are to be brought in or out
-  bool limits = false;  // the caller has named one that only a sandbox can hold
+  bool user = false;     // as a certain user of the sandbox
+  bool image = false;    // with the programs of an image, or by a runtime, that the caller has named
+  bool files = false;    // files are to be brought in or out
+  bool secrets = false;  // it is to have some, which the host never gets
+  bool limits = false;   // the caller has named one that only a sandbox can hold
 };
 
 enum class Where {

@@ -1,6 +1,7 @@
 #include "engine/session/session_info.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/text.h"
 #include "image/catalogue.h"
@@ -32,6 +33,10 @@ std::string in_words(const NetworkPolicy& network) {
   if (!network.block.empty()) words += concat(", blocking ", join(network.block, ", "));
   if (network.budget != NetworkBudget()) words += ", with a budget";
   return words;
+}
+
+std::string in_words(const std::vector<std::string>& secrets) {
+  return secrets.empty() ? std::string("no secrets") : concat("the secrets ", join(secrets, ", "));
 }
 
 std::string difference(const Limits& wanted, const Limits& there) {
@@ -95,6 +100,9 @@ std::string difference(const SandboxSpec& wanted, const SandboxSpec& there) {
   // Who names no network is not to have one.
   if (wanted.network != there.network)
     return concat("the network policy ", in_words(there.network), ", and not ", in_words(wanted.network));
+  // Who names no secrets is not to have any.
+  if (std::set(wanted.secrets.begin(), wanted.secrets.end()) != std::set(there.secrets.begin(), there.secrets.end()))
+    return concat(in_words(there.secrets), ", and not ", in_words(wanted.secrets));
   return difference(wanted.limits, there.limits);
 }
 

@@ -54,6 +54,7 @@ CreateOrder create_order(const SessionOrder& order) {
   if (create.spec.image.empty()) create.spec.image = SandboxSpec().image;
   create.spec.user.clear();
   create.spec.env.clear();  // each exec brings the session's
+  if (order.scope != SessionScope::Shared) create.spec.agent = order.agent;
   return create;
 }
 
@@ -96,9 +97,16 @@ Result<void> Sessions::check_order(const Caller& caller, const SessionOrder& ord
   return {};
 }
 
+// In a sandbox that all share, only the project's.
+Result<void> Sessions::check_secrets(const Caller& caller, const SessionOrder& order) {
+  const bool shared = order.scope == SessionScope::Shared;
+  return engine_.secrets().check(caller, shared ? "" : order.agent, order.sandbox.secrets);
+}
+
 Result<SessionInfo> Sessions::start(const Caller& caller, SessionOrder order) {
   COVE_TRY(require(caller, Scope::Run));
   COVE_TRY(check_order(caller, order));
+  COVE_TRY(check_secrets(caller, order));
   SessionInfo session;
   session.id = make_id();
   session.project = caller.project;
@@ -260,6 +268,7 @@ Result<SandboxInfo> Sessions::make(const Caller& caller, const SessionOrder& ord
   create.lifecycle = lifecycle_of(order.scope, engine_.config());
   create.binding = binding_of(order, session_id);
   create.network_admitted = !session_id.empty();
+  create.secrets_granted = !session_id.empty();
   SandboxInfo made = COVE_TRY(engine_.create(caller, std::move(create)));
   crash_point("engine.session.made");
   return made;
@@ -268,6 +277,7 @@ Result<SandboxInfo> Sessions::make(const Caller& caller, const SessionOrder& ord
 Result<SandboxInfo> Sessions::find_or_make(const Caller& caller, const SessionOrder& order,
                                            const std::string& session_id) {
   std::string binding = binding_of(order, session_id);
+  if (session_id.empty()) COVE_TRY(check_secrets(caller, order));
   std::optional<SandboxInfo> there = COVE_TRY(find_bound(caller, binding));
   if (!there) {
     Turns::Turn turn = turns_.take(turn_of(caller.project, binding));

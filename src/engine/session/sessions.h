@@ -72,6 +72,7 @@ class Sessions {
  private:
   explicit Sessions(Engine& engine) : engine_(engine), store_(engine.store()) {}
 
+  Result<void> check_secrets(const Caller& caller, const SessionOrder& order);
   Result<void> check_order(const Caller& caller, const SessionOrder& order);
   Result<void> check_runtime(const std::string& named);
   Result<void> check_network_of(const SandboxSpec& spec);

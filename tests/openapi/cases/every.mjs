@@ -49,7 +49,7 @@ test('a key does what its scope allows, and nothing beyond', over_tcp, async (t)
 test('what does not exist is not found, by every operation that names it', async (t) => {
   const there = await things(t);
   for (const operation of operations.values())
-    for (const name of ['id', 'exec', 'context', 'session', 'key', 'project', 'image', 'operation']) {
+    for (const name of ['id', 'exec', 'context', 'session', 'key', 'secret', 'project', 'image', 'operation']) {
       if (!operation.path.includes(`{${name}}`)) continue;
       const request = { path: { ...there, [name]: nothing }, ...sample(operation) };
       if (operation.websocket)
