@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/text.h"
 #include "net/authority.h"
 #include "net/gateway/gateway_tls.h"
 #include "net/gateway/http_flow.h"
@@ -170,6 +171,8 @@ class Origin {
       if (!fd) return;
       ++connections_;
       TlsSession session = name_.empty() ? nullptr : std::move(*tls_->new_server(name_, authority_));
+      // Whatever name is asked for.
+      if (session) SSL_CTX_set_tlsext_servername_callback(SSL_get_SSL_CTX(session.get()), nullptr);
       threads_.emplace_back([this, wire = std::make_shared<Wire>(std::move(fd), std::move(session))] {
         if (wire->handshake()) serve_(*wire);
       });
@@ -336,5 +339,44 @@ class TestGateway final : private FlowContext {
   int stop_[2] = {-1, -1};
   std::thread thread_;
 };
+
+// --- what tests say and hear
+// -------------------------------------------------------------------------------------------
+
+inline std::string with_body(std::string_view body, std::string_view headers = "") {
+  return concat("HTTP/1.1 200 OK\r\nContent-Length: ", body.size(), "\r\n", headers, "\r\n", body);
+}
+
+// Answers every request with its own head.
+inline void echo(Wire& wire) {
+  for (std::string head = wire.read_head(); !head.empty(); head = wire.read_head()) wire.write(with_body(head));
+}
+
+inline std::string body_of_next(Wire& wire) {
+  const std::string head = wire.read_head();
+  const size_t at = head.find("Content-Length: ");
+  EXPECT_NE(at, std::string::npos) << head;
+  return at == std::string::npos ? "" : wire.read_exactly(std::stoul(head.substr(at + 16)));
+}
+
+inline Verdict allow() { return {Decision::Allow, {}, {}, {}, {}}; }
+inline Verdict deny(const std::string& why = "it is not on the list") {
+  return {Decision::Deny, "", "sandbox", why, "not_allowed"};
+}
+
+inline std::string get(std::string_view path, std::string_view headers = "",
+                       std::string_view host = "api.example.org") {
+  return concat("GET ", path, " HTTP/1.1\r\nHost: ", host, "\r\n", headers, "\r\n");
+}
+
+inline int status_of(const std::string& head) { return head.size() > 12 ? std::atoi(head.c_str() + 9) : 0; }
+
+// What a gateway in cleartext makes of the bytes that one client sends, until the end.
+inline std::string conversation(TestGateway& gateway, std::string_view bytes) {
+  Wire client = gateway.connect();
+  client.write(bytes);
+  client.shut();
+  return client.read_all();
+}
 
 }  // namespace cove::net
