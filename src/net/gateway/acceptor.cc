@@ -72,6 +72,7 @@ bool Acceptor::accept_one(int listener) {
     if (exhausted && !calls_.exhausted()) pause();
     return errno == ECONNABORTED || errno == EINTR;
   }
+  reset_on_close(client.get());  // one that came before the listener was prepared has not inherited it
   auto wanted = wanted_address(client.get(), steering_);
   if (wanted) calls_.connection(std::move(client), *wanted);
   return true;

@@ -46,6 +46,7 @@ Verdict HttpSession::decide(const Target& target) {
   if (sandbox_.over_byte_budget()) verdict = sandbox_.budget_denial();
   if (verdict.decision == Decision::Deny) {
     sandbox_.log_denial(target, verdict);
+    upstream_.fd.reset();
   } else {
     NetworkEntry entry = entry_of(NetworkEntry::Stage::Request, target, verdict);
     entry.connection = number();

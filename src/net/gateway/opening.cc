@@ -51,14 +51,18 @@ Opening classify_line(std::string_view line) {
   return names_http(line) || is_simple_request(line) ? Opening::Http : Opening::Other;
 }
 
+Opening may_follow(std::string_view text, Server server) {
+  return server == Server::Silent && text.size() < kLongestFirstLine ? Opening::Unknown : Opening::Other;
+}
+
 // Behind empty lines and spaces, which servers skip.
-Opening classify_text(std::string_view text) {
+Opening classify_text(std::string_view text, Server server) {
   auto end = text.find('\n');
   std::string_view line = text.substr(0, end);
   if (!is_token(line.front()) || !std::ranges::all_of(line, is_text)) return Opening::Other;
   if (end != text.npos) return classify_line(line);
   // The whole line is not there yet. What begins with a word may become a request.
-  return text.size() < kLongestFirstLine ? Opening::Unknown : Opening::Other;
+  return may_follow(text, server);
 }
 
 }  // namespace
@@ -72,8 +76,7 @@ Opening classify(std::string_view bytes, Server server) {
   }
   if (bytes[0] == '\0') return classify_query(bytes);
   auto start = bytes.find_first_not_of(kSpace);
-  if (start == bytes.npos) return bytes.size() < kLongestFirstLine ? Opening::Unknown : Opening::Other;
-  return classify_text(bytes.substr(start));
+  return start == bytes.npos ? may_follow(bytes, server) : classify_text(bytes.substr(start), server);
 }
 
 }  // namespace cove::net

@@ -57,6 +57,12 @@ TEST(Opening, PostgreSqlsQuestionsForEncryptionAreKnown) {
   }
 }
 
+TEST(Opening, AfterABannerNothingIsWaitedFor) {
+  EXPECT_EQ(classify("EHLO", Server::Spoke), Opening::Other);
+  EXPECT_EQ(classify("\r\n", Server::Spoke), Opening::Other);
+  EXPECT_EQ(classify("GET / HTTP/1.1\r\n", Server::Spoke), Opening::Http);
+}
+
 TEST(Opening, OtherProtocolsAreNeither) {
   EXPECT_EQ(of("SSH-2.0-OpenSSH_9.2p1\r\n"), Opening::Other);
   EXPECT_EQ(of("*1\r\n$4\r\nPING\r\n"), Opening::Other);

@@ -33,8 +33,9 @@ Pair tcp_pair(int receive_buffer = 0) {
   EXPECT_EQ(::getsockname(listener.get(), any, &size), 0);
   Pair pair;
   pair.client.reset(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (receive_buffer > 0)
+  if (receive_buffer > 0) {
     EXPECT_EQ(::setsockopt(pair.client.get(), SOL_SOCKET, SO_RCVBUF, &receive_buffer, sizeof receive_buffer), 0);
+  }
   EXPECT_EQ(::connect(pair.client.get(), any, size), 0);
   pair.accepted.reset(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
   reset_on_close(pair.accepted.get());

@@ -220,6 +220,8 @@ void TcpFlow::refuse_tls(const Verdict& verdict) {
 void TcpFlow::answer_and_finish(std::string_view text) {
   draining_ = true;
   connector_.reset();
+  if (upstream_) sandbox_.loop().remove(upstream_fd_);
+  upstream_.reset();
   end_in_order(client_fd_);
   ::send(client_fd_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
   ::shutdown(client_fd_, SHUT_WR);
