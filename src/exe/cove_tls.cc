@@ -119,32 +119,40 @@ Result<void> handshake(SSL* session, const std::string& server) {
   return fail(std::move(error).hint("check that the port uses TLS"));
 }
 
-// Forwards bytes between the caller and the server, until one of them closes.
+// Forwards bytes between the caller and the server, until both have ended or one is gone. An end is passed on as one.
 class Relay {
  public:
   Relay(SSL* session, int socket) : session_(session), socket_(socket) {}
 
   void run() {
-    while (!over_) {
+    while (!over_ && !(caller_ended_ && server_ended_ && down_.empty())) {
       wanted_ = 0;
       bool moved = false;
       for (bool (Relay::*step)() : {&Relay::take, &Relay::send, &Relay::receive, &Relay::give})
         moved = (this->*step)() || moved;
       if (!moved && !over_) wait();
     }
-    SSL_shutdown(session_);
+    if (!caller_ended_) SSL_shutdown(session_);
   }
 
  private:
-  // From the caller; ends when the caller closes.
+  // From the caller. Whether it has closed or only sends no more shows when it is sent something.
   bool take() {
-    if (!up_.empty()) return false;
+    if (!up_.empty() || caller_ended_) return false;
     up_.resize(kPortion);
     ssize_t count = ::recv(kCaller, up_.data(), up_.size(), MSG_DONTWAIT);
     const bool waits = count < 0 && (errno == EAGAIN || errno == EINTR);
     up_.resize(count > 0 ? static_cast<size_t>(count) : 0);
-    if (count <= 0 && !waits) over_ = true;
+    if (count < 0 && !waits) over_ = true;
+    if (count == 0) end_sending();
     return count > 0;
+  }
+
+  // Also at TCP level: there a server that sends notices it without reading.
+  void end_sending() {
+    caller_ended_ = true;
+    SSL_shutdown(session_);
+    ::shutdown(socket_, SHUT_WR);
   }
 
   bool send() {
@@ -156,7 +164,7 @@ class Relay {
   }
 
   bool receive() {
-    if (!down_.empty() || over_) return false;
+    if (!down_.empty() || over_ || server_ended_) return false;
     down_.resize(kPortion);
     size_t count = 0;
     const bool came = check(SSL_read_ex(session_, down_.data(), down_.size(), &count));
@@ -179,6 +187,8 @@ class Relay {
       wanted_ |= POLLIN;
     else if (error == SSL_ERROR_WANT_WRITE)
       wanted_ |= POLLOUT;
+    else if (error == SSL_ERROR_ZERO_RETURN)
+      server_ended_ = ::shutdown(kCaller, SHUT_WR) == 0;
     else
       over_ = true;
     ERR_clear_error();
@@ -186,8 +196,9 @@ class Relay {
   }
 
   void wait() const {
-    const int caller = (up_.empty() ? POLLIN : 0) | (down_.empty() ? 0 : POLLOUT);
-    pollfd polled[2] = {{kCaller, static_cast<short>(caller), 0}, {wanted_ != 0 ? socket_ : -1, wanted_, 0}};
+    const int caller = (up_.empty() && !caller_ended_ ? POLLIN : 0) | (down_.empty() ? 0 : POLLOUT);
+    pollfd polled[2] = {{caller != 0 ? kCaller : -1, static_cast<short>(caller), 0},
+                        {wanted_ != 0 ? socket_ : -1, wanted_, 0}};
     ::poll(polled, 2, -1);
   }
 
@@ -195,6 +206,8 @@ class Relay {
   int socket_;
   std::string up_, down_;
   short wanted_ = 0;  // events of the socket that TLS waits for
+  bool caller_ended_ = false;
+  bool server_ended_ = false;
   bool over_ = false;
 };
 

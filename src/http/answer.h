@@ -32,8 +32,10 @@ class Answer {
   // Sends a head that waits for the first piece of its body.
   Result<void> flush();
 
-  // It is another server's, and has its Date and id.
+  // It is another server's, and has its Date and id. A browser may take its time, as with a film.
   void pass_on() {
+    constexpr milliseconds kPatience = std::chrono::minutes(10);
+    patience_ = kPatience;
     dated_ = false;
     question_.request_id.clear();
   }

@@ -78,6 +78,12 @@ class Direction {
  public:
   Direction(End& from, End& to) : from_(from), to_(to), data_(kMostWaiting) {}
 
+  void begin_with(std::string_view early) {
+    data_.assign(early.begin(), early.end());
+    data_.resize(std::max(early.size(), kMostWaiting));
+    end_ = early.size();
+  }
+
   bool over() const { return finished_; }
   // What poll is asked of the two ends.
   short wants_of_source() const { return end_seen_ || begin_ < end_ ? 0 : wanted_of_source_; }
@@ -129,11 +135,12 @@ void notice_vanished(int socket) {
 
 }  // namespace
 
-void LiveTunnel::relay(int socket) {
+void LiveTunnel::relay(int socket, std::string_view early) {
   notice_vanished(wire_.stream().socket());
   PeerEnd peer(wire_);
   SocketEnd inside(socket);
   Direction in(peer, inside), out(inside, peer);
+  out.begin_with(early);
   while (!in.over() || !out.over()) {
     if (!in.move() || !out.move()) return;
     const short of_peer = static_cast<short>(in.wants_of_source() | out.wants_of_target());

@@ -8,7 +8,7 @@ namespace cove::http {
 class LiveTunnel final : public Tunnel {
  public:
   explicit LiveTunnel(Wire& wire) : wire_(wire) {}
-  void relay(int socket) override;
+  void relay(int socket, std::string_view early) override;
 
  private:
   Wire& wire_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "base/result.h"
+#include <string_view>
 
 namespace cove::http {
 
@@ -9,8 +9,9 @@ class Tunnel {
  public:
   virtual ~Tunnel() = default;
   // Moves bytes between the peer and `socket`, a connected stream socket, both ways until both sides have ended, one of
-  // them is gone, or the server stops. An end is passed on as one. At most 64 KiB wait in each direction.
-  virtual void relay(int socket) = 0;
+  // them is gone, or the server stops. An end is passed on as one. At most 64 KiB wait in each direction, and behind
+  // `early`, which was read from the socket already.
+  virtual void relay(int socket, std::string_view early = {}) = 0;
 };
 
 }  // namespace cove::http
