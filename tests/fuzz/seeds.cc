@@ -227,6 +227,8 @@ void write_init_requests() {
   seed("view", to_init(Request, Writer(Type::View).text("user").data(), 1) +
                    to_init(Request, Writer(Type::View).text("x").data(), 1));
   seed("dial", to_init(Request, Writer(Type::Dial).number(1).number(80).data()));
+  seed("dial_six", to_init(Request, Writer(Type::Dial).number(1).number(80).number(6).data()));
+  seed("ports", to_init(Request, Writer(Type::Ports).data(), 1));
   seed("identity", to_init(Request, Writer(Type::IdentityRequest).data()));
   seed("shutdown", to_init(Request, Writer(Type::Shutdown).data()));
   seed("sudo", start + to_init(Knock, exec(0), 3) + to_init(Petition, Writer(Type::Signal).number(2).data()) +
@@ -304,6 +306,38 @@ void write_view_answers() {
   seed("nonsense", 7, say(Writer(Type::Table)) + join_piece(3, "abc"));
 }
 
+void write_ports_answers() {
+  using wire::Type;
+  auto port = [](std::string address, uint64_t number) {
+    Writer message(Type::Port);
+    wire::ListeningSocket{std::move(address), number, 2, "python3", "python3 -m http.server"}.encode(message);
+    return join_piece(0, message.data());
+  };
+  const std::string four("\x7f\0\0\x01", 4), six(16, '\0');
+  const std::string done = join_piece(0, Writer(Type::Done).number(0).data());
+  write("ports_answer", "two", port(four, 80) + port(six, 80) + port(six, 443) + done);
+  write("ports_answer", "none", done);
+  write("ports_answer", "failed", join_piece(0, Writer(Type::Done).number(EAGAIN).data()));
+  write("ports_answer", "no_port", port(four, 0) + done);
+  write("ports_answer", "no_address", port("abc", 80) + done);
+  write("ports_answer", "unfinished", port(four, 80));
+}
+
+void write_preview_requests() {
+  write(
+      "preview_request", "request",
+      "POST /a?x=1&cove_token=t HTTP/1.1\r\nHost: h\r\nCookie: a=1; cove_preview=t\r\nAuthorization: Bearer cove_0\r\n"
+      "Connection: Upgrade, X-Hop\r\nX-Hop: 1\r\nReferer: http://h/?cove_token=t\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n");
+  write("preview_request", "upgrade",
+        "GET http://h/ws HTTP/1.1\r\nHost: h\r\nConnection: upgrade\r\nUpgrade: websocket\r\nOrigin: http://h\r\n\r\n");
+  write("preview_request", "answer",
+        "HTTP/1.1 302 Found\r\nLocation: http://localhost:3000/x\r\nSet-Cookie: a=1; Domain=localhost\r\nSet-Cookie: "
+        "cove_preview=x\r\nAlt-Svc: h2\r\nContent-Length: 3\r\n\r\n");
+  write("preview_request", "host", "3000-abc.localhost:7070");
+  write("preview_request", "site", "https://preview.example.org:8443");
+}
+
 void write_net_channel() {
   auto seed = [](const char* name, const Writer& message) { write("net_channel", name, message.data()); };
   const NetworkPolicy policy{NetworkTier::Standard, true, {"@python", "10.0.0.0/8:22"}, {"evil.example"}, {1, 2}, true};
@@ -335,6 +369,8 @@ int main(int argc, char** argv) {
   write_outer_requests();
   write_init_replies();
   write_view_answers();
+  write_ports_answers();
+  write_preview_requests();
   write_net_channel();
   return 0;
 }
