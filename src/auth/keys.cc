@@ -7,6 +7,7 @@
 #include <sys/random.h>
 
 #include <cstdlib>
+#include <optional>
 
 #include "base/json.h"
 #include "base/text.h"
@@ -24,6 +25,7 @@ constexpr std::string_view kBase64Digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghij
 // What a signature is for is part of what is signed, so that none can be used as another.
 constexpr std::string_view kForToken = "cove token 1\n";
 constexpr std::string_view kForFile = "cove file 1\n";
+constexpr std::string_view kForPreview = "cove preview 1\n";
 
 unsigned bit(Scope scope) { return 1U << static_cast<unsigned>(scope); }
 
@@ -74,6 +76,28 @@ Result<SandboxToken> parse_payload(const std::string& payload) {
     return fail(wrong_token());
   Scopes scopes = COVE_TRY(read_scopes(json["sc"].get<std::string>()));
   return SandboxToken{json["s"].get<std::string>(), scopes, json["e"].get<int64_t>()};
+}
+
+Result<PreviewToken> parse_preview_payload(const std::string& payload) {
+  Json json = Json::parse(payload).value_or(Json());
+  if (!json.is_object() || !json.contains("s") || !json["s"].is_string()) return fail(wrong_token());
+  for (const char* name : {"p", "g", "e"})
+    if (!json.contains(name) || !json[name].is_number_integer()) return fail(wrong_token());
+  return PreviewToken{json["s"].get<std::string>(), static_cast<uint16_t>(json["p"].get<int64_t>()),
+                      static_cast<uint64_t>(json["g"].get<int64_t>()), json["e"].get<int64_t>()};
+}
+
+// What we signed for that purpose; nothing where it is not.
+std::optional<std::string> signed_payload(std::string_view secret, std::string_view text, std::string_view prefix,
+                                          std::string_view purpose) {
+  if (text.size() > kMaxToken || !text.starts_with(prefix)) return std::nullopt;
+  text.remove_prefix(prefix.size());
+  size_t dot = text.find('.');
+  if (dot == std::string_view::npos) return std::nullopt;
+  std::string_view body = text.substr(0, dot);
+  if (!same(to_base64url(hmac(secret, concat(purpose, body))), text.substr(dot + 1))) return std::nullopt;
+  Result<std::string> payload = from_base64url(body);
+  return payload ? std::optional(std::move(*payload)) : std::nullopt;
 }
 
 // Each piece with its length, so that no two grants have one text.
@@ -183,17 +207,26 @@ std::string make_token(std::string_view secret, const SandboxToken& token) {
 }
 
 Result<SandboxToken> check_token(std::string_view secret, std::string_view text, int64_t now_ms) {
-  if (text.size() > kMaxToken || !text.starts_with(kTokenPrefix)) return fail(wrong_token());
-  text.remove_prefix(kTokenPrefix.size());
-  size_t dot = text.find('.');
-  if (dot == std::string_view::npos) return fail(wrong_token());
-  std::string_view body = text.substr(0, dot);
-  if (!same(to_base64url(hmac(secret, concat(kForToken, body))), text.substr(dot + 1))) return fail(wrong_token());
-  Result<std::string> payload = from_base64url(body);
+  auto payload = signed_payload(secret, text, kTokenPrefix, kForToken);
   if (!payload) return fail(wrong_token());
   SandboxToken token = COVE_TRY(parse_payload(*payload));
   if (over(token.expires_ms, now_ms))
     return fail(Error(Code::Denied, "the token has expired").hint("ask for a new token of the sandbox"));
+  return token;
+}
+
+std::string make_preview_token(std::string_view secret, const PreviewToken& token) {
+  Json payload = {{"s", token.sandbox_id}, {"p", token.port}, {"g", token.generation}, {"e", token.expires_ms}};
+  std::string body = to_base64url(payload.dump());
+  return concat(kPreviewPrefix, body, ".", to_base64url(hmac(secret, concat(kForPreview, body))));
+}
+
+Result<PreviewToken> check_preview_token(std::string_view secret, std::string_view text, int64_t now_ms) {
+  auto payload = signed_payload(secret, text, kPreviewPrefix, kForPreview);
+  if (!payload) return fail(wrong_token());
+  PreviewToken token = COVE_TRY(parse_preview_payload(*payload));
+  if (over(token.expires_ms, now_ms))
+    return fail(Error(Code::Denied, "the token has expired").hint("cove ports prints a new one"));
   return token;
 }
 

@@ -108,6 +108,22 @@ std::string sign_file(std::string_view secret, const FileGrant& grant);
 Result<void> check_file_signature(std::string_view secret, const FileGrant& grant, std::string_view signature,
                                   int64_t now_ms);
 
+// --- tokens for one preview ------------------------------------------------------------------------------------------
+// "cvp_" + base64url(JSON {"s": sandbox, "p": port, "g": generation, "e": expiry}) + "." + base64url(HMAC-SHA256).
+inline constexpr std::string_view kPreviewPrefix = "cvp_";
+
+struct PreviewToken {
+  std::string sandbox_id;
+  uint16_t port = 0;
+  uint64_t generation = 0;  // of the port's access; a change of it ends earlier tokens
+  int64_t expires_ms = 0;
+
+  bool operator==(const PreviewToken&) const = default;
+};
+std::string make_preview_token(std::string_view secret, const PreviewToken& token);
+// Denied where the signature is not ours or its time is over.
+Result<PreviewToken> check_preview_token(std::string_view secret, std::string_view text, int64_t now_ms);
+
 // --- forms -----------------------------------------------------------------------------------------------------------
 std::string to_hex(std::string_view bytes);
 // RFC 4648 section 5, without padding; Invalid where it is anything else.

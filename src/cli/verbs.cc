@@ -35,6 +35,8 @@ constexpr Row kRows[] = {
     {"", logs_verb},
     {"", attach_verb},
     {"", kill_verb},
+    {"Ports of a sandbox", ports_verb},
+    {"", forward_verb},
     {"Agent sessions", session_verb},
     {"The network", net_verb},
     {"Files in a sandbox", cp_verb},

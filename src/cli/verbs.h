@@ -74,6 +74,8 @@ Verb ps_verb();
 Verb kill_verb();
 Verb stats_verb();
 Verb top_verb();
+Verb ports_verb();
+Verb forward_verb();
 Verb session_verb();
 Verb execute_verb();
 Verb pull_verb();

@@ -128,6 +128,26 @@ Result<Json> Api::decide_network_request(const std::string& sandbox, const Json&
   return ask("POST", network_target(sandbox).part("requests"), order);
 }
 
+Result<std::vector<Json>> Api::ports(const std::string& sandbox) {
+  return items_of(COVE_TRY(ask("GET", sandbox_target(sandbox).part("ports"))));
+}
+
+Result<Json> Api::update_port(const std::string& sandbox, uint16_t port, const Json& patch) {
+  return ask("PATCH", sandbox_target(sandbox).part("ports").part(concat(port)), patch);
+}
+
+Result<Json> Api::create_token(const std::string& sandbox, const Json& order) {
+  return ask("POST", sandbox_target(sandbox).part("tokens"), order);
+}
+
+Result<std::unique_ptr<Connection>> Api::connect_port(const std::string& sandbox, uint16_t port) const {
+  Request request;
+  request.target = sandbox_target(sandbox).part("ports").part(concat(port)).part("connect").text();
+  request.headers = {{"Connection", "Upgrade"}, {"Upgrade", "tcp"}};
+  ResponseHead head;
+  return http_.upgrade(request, head);
+}
+
 Result<Json> Api::exec(const std::string& sandbox, const Json& order) {
   return ask("POST", sandbox_target(sandbox).part("execs"), order);
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -72,6 +73,13 @@ class Api {
   Result<Json> act(const std::string& sandbox, std::string_view verb, const Json& order = Json::object());
   Result<void> remove(const std::string& sandbox);
   Result<Json> stats(const std::string& sandbox);
+
+  Result<std::vector<Json>> ports(const std::string& sandbox);
+  Result<Json> update_port(const std::string& sandbox, uint16_t port, const Json& patch);
+  // {scopes} | {file} | {port}, and ttl.
+  Result<Json> create_token(const std::string& sandbox, const Json& order);
+  // A connection of its own to a port of the sandbox; what is unread of it came from there, too.
+  Result<std::unique_ptr<Connection>> connect_port(const std::string& sandbox, uint16_t port) const;
 
   Result<Json> exec(const std::string& sandbox, const Json& order);
   // Its output as it comes: stdout, stderr, result, error, exit.

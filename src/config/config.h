@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/preview_site.h"
 #include "model/language.h"
 #include "model/limits.h"
 #include "model/maxima.h"
@@ -121,6 +122,12 @@ struct Config {
     uint64_t max_size = 32 * kGiB;
     uint64_t max_entries = 2'000'000;
   } images;
+
+  struct Preview {
+    // Used where `listen` has no TCP address, or if it is set; empty: never.
+    std::vector<ListenAddress> listen = {{ListenAddress::Kind::Tcp, "", "127.0.0.1", 0}};
+    PreviewSite site;  // its port is not known before the server listens, unless it is named
+  } preview;
 
   LanguageTable languages = builtin_languages();
 

@@ -349,6 +349,37 @@ void add_network(std::vector<ConfigEntry>& table) {
                         "URL", "http://… or https://…"));
 }
 
+Result<ListenAddress> parse_preview_address(const std::string& text) {
+  ListenAddress address = COVE_TRY(parse_listen(text));
+  if (address.kind == ListenAddress::Kind::Tcp) return address;
+  return fail(Code::Invalid, concat("'", text, "' is not a TCP address, and browsers know no others"));
+}
+
+ConfigEntry preview_listen() {
+  ConfigEntry entry = several(
+      "preview.listen",
+      "Where previews are served: tcp:HOST:PORT, with port 0 for a free one, the last one if possible; or none. Unless "
+      "it is set, only used if no TCP address is in listen: each of these serves previews, too.",
+      FIELD(preview.listen), parse_preview_address, [](const ListenAddress& address) { return to_text(address); });
+  auto set = entry.set;
+  entry.set = [set](Config& config, const Values& values) {
+    return set(config, values == Values{"none"} ? Values() : values);
+  };
+  auto get = entry.get;
+  entry.get = [get](const Config& config) { return config.preview.listen.empty() ? "none" : get(config); };
+  return typed(std::move(entry), "list of addresses", "tcp:HOST:PORT or several of them, or none");
+}
+
+void add_preview(std::vector<ConfigEntry>& table) {
+  table.push_back(preview_listen());
+  table.push_back(
+      typed(single("preview.domain",
+                   "Previews are at PORT-SANDBOX.DOMAIN. With a scheme and port, as in "
+                   "https://preview.example.org, these are in their URLs: for a proxy in front of Cove.",
+                   FIELD(preview.site), parse_preview_site, [](const PreviewSite& site) { return to_text(site); }),
+            "domain", "DOMAIN or SCHEME://DOMAIN[:PORT]"));
+}
+
 void add_policies(std::vector<ConfigEntry>& table) {
   table.push_back(duration("lifecycle.idle", Zero::Allowed, "A sandbox expires after this long without use; 0: never.",
                            FIELD(lifecycle.idle)));
@@ -404,6 +435,7 @@ void add_policies(std::vector<ConfigEntry>& table) {
       size("images.max_size", Zero::Refused, "The maximum unpacked size of an image layer.", FIELD(images.max_size)));
   table.push_back(
       count("images.max_entries", 1, kMany, "The maximum number of files in a layer.", FIELD(images.max_entries)));
+  add_preview(table);
   table.push_back(count("quotas.sandboxes", 0, kMany,
                         "The maximum number of sandboxes of a project without its own quota; 0: no limit.",
                         FIELD(quotas.sandboxes)));

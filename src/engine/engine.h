@@ -13,6 +13,7 @@
 #include "engine/network/networks.h"
 #include "engine/operation/operations.h"
 #include "engine/pool/warm_pool.h"
+#include "engine/preview/listening_port.h"
 #include "engine/quota/admission.h"
 #include "engine/sandbox_info.h"
 #include "engine/secret/sandbox_secrets.h"
@@ -109,6 +110,19 @@ class Engine {
   };
   virtual Result<FileLease> files(const Caller& caller, const std::string& sandbox, const std::string& user,
                                   Scope scope) = 0;
+  // Connects to a port of the sandbox's loopback interface. Resumes it where it may. While the connection's `use`
+  // exists the sandbox counts as in use. An errno where that fails: ECONNREFUSED where no one listens.
+  struct Connection {
+    UniqueFd socket;
+    std::shared_ptr<void> use;
+  };
+  virtual Result<Connection> connect(const Caller& caller, const std::string& sandbox, uint16_t port) = 0;
+  // The TCP ports at which its processes listen, in order, each once. Conflict where it is not running.
+  virtual Result<std::vector<ListeningPort>> ports(const Caller& caller, const std::string& sandbox) = 0;
+  // Ends all tokens of the port, also where the access stays as it is.
+  virtual Result<PortRule> set_port_access(const Caller& caller, const std::string& sandbox, uint16_t port,
+                                           PortAccess access) = 0;
+
   // For the event stream: what was done to files, refusals, and so on.
   virtual void note(const Caller& caller, const std::string& kind, const std::string& sandbox_id,
                     const std::string& exec_id, const std::string& data_json) = 0;

@@ -59,6 +59,10 @@ class LiveEngine : public Engine, private NetworkHost {
   Result<std::shared_ptr<void>> use(const Caller& caller, const std::string& sandbox) override;
   Result<FileLease> files(const Caller& caller, const std::string& sandbox, const std::string& user,
                           Scope scope) override;
+  Result<Connection> connect(const Caller& caller, const std::string& sandbox, uint16_t port) override;
+  Result<std::vector<ListeningPort>> ports(const Caller& caller, const std::string& sandbox) override;
+  Result<PortRule> set_port_access(const Caller& caller, const std::string& sandbox, uint16_t port,
+                                   PortAccess access) override;
   void note(const Caller& caller, const std::string& kind, const std::string& sandbox_id, const std::string& exec_id,
             const std::string& data_json) override;
   Result<std::vector<EventRecord>> events(const Caller& caller, EventFilter filter, uint64_t after,

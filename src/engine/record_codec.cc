@@ -134,6 +134,10 @@ Json spec_json(const SandboxInfo& info) {
   json["warnings"] = info.warnings;
   json["network_version"] = info.network_version;
   if (info.network_asked) json["network_asked"] = stored(*info.network_asked);
+  Json& ports = json["ports"] = Json::object();
+  for (const auto& [port, rule] : info.ports)
+    ports[std::to_string(port)] =
+        json_object({{"access", port_access_name(rule.access)}, {"generation", rule.generation}});
   return json;
 }
 
@@ -147,6 +151,14 @@ void read_spec(const Json& json, SandboxInfo& info) {
   info.warnings = json.value("warnings", std::vector<std::string>());
   info.network_version = json.value("network_version", uint64_t{1});
   if (const Json* asked = json.find("network_asked")) restore(*asked, info.network_asked.emplace());
+  const Json ports = json.value("ports", Json::object());
+  for (const auto& [port, rule] : ports.items()) {
+    Result<int64_t> number = parse_integer(port, 1, UINT16_MAX);
+    if (!number) throw Json::exception(concat("there is no port '", port, "'"));
+    info.ports[static_cast<uint16_t>(*number)] = {
+        parse_port_access(rule.value("access", "")).value_or(PortAccess::Private),
+        rule.value("generation", uint64_t{0})};
+  }
 }
 
 Json spec_json(const SessionOrder& order) {

@@ -25,6 +25,16 @@ struct Lifecycle {
   bool auto_resume = false;
 };
 
+// Who sees what listens at a port: holders of a key of the project or of a token of the port; of a token only; anyone.
+enum class PortAccess { Private, Token, Public };
+const char* port_access_name(PortAccess access);  // "private"
+std::optional<PortAccess> parse_port_access(std::string_view name);
+
+struct PortRule {
+  PortAccess access = PortAccess::Private;
+  uint64_t generation = 0;  // counts the changes: tokens of earlier ones are not valid any more
+};
+
 // A sandbox as its users see it. Times are milliseconds since 1970; 0 means not yet or never.
 struct SandboxInfo {
   SandboxSpec spec;
@@ -41,6 +51,7 @@ struct SandboxInfo {
   std::string binding;                         // whom it serves, where that is decided by sessions; see session_info.h
   uint64_t network_version = 1;                // of the policy in its spec: rises with each change
   std::optional<NetworkPolicy> network_asked;  // that it was made with, where it serves several and has changed
+  std::map<uint16_t, PortRule> ports;          // whose access was changed
 };
 
 struct CreateOrder {
@@ -98,10 +109,10 @@ struct ExecOrder {
   std::optional<std::string> input;    // written to it at once, then closed
   bool detached = false;
   std::string tag;
-  std::string session;       // that it is started in, or empty
-  std::string context = {};  // of code in a context: its id
+  std::string session;                    // that it is started in, or empty
+  std::string context = {};               // of code in a context: its id
   std::vector<std::string> secrets = {};  // names of those that it gets besides the sandbox's
-  std::string placed;        // why it runs where it runs, for people; the result's `why` begins with it
+  std::string placed;                     // why it runs where it runs, for people; the result's `why` begins with it
 };
 
 // What holds for an exec: its own limits over those of its sandbox; and by what they are held, for the result.

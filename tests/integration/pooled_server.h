@@ -78,6 +78,7 @@ inline std::string without_names(std::string text) {
   text = std::regex_replace(text, std::regex("cove-[0-9a-f]{8}-"), "cove-MARK-");
   text = std::regex_replace(text, std::regex("e-[a-z0-9]{20}"), "GROUP");
   text = std::regex_replace(text, std::regex("[a-z0-9]{20}"), "ID");
+  text = std::regex_replace(text, std::regex("localhost:[0-9]+"), "localhost:PORT");
   return std::regex_replace(text, std::regex("[A-Z][a-z]{2} +[0-9]+ [0-9]{2}:[0-9]{2}"), "TIME");
 }
 

@@ -6,6 +6,7 @@ import './cases/execs.mjs';
 import './cases/contexts.mjs';
 import './cases/sessions.mjs';
 import './cases/files.mjs';
+import './cases/ports.mjs';
 import './cases/images.mjs';
 import './cases/conditions.mjs';
 import './cases/idempotency.mjs';

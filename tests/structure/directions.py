@@ -32,11 +32,11 @@ MAY_INCLUDE = {
     "machine": "base sys model image runtime",
     "run": "base sys model image runtime",
     "engine": "base sys model config store auth change net secret image init runtime run",
-    "api": "base sys model config store auth net secret image runtime spawn machine run engine http tar",
+    "api": "base sys http1 model config store auth net secret image runtime spawn machine run engine http tar",
     "cli": "base sys model net config client image machine run",
     "exe": "base sys model config change net init unpack host runtime spawn engine api cli",
 }
-ROOMS = ["exec", "quota", "network", "secret", "pool", "sandbox", "context", "session", "operation", "service"]
+ROOMS = ["exec", "quota", "network", "secret", "pool", "preview", "sandbox", "context", "session", "operation", "service"]
 ROOM_INCLUDE = re.compile(r'^\s*#include "engine/([^"/]+)/', re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#include "([^"/]+)/', re.MULTILINE)
 

@@ -1,5 +1,6 @@
 #include "api/rest/api.h"
 
+#include "api/preview/face.h"
 #include "api/rest/call.h"
 #include "api/rest/problem.h"
 #include "base/log.h"
@@ -15,6 +16,11 @@ bool admit_local(Api& api, http::Exchange& exchange) {
   if (exchange.request().peer.local && (uid == 0 || uid == api.owner)) return true;
   log::warning("refused a stranger at the Unix socket", {{"uid", concat(uid)}});
   answer(exchange, Problem(403, "denied", "this server is another user's"));
+  return false;
+}
+
+bool admit_preview(Api& api, http::Exchange& exchange) {
+  if (!serve_preview(api, exchange)) refuse_other_hosts(api, exchange);
   return false;
 }
 
@@ -69,10 +75,10 @@ Result<std::unique_ptr<Api>> Api::create(engine::Engine& engine, uint32_t owner)
 std::shared_ptr<http::Router> make_router(Api& api) {
   auto router = std::make_shared<http::Router>();
   Routes routes(api, *router);
-  for (auto add : {add_sandboxes, add_lifecycle,  add_tokens,    add_execs,    add_contexts, add_exec_input,
-                   add_attach,    add_sessions,   add_execute,   add_networks, add_files,    add_entries,
-                   add_archive,   add_watch,      add_keys,      add_secrets, add_projects, add_events,   add_usage,
-                   add_images,    add_operations, add_languages, add_machine,  add_health,   add_metrics})
+  for (auto add : {add_sandboxes,  add_lifecycle, add_tokens,   add_execs,    add_contexts, add_exec_input, add_attach,
+                   add_sessions,   add_execute,   add_networks, add_files,    add_entries,  add_archive,    add_watch,
+                   add_keys,       add_ports,     add_secrets,  add_projects, add_events,   add_usage,      add_images,
+                   add_operations, add_languages, add_machine,  add_health,   add_metrics})
     add(routes);
   return router;
 }
@@ -80,7 +86,15 @@ std::shared_ptr<http::Router> make_router(Api& api) {
 http::ListenerOptions listener_options(Api& api, Face face) {
   http::ListenerOptions options;
   options.gate = [&api, face](http::Exchange& exchange) {
-    return face == Face::Local ? admit_local(api, exchange) : admit_tcp(api, exchange);
+    switch (face) {
+      case Face::Local:
+        return admit_local(api, exchange) && !serve_preview(api, exchange);
+      case Face::Tcp:
+        return !serve_preview(api, exchange) && admit_tcp(api, exchange);
+      case Face::Preview:
+        return admit_preview(api, exchange);
+    }
+    return false;
   };
   options.problem = tell_problem;
   options.done = [&api](const http::Request& request, const http::Route* route, int status,

@@ -40,7 +40,7 @@ struct Api {
 
 std::shared_ptr<http::Router> make_router(Api& api);
 
-enum class Face { Local, Tcp };
+enum class Face { Local, Tcp, Preview };
 // Who may come in at all (peer's uid; Host and Origin), problems in place of plain errors, metrics and the access log.
 http::ListenerOptions listener_options(Api& api, Face face);
 

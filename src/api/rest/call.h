@@ -113,6 +113,7 @@ void add_archive(Routes& routes);
 void add_watch(Routes& routes);
 void add_keys(Routes& routes);
 void add_secrets(Routes& routes);
+void add_ports(Routes& routes);
 void add_projects(Routes& routes);
 void add_events(Routes& routes);
 void add_usage(Routes& routes);

@@ -8,6 +8,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "base/text.h"
@@ -75,6 +76,23 @@ Result<ListeningSocket> open_socket(const ListenAddress& address) {
   return socket;
 }
 
+uint16_t port_of(const Address& address) {
+  return ntohs(address.storage.ss_family == AF_INET6 ? address.six().sin6_port : address.four().sin_port);
+}
+
+// Where it cannot be remembered, links of before do not work any more, and that is all.
+Result<UniqueFd> open_preview_socket(const ListenAddress& address, const Config& config) {
+  if (address.port != 0) return http::listen_tcp(address.host, address.port);
+  const std::string memory = concat(config.server_folder, "/preview-port");
+  Result<std::string> text = sys::read_file(memory);
+  Result<int64_t> last = text ? parse_integer(trim(*text), 1024, UINT16_MAX) : fail(Code::NotFound, "");
+  if (last)
+    if (auto again = http::listen_tcp(address.host, static_cast<uint16_t>(*last))) return again;
+  UniqueFd fd = COVE_TRY(http::listen_tcp(address.host, 0));
+  static_cast<void>(sys::write_file(memory, concat(port_of(COVE_TRY(address_of(fd.get()))), "\n")));
+  return fd;
+}
+
 int number_of(const char* variable) {
   const char* text = std::getenv(variable);
   auto number = text ? parse_integer(text, 0, INT32_MAX) : fail(Code::NotFound, "");
@@ -110,6 +128,30 @@ Result<std::vector<ListeningSocket>> open_sockets(const Config& config, Face fac
     if (address.kind == kind)
       sockets.push_back(COVE_TRY_NOTE(concat("listen at ", to_text(address)), open_socket(address)));
   return sockets;
+}
+
+Result<std::vector<ListeningSocket>> open_preview_sockets(const std::vector<ListeningSocket>& sockets,
+                                                          const Config& config) {
+  std::vector<ListeningSocket> opened;
+  const bool has_tcp = std::ranges::any_of(sockets, [](const ListeningSocket& one) { return one.face == Face::Tcp; });
+  if (has_tcp && !config.sources.contains("preview.listen")) return opened;
+  for (const ListenAddress& address : config.preview.listen) {
+    UniqueFd fd =
+        COVE_TRY_NOTE(concat("listen for previews at ", to_text(address)), open_preview_socket(address, config));
+    opened.push_back(COVE_TRY(described(std::move(fd))));
+    opened.back().face = Face::Preview;
+  }
+  return opened;
+}
+
+Result<PreviewSite> reached_site(const std::vector<ListeningSocket>& sockets, const Config& config) {
+  PreviewSite site = config.preview.site;
+  auto found = std::ranges::find(sockets, Face::Preview, &ListeningSocket::face);
+  if (found == sockets.end()) found = std::ranges::find(sockets, Face::Tcp, &ListeningSocket::face);
+  if (found == sockets.end() || site.reachable()) return site;
+  site.scheme = config.tls_cert.empty() ? "http" : "https";
+  site.port = port_of(COVE_TRY(address_of(found->fd.get())));
+  return site;
 }
 
 Result<void> check_exposure(const ListeningSocket& socket, const Config& config) {

@@ -24,6 +24,13 @@ Result<std::vector<ListeningSocket>> inherit_from_systemd();
 // Those of the setting `listen` that are for this face.
 Result<std::vector<ListeningSocket>> open_sockets(const Config& config, Face face);
 
+// Those of the setting `preview.listen`, where it is set or `sockets` have none for TCP. A port that is left to chance
+// is the one of the last server, if it is free.
+Result<std::vector<ListeningSocket>> open_preview_sockets(const std::vector<ListeningSocket>& sockets,
+                                                          const Config& config);
+// With the scheme and port at which previews are served; as it is where none are.
+Result<PreviewSite> reached_site(const std::vector<ListeningSocket>& sockets, const Config& config);
+
 // Denied where keys and data would go over a network in the clear: a TCP socket beyond the loopback, without TLS.
 Result<void> check_exposure(const ListeningSocket& socket, const Config& config);
 

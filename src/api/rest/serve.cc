@@ -80,6 +80,7 @@ Result<std::vector<ListeningSocket>> all_sockets(const ServeOrder& order, const 
     for (ListeningSocket& socket : COVE_TRY(open_sockets(config, face))) sockets.push_back(std::move(socket));
   }
   if (sockets.empty()) return fail(Code::Invalid, "there is no address to listen at");
+  for (ListeningSocket& socket : COVE_TRY(open_preview_sockets(sockets, config))) sockets.push_back(std::move(socket));
   for (const ListeningSocket& socket : sockets) COVE_TRY(check_exposure(socket, config));
   return sockets;
 }
@@ -110,7 +111,10 @@ class Service {
     for (const std::string& path : own_paths_) ::unlink(path.c_str());
   }
 
-  std::string addresses() const { return join(addresses_, ", "); }
+  std::string addresses() const {
+    std::string text = join(addresses_, ", ");
+    return previews_.empty() ? text : concat(text, "; previews at ", join(previews_, ", "));
+  }
 
   // Until it is to end. An error: it can do nothing more.
   Result<void> run(bool exits_when_idle) {
@@ -143,6 +147,7 @@ class Service {
     // Its lock says that no other server has this state: before any socket is taken.
     std::unique_ptr<Store> store = COVE_TRY(Store::open(config_.server_folder));
     sockets_ = COVE_TRY(all_sockets(order, config_));
+    config_.preview.site = COVE_TRY(reached_site(sockets_, config_));
     spawn_ = spawn::SpawnClient::create(UniqueFd(order.channel), [this] {
       spawn_lost_ = true;
       ::eventfd_write(spawn_gone_.get(), 1);
@@ -172,11 +177,11 @@ class Service {
     std::optional<http::Tls> tls = COVE_TRY(tls_of(config_, order));
     for (ListeningSocket& socket : sockets_) {
       http::ListenerOptions options = listener_options(*api_, socket.face);
-      if (socket.face == Face::Tcp) {
+      if (socket.face != Face::Local) {
         options.tls = tls;
         options.strangers.emplace();
       }
-      addresses_.push_back(socket.address);
+      (socket.face == Face::Preview ? previews_ : addresses_).push_back(socket.address);
       if (!socket.path.empty()) own_paths_.push_back(socket.path);
       COVE_TRY_NOTE(socket.address, server_->listen(std::move(socket.fd), router, std::move(options)));
     }
@@ -189,6 +194,7 @@ class Service {
   Config config_;
   std::vector<ListeningSocket> sockets_;
   std::vector<std::string> addresses_;
+  std::vector<std::string> previews_;  // addresses that serve nothing else
   std::vector<std::string> own_paths_;
   std::shared_ptr<spawn::SpawnClient> spawn_;
   std::unique_ptr<engine::Engine> engine_;

@@ -1,4 +1,5 @@
-// Tokens for one sandbox, and signed URLs for one file.
+// Tokens for one sandbox, signed URLs for one file, and links to one preview.
+#include "api/preview/headers.h"
 #include "api/rest/auth.h"
 #include "api/rest/call.h"
 #include "api/rest/query.h"
@@ -15,6 +16,7 @@ struct TokenRequest {
   std::optional<Scopes> scopes;
   std::optional<std::string> path;  // of a file
   std::string method = "GET";
+  std::optional<uint16_t> port;  // of a preview
   std::chrono::milliseconds ttl = kUsualTime;
 };
 
@@ -40,10 +42,11 @@ Result<TokenRequest> parse_token_request(const Json& body) {
   TokenRequest request;
   COVE_TRY(take_scopes(fields, request));
   COVE_TRY(take_file(fields, request));
+  if (auto port = COVE_TRY(fields.integer("port", 1, UINT16_MAX))) request.port = static_cast<uint16_t>(*port);
   request.ttl = COVE_TRY(fields.duration("ttl")).value_or(kUsualTime);
   COVE_TRY(fields.finish());
-  if (request.scopes.has_value() == request.path.has_value())
-    return fail(Code::Invalid, "exactly one of 'scopes' and 'file' must be given");
+  if (request.scopes.has_value() + request.path.has_value() + request.port.has_value() != 1)
+    return fail(Code::Invalid, "exactly one of 'scopes', 'file' and 'port' must be given");
   if (request.ttl.count() == 0) return fail(fields.wrong("ttl", "must be above zero"));
   return request;
 }
@@ -75,10 +78,27 @@ Outcome create_token(Call& call, const std::string& sandbox_id, const TokenReque
       201, Json{{"token", make_token(call.api.secret, token)}, {"expires_at", time_json(token.expires_ms)}}, {"token"});
 }
 
+Outcome create_preview_link(Call& call, const engine::SandboxInfo& sandbox, const TokenRequest& request) {
+  const std::string& id = sandbox.spec.id;
+  auto rule = sandbox.ports.find(*request.port);
+  PreviewToken token{id, *request.port, rule == sandbox.ports.end() ? 0 : rule->second.generation,
+                     now_ms() + request.ttl.count()};
+  Json data = {{"port", token.port}, {"expires_at", time_json(token.expires_ms)}};
+  call.engine().note(call.caller, "token.created", id, "", dump(data));
+  const std::string text = make_preview_token(call.api.secret, token);
+  const PreviewSite& site = call.engine().config().preview.site;
+  Json url;
+  if (site.reachable()) url = concat(preview_url(site, {token.port, id}), "?", kTokenParameter, "=", text);
+  return call.respond_secret(201, Json{{"token", text}, {"url", url}, {"expires_at", time_json(token.expires_ms)}},
+                             {"token", "url"});
+}
+
 Outcome create(Call& call) {
   Json body = COVE_TRY(call.body());
   TokenRequest request = COVE_TRY(parse_token_request(body));
-  std::string id = COVE_TRY(call.engine().find(call.caller, call.sandbox())).spec.id;
+  engine::SandboxInfo sandbox = COVE_TRY(call.engine().find(call.caller, call.sandbox()));
+  if (request.port) return create_preview_link(call, sandbox, request);
+  const std::string& id = sandbox.spec.id;
   return request.scopes ? create_token(call, id, request) : create_url(call, id, request);
 }
 

@@ -25,8 +25,10 @@ std::unexpected<Error> no_exec(const std::string& exec) {
 }
 
 // What every program has, then what the sandbox has, then its secrets, then the exec's own.
-Environment whole_environment(const SandboxInfo& sandbox, const ExecOrder& order, const ExecSecrets& secrets) {
+Environment whole_environment(const PreviewSite& previews, const SandboxInfo& sandbox, const ExecOrder& order,
+                              const ExecSecrets& secrets) {
   Environment env = base_environment(sandbox.spec);
+  tell_preview_url(env, previews, sandbox.spec.id);
   for (const Environment* more : {&sandbox.spec.env, &secrets.env, &order.spec.env})
     env.insert(env.end(), more->begin(), more->end());
   if (secrets.trust) add_trust_variables(env);
@@ -76,9 +78,9 @@ void mask_words(LiveExec::Parts& parts) {
     for (std::string& word : *words) word = parts.mask->mask(word);
 }
 
-std::string path_variable(const SandboxInfo& sandbox, const ExecOrder& order) {
+std::string path_variable(const PreviewSite& previews, const SandboxInfo& sandbox, const ExecOrder& order) {
   std::string path;
-  for (const auto& [name, value] : whole_environment(sandbox, order, {}))
+  for (const auto& [name, value] : whole_environment(previews, sandbox, order, {}))
     if (name == "PATH") path = value;
   return path;
 }
@@ -125,7 +127,7 @@ Result<void> LiveEngine::put_code(LiveSandbox& sandbox, const LanguagePlan& plan
   SandboxInfo info = sandbox.info();
   std::unique_ptr<View> view = COVE_TRY(sandbox.open_view(order.spec.user.empty() ? info.spec.user : order.spec.user));
   if (!order.file.empty() && names_class(plan)) places.class_name = main_class_of(*view, order.file);
-  fill_command(order, COVE_TRY(pick_command(*view, plan, path_variable(info, order))), places);
+  fill_command(order, COVE_TRY(pick_command(*view, plan, path_variable(config_.preview.site, info, order))), places);
   if (!order.file.empty()) return {};
   if (places.file.starts_with(places.folder)) COVE_TRY(view->mkdir(places.folder, 0755, Depth::One));
   COVE_TRY_NOTE("put the code into the sandbox", write_code(*view, places.file, order.code));
@@ -195,7 +197,7 @@ Result<std::shared_ptr<LiveExec>> LiveEngine::launch(const Caller& caller, LiveS
   std::optional<std::string> input = std::move(order.input);
   std::string script = std::move(order.code);
   ExecSpec spec = order.spec;
-  spec.env = whole_environment(info, order, secrets);
+  spec.env = whole_environment(config_.preview.site, info, order, secrets);
   if (spec.cwd.empty() && info.spec.workspace.access == Access::None) spec.cwd = info.spec.image_defaults.cwd;
   LiveExec::Parts parts = parts_of(caller, info, std::move(order));
   parts.ask_network = ask_network(info, parts.info.order);

@@ -137,6 +137,7 @@ Result<ExecSpec> WarmPool::interpreter(const SandboxSpec& sandbox, const std::st
   spec.id = make_id();
   spec.argv = filled(command.run, {.file = script_path(spec.id, known->extension)});
   spec.env = base_environment(sandbox);
+  tell_preview_url(spec.env, config_.preview.site, sandbox.id);
   if (wish.name == kPython) want_figures(spec.env);
   find_figures_module(spec.env);
   spec.input = false;

@@ -141,7 +141,8 @@ bool names_encoding(std::string_view script) {
 size_t length_of_command(const ExecOrder& order, const SandboxSpec& sandbox, const Environment& secrets) {
   constexpr size_t kOfEach = sizeof(uint64_t) + 1;  // its length goes with it, and a variable has a =
   constexpr size_t kOfLanguage = 4096;
-  size_t length = kOfLanguage;
+  constexpr size_t kOfPreviews = 512;
+  size_t length = kOfLanguage + kOfPreviews;
   for (const std::vector<std::string>* words : {&order.spec.argv, &order.arguments})
     for (const std::string& word : *words) length += word.size() + kOfEach;
   const Environment base = base_environment(sandbox);
@@ -338,6 +339,16 @@ Result<std::unique_ptr<View>> LiveSandbox::open_view(const std::string& user) {
 Result<NetworkSockets> LiveSandbox::open_network() {
   HandleLock lock(*this);
   return COVE_TRY(handle(lock))->open_network();
+}
+
+Result<UniqueFd> LiveSandbox::dial(uint16_t port, Loopback loopback) {
+  HandleLock lock(*this);
+  return COVE_TRY(handle(lock))->dial(port, loopback);
+}
+
+Result<UniqueFd> LiveSandbox::ask_ports() {
+  HandleLock lock(*this);
+  return COVE_TRY(handle(lock))->ask_ports();
 }
 
 Result<void> LiveSandbox::freeze() {

@@ -87,6 +87,9 @@ class LiveSandbox : public ExecHost, public Pump::Source, public std::enable_sha
 
   Result<NetworkSockets> open_network();
   Result<std::unique_ptr<View>> open_view(const std::string& user);
+  // See Sandbox::dial and ask_ports; what they wait for is awaited by the caller.
+  Result<UniqueFd> dial(uint16_t port, Loopback loopback);
+  Result<UniqueFd> ask_ports();
   // These are done by the hand, and need no lock of the handle's.
   Result<void> freeze();
   Result<void> thaw();
