@@ -51,18 +51,20 @@ Opening classify_line(std::string_view line) {
   return names_http(line) || is_simple_request(line) ? Opening::Http : Opening::Other;
 }
 
-Opening may_follow(std::string_view text, Server server) {
-  return server == Server::Silent && text.size() < kLongestFirstLine ? Opening::Unknown : Opening::Other;
+// No line end yet. What begins with a word or a space may become a request; what is too long for one is refused as one.
+Opening without_line_end(std::string_view text, Server server) {
+  if (server == Server::Spoke) return Opening::Other;
+  return text.size() < kLongestFirstLine ? Opening::Unknown : Opening::Http;
 }
 
-// Behind empty lines and spaces, which servers skip.
 Opening classify_text(std::string_view text, Server server) {
-  auto end = text.find('\n');
-  std::string_view line = text.substr(0, end);
+  text = text.substr(0, kLongestFirstLine);
+  auto start = text.find_first_not_of(kSpace);  // servers skip empty lines and spaces
+  if (start == text.npos) return without_line_end(text, server);
+  auto end = text.find('\n', start);
+  std::string_view line = text.substr(start, end == text.npos ? end : end - start);
   if (!is_token(line.front()) || !std::ranges::all_of(line, is_text)) return Opening::Other;
-  if (end != text.npos) return classify_line(line);
-  // The whole line is not there yet. What begins with a word may become a request.
-  return may_follow(text, server);
+  return end == text.npos ? without_line_end(text, server) : classify_line(line);
 }
 
 }  // namespace
@@ -75,8 +77,7 @@ Opening classify(std::string_view bytes, Server server) {
     return bytes[1] == 3 ? Opening::Tls : Opening::Other;
   }
   if (bytes[0] == '\0') return classify_query(bytes);
-  auto start = bytes.find_first_not_of(kSpace);
-  return start == bytes.npos ? may_follow(bytes, server) : classify_text(bytes.substr(start), server);
+  return classify_text(bytes, server);
 }
 
 }  // namespace cove::net

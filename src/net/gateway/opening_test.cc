@@ -32,7 +32,13 @@ TEST(Opening, PiecesOfARequestAreWaitedFor) {
 
 TEST(Opening, ARequestIsNotHiddenBehindALineWithoutEnd) {
   EXPECT_EQ(of(std::string(kLongestFirstLine - 1, 'A')), Opening::Unknown);
-  EXPECT_EQ(of(std::string(kLongestFirstLine, 'A')), Opening::Other);
+  EXPECT_EQ(of(std::string(kLongestFirstLine, 'A')), Opening::Http);
+  EXPECT_EQ(of("GET /" + std::string(kLongestFirstLine, 'a') + " HTTP/1.1\r\n"), Opening::Http);
+}
+
+TEST(Opening, ARequestIsNotHiddenBehindEmptyLines) {
+  EXPECT_EQ(of(std::string(kLongestFirstLine - 1, '\n')), Opening::Unknown);
+  EXPECT_EQ(of(std::string(kLongestFirstLine, '\n')), Opening::Http);
 }
 
 TEST(Opening, TheHttp2PrefaceIsKnown) { EXPECT_EQ(of("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), Opening::Http2); }
