@@ -137,6 +137,49 @@ TEST_F(Changes, TheGatewaysDeathIsAResetAndTheNextOneServes) {
   EXPECT_NE(gateway_pid(), first);
 }
 
+TEST_F(Changes, AddressesThatWereGivenOutLeadToTheirNamesAtTheNextGateway) {
+  Server server;
+  allow({"db.example.org", "web.example.org"});
+  auto address = look_up("db.example.org");
+  ASSERT_TRUE(address);
+  pid_t first = gateway_pid();
+  ASSERT_EQ(::kill(first, SIGKILL), 0);
+  Peer client = dial(*address, server.port());
+  client.send("x\n");
+  EXPECT_EQ(server.accept().receive(2), "x\n");
+  EXPECT_NE(gateway_pid(), first);
+}
+
+class FewDescriptors : public GatewayFixture {
+ protected:
+  static constexpr uint64_t kFew = 128;
+  FewDescriptors() { descriptors_ = kFew; }
+};
+
+TEST_F(FewDescriptors, TheSilentGiveWay) {
+  Server server;
+  allow({"GET web.example.org", "db.example.org"});
+  auto web = look_up(kWeb), db = look_up("db.example.org");
+  ASSERT_TRUE(web && db);
+  std::vector<Peer> silent;
+  for (uint64_t i = 0; i < 2 * kFew; ++i) silent.push_back(dial(*web, 80));
+  Peer client = dial(*db, server.port());
+  client.send("hello\n");
+  EXPECT_EQ(server.accept().receive(6), "hello\n");
+}
+
+TEST_F(FewDescriptors, WhoHasAConnectionKeepsIt) {
+  Server server;
+  allow({"db.example.org"});
+  auto db = look_up("db.example.org");
+  ASSERT_TRUE(db);
+  std::vector<Peer> clients;
+  for (uint64_t i = 0; i < 2 * kFew; ++i) clients.push_back(dial(*db, server.port()));
+  EXPECT_EQ(clients.back().end(), ECONNRESET);
+  clients.front().send("still here\n");
+  EXPECT_EQ(server.accept().receive(11), "still here\n");
+}
+
 TEST_F(Changes, AReaderThatIsStuckCostsBoundedMemory) {
   Server server;
   allow({"db.example.org"});

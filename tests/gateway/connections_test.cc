@@ -179,6 +179,7 @@ TEST_F(Connections, HttpIsPassedOnWithItsAnswer) {
   accepted.close();
   EXPECT_EQ(client.receive(15), "HTTP/1.1 200 OK");
   EXPECT_TRUE(client.receive_rest().ends_with("ok"));
+  EXPECT_FALSE(server.is_called());  // again
 }
 
 }  // namespace

@@ -146,9 +146,14 @@ Result<UniqueFd> GatewayFixture::start_gateway() {
   posix_spawn_file_actions_adddup2(&actions, kOther, net::kGatewayChannelFd);
   posix_spawn_file_actions_addclose(&actions, kOther);
   std::string program = build_folder() + "/cove-gateway", version = COVE_VERSION;
+  std::string shell = "/bin/sh", option = "-c";
+  std::string line = concat("ulimit -n ", descriptors_, "; exec ", program, " ", version);
   char* arguments[] = {program.data(), version.data(), nullptr};
+  char* limited[] = {shell.data(), option.data(), line.data(), nullptr};
+  bool is_limited = descriptors_ > 0;
   pid_t pid = -1;
-  int error = ::posix_spawn(&pid, program.c_str(), &actions, nullptr, arguments, environ);
+  int error = ::posix_spawn(&pid, is_limited ? shell.c_str() : program.c_str(), &actions, nullptr,
+                            is_limited ? limited : arguments, environ);
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return fail(Error::from_errno(error, concat("start ", program)));
   started_.push_back(pid);

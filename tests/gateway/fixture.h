@@ -88,6 +88,7 @@ class GatewayFixture : public ::testing::Test, public net::Gateway::Listener {
   pid_t gateway_pid() const { return gateway_pid_; }
   net::Gateway& gateway() { return *gateway_; }
   // Before SetUp.
+  uint64_t descriptors_ = 0;  // that the gateway may have open; 0: as many as this process
   net::GatewaySettings settings_;
 
  private:

@@ -13,6 +13,8 @@ namespace cove::net {
 namespace {
 
 constexpr int kBatch = 64;
+// For what the connections that are there need: servers, pipes.
+constexpr uint64_t kReserve = 32;
 // How long nothing is accepted where there are no descriptors.
 constexpr std::chrono::milliseconds kPause{100};
 // Towards the program inside: larger than what it is by itself, for downloads.
@@ -34,9 +36,10 @@ void prepare(int listener) {
 
 }  // namespace
 
-Acceptor::Acceptor(Loop& loop, const NetworkSockets& sockets, Calls calls)
+Acceptor::Acceptor(Loop& loop, const NetworkSockets& sockets, uint64_t descriptors, Calls calls)
     : loop_(loop),
       steering_(sockets.steering),
+      descriptors_(descriptors),
       listeners_{sockets.fds[NetworkSockets::kTcp4].get(), sockets.fds[NetworkSockets::kTcp6].get()},
       calls_(std::move(calls)) {
   for (int listener : listeners_)
@@ -73,6 +76,8 @@ bool Acceptor::accept_one(int listener) {
     return errno == ECONNABORTED || errno == EINTR;
   }
   reset_on_close(client.get());  // one that came before the listener was prepared has not inherited it
+  // Numbers are given out from the lowest on.
+  if (static_cast<uint64_t>(client.get()) + kReserve >= descriptors_ && !calls_.exhausted()) return true;
   auto wanted = wanted_address(client.get(), steering_);
   if (wanted) calls_.connection(std::move(client), *wanted);
   return true;

@@ -12,13 +12,14 @@ namespace cove::net {
 // Accepts the connections of one sandbox, in batches.
 class Acceptor {
  public:
-  // `connection`: takes one over. `exhausted`: there are no descriptors left; whether it could free one.
+  // `connection`: takes one over. `exhausted`: there are hardly any descriptors left; whether it could free some.
   struct Calls {
     std::function<void(UniqueFd client, const Wanted& wanted)> connection;
     std::function<bool()> exhausted;
   };
   // Borrows the sockets. Accepted connections end with a reset unless they are told to end in order.
-  Acceptor(Loop& loop, const NetworkSockets& sockets, Calls calls);
+  // `descriptors`: how many the process may have open.
+  Acceptor(Loop& loop, const NetworkSockets& sockets, uint64_t descriptors, Calls calls);
   ~Acceptor();
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -32,6 +33,7 @@ class Acceptor {
 
   Loop& loop_;
   Steering steering_;
+  uint64_t descriptors_;
   std::array<int, 2> listeners_;
   Calls calls_;
   bool over_ = false;

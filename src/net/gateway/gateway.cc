@@ -1,6 +1,7 @@
 #include "net/gateway/gateway.h"
 
 #include <sys/epoll.h>
+#include <sys/resource.h>
 
 #include "base/text.h"
 #include "sys/file.h"
@@ -11,6 +12,14 @@ namespace {
 constexpr int kMessagesPerTurn = 64;
 constexpr size_t kLargestPolicy = 64 << 20;
 constexpr const char* kResolvConf = "/etc/resolv.conf";
+
+Result<uint64_t> raise_descriptors() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) < 0) return fail_errno("getrlimit");
+  limit.rlim_cur = limit.rlim_max;
+  if (::setrlimit(RLIMIT_NOFILE, &limit) < 0) return fail_errno("setrlimit");
+  return limit.rlim_max;
+}
 
 // What is too large for a message comes as a file in memory.
 Result<std::string> content(const sys::Message& message) {
@@ -32,7 +41,8 @@ Result<GatewayServer::Parts> GatewayServer::open_parts() {
                .tls = COVE_TRY(GatewayTls::create()),
                .own_addresses = COVE_TRY(OwnAddresses::open()),
                .hellos = COVE_TRY(HelloParser::create()),
-               .resolvers = servers_of_resolv_conf(text ? *text : "")};
+               .resolvers = servers_of_resolv_conf(text ? *text : ""),
+               .descriptors = COVE_TRY(raise_descriptors())};
 }
 
 GatewayServer::GatewayServer(Parts parts, UniqueFd channel)
@@ -45,7 +55,8 @@ GatewayServer::GatewayServer(Parts parts, UniqueFd channel)
                 .own_addresses = parts_.own_addresses,
                 .hellos = parts_.hellos,
                 .pipes = pipes_,
-                .outbox = outbox_} {}
+                .outbox = outbox_,
+                .descriptors = parts_.descriptors} {}
 
 GatewayServer::~GatewayServer() {
   sandboxes_.clear();

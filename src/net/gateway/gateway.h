@@ -24,6 +24,7 @@ class GatewayServer {
     OwnAddresses own_addresses;
     HelloParser hellos;
     std::vector<std::string> resolvers;  // of the host's resolv.conf
+    uint64_t descriptors = 0;            // that the process may have open: as many as allowed
   };
   static Result<Parts> open_parts();
 

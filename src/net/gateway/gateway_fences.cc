@@ -1,6 +1,6 @@
 #include <sys/prctl.h>
-#include <sys/resource.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "init/fences.h"
@@ -9,15 +9,6 @@
 
 namespace cove::net {
 namespace {
-
-// As many connections as allowed.
-Result<void> raise_descriptors() {
-  rlimit limit = {};
-  if (::getrlimit(RLIMIT_NOFILE, &limit) < 0) return fail_errno("getrlimit");
-  limit.rlim_cur = limit.rlim_max;
-  if (::setrlimit(RLIMIT_NOFILE, &limit) < 0) return fail_errno("setrlimit");
-  return {};
-}
 
 // A kernel without Landlock is acceptable: the filter allows no call that opens a file.
 Result<void> forbid_files() {
@@ -31,7 +22,6 @@ Result<void> forbid_files() {
 
 Result<void> apply_gateway_fences() {
   std::signal(SIGPIPE, SIG_IGN);
-  COVE_TRY(raise_descriptors());
   if (::prctl(PR_SET_DUMPABLE, 0) < 0) return fail_errno("PR_SET_DUMPABLE");
   if (init::limit_bounding_set(0) < 0 && errno != EPERM) return fail_errno("drop the bounding set");
   if (init::set_capabilities(0) < 0) return fail_errno("drop capabilities");

@@ -47,7 +47,7 @@ void SandboxNetwork::attach(NetworkSockets sockets) {
 void SandboxNetwork::begin_serving() {
   if (acceptor_ || !sockets_.fds[NetworkSockets::kTcp4]) return;
   if (auto udp = UdpRelay::start(*this, services_.resolver, *dns_, sockets_)) udp_ = std::move(*udp);
-  acceptor_.emplace(services_.loop, sockets_,
+  acceptor_.emplace(services_.loop, sockets_, services_.descriptors,
                     Acceptor::Calls{.connection = [this](UniqueFd client,
                                                          const Wanted& wanted) { accepted(std::move(client), wanted); },
                                     .exhausted = [this] { return drop_undecided(); }});

@@ -35,6 +35,14 @@ Result<std::vector<Rule>> hosts_of(const std::vector<BrokeredSecret>& secrets) {
   return hosts;
 }
 
+// Gives the names that rules spell out their addresses, so that programs that know these from an earlier gateway reach
+// them through this one.
+void add_names(NameTable& names, const EffectivePolicy& policy) {
+  for (const PolicyLayer& layer : policy.layers)
+    for (const std::string& text : layer.policy.allow)
+      if (auto rule = parse_rule(text); rule && rule->kind == Rule::Kind::Name) names.address_of(rule->host);
+}
+
 // Nothing that a list says could refuse a request.
 bool no_list_counts(const EffectivePolicy& policy) {
   return std::ranges::all_of(policy.layers, [](const PolicyLayer& layer) {
@@ -53,6 +61,7 @@ Result<void> SandboxNetwork::set_policy(EffectivePolicy policy) {
   secret_hosts_ = valid ? std::move(*hosts) : std::vector<Rule>();
   passes_requests_ = rules_.is_full() && no_list_counts(policy_);
   has_policy_ = true;
+  add_names(names_, policy_);
   std::vector<Flow*> flows;
   for (auto& [number, flow] : flows_) flows.push_back(flow.get());
   for (Flow* flow : flows) flow->policy_changed();

@@ -20,6 +20,7 @@ struct Services {
   HelloParser& hellos;
   PipePool& pipes;
   Outbox& outbox;
+  uint64_t descriptors;  // that the process may have open
   GatewaySettings settings = {};
 };
 

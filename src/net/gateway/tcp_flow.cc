@@ -95,7 +95,7 @@ void TcpFlow::on_client(uint32_t events) {
   if (over_) return;
   if (relay_) relay_->on_inside(events);
   if (!(events & ~uint32_t{EPOLLOUT})) return;
-  while (!over_ && !passed_ && read_first()) {
+  while (!over_ && !passed_ && !handing_over_ && read_first()) {
   }
 }
 
@@ -160,10 +160,18 @@ void TcpFlow::look_at_hello() {
   pass();
 }
 
-// Requests are read one by one from here on.
+// Requests are read one by one from here on. The connection outside goes with them, so that the server sees no other.
 void TcpFlow::hand_over(HttpFlow::Inside inside) {
   if (relay_)
     return cut(denial("protocol", concat("a request to ", describe(target_), ", which has already answered")));
+  sandbox_.loop().cancel(std::exchange(timer_, 0));
+  if (connector_)
+    handing_over_ = inside;
+  else
+    hand_over_now(inside);
+}
+
+void TcpFlow::hand_over_now(HttpFlow::Inside inside) {
   sandbox_.loop().remove(client_fd_);
   if (upstream_) sandbox_.loop().remove(upstream_fd_);
   HttpFlow::Order order;

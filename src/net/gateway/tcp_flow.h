@@ -52,6 +52,7 @@ class TcpFlow final : public Flow, public Relay::Owner {
   void look_at_query();
   void look_at_hello();
   void hand_over(HttpFlow::Inside inside);
+  void hand_over_now(HttpFlow::Inside inside);
   void pass();
   void refuse_tls(const Verdict& verdict);
   void answer_and_finish(std::string_view text);
@@ -73,7 +74,8 @@ class TcpFlow final : public Flow, public Relay::Owner {
   Verdict verdict_;
   OpeningReader opening_;
   std::optional<Answers> answers_;
-  std::string query_;  // to be sent before the first bytes were understood
+  std::string query_;                             // to be sent before the first bytes were understood
+  std::optional<HttpFlow::Inside> handing_over_;  // once the connection outside is there
   bool client_ended_ = false;
   bool passed_ = false;    // the first bytes may be forwarded
   bool draining_ = false;  // refused; the program has yet to read the answer

@@ -1,3 +1,5 @@
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
@@ -6,6 +8,19 @@
 #include "net/gateway/tcp_flow.h"
 
 namespace cove::net {
+namespace {
+
+constexpr int kKeepAliveIdle = 120;
+
+void prepare(int upstream) {
+  constexpr int kOn = 1;
+  reset_on_close(upstream);
+  ::setsockopt(upstream, IPPROTO_TCP, TCP_NODELAY, &kOn, sizeof kOn);
+  ::setsockopt(upstream, SOL_SOCKET, SO_KEEPALIVE, &kOn, sizeof kOn);
+  ::setsockopt(upstream, IPPROTO_TCP, TCP_KEEPIDLE, &kKeepAliveIdle, sizeof kKeepAliveIdle);
+}
+
+}  // namespace
 
 void TcpFlow::connect() {
   connector_ = Connector::start(sandbox_, sandbox_.services().resolver, target_,
@@ -16,17 +31,18 @@ void TcpFlow::connect_done(std::expected<Connected, ConnectFailure> result) {
   // It is what calls.
   sandbox_.loop().later([done = std::shared_ptr<Connector>(std::move(connector_))] {});
   if (over_) return;
-  if (!result) return connect_failed(result.error());
+  if (!result) return handing_over_ ? hand_over_now(*handing_over_) : connect_failed(result.error());
   upstream_ = std::move(result->fd);
   upstream_fd_ = upstream_.get();
   target_.address = result->address;
   if (sandbox_.over_budget()) return cut(sandbox_.budget_denial());
   log_opened(target_, verdict_);
-  reset_on_close(upstream_fd_);
+  prepare(upstream_fd_);
   constexpr uint32_t kEvents = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
   if (!sandbox_.loop().add(upstream_fd_, kEvents, [this](uint32_t events) { on_upstream(events); }))
     return over_ = true, upstream_.reset(), finish();
   if (!grant()) return;
+  if (handing_over_) return hand_over_now(*handing_over_);
   if (passed_) return start_relay(Relay::Outbound::Open);
   if (!query_.empty()) start_relay(Relay::Outbound::Held);
 }
