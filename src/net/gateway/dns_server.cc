@@ -113,6 +113,8 @@ class LiveDnsServer : public DnsServer {
     entry.allowed = true;
     entry.rule = verdict.rule;
     entry.layer = verdict.layer;
+    entry.why = verdict.why;  // while it learns: what no list names
+    entry.code = verdict.code;
     context_.log(std::move(entry));
   }
 

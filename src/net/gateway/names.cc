@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "net/groups.h"
+
 namespace cove::net {
 namespace {
 
@@ -35,6 +37,18 @@ bool is_usable(uint32_t index) { return (index & 0xff) != 0 && (index & 0xff) !=
 
 bool is_synthetic(const Address& address) {
   return address.is_v4() && number_of(address) / kAddresses == kNetwork / kAddresses;
+}
+
+void add_names_of(const EffectivePolicy& policy, NameTable& names) {
+  auto add = [&](std::string_view text) {
+    auto rule = parse_rule(text);
+    if (rule && rule->kind == Rule::Kind::Name) names.address_of(rule->host);
+    return rule && rule->kind == Rule::Kind::Group ? find_group(rule->host) : nullptr;
+  };
+  for (const auto& layer : policy.layers)
+    for (const auto& text : layer.policy.allow)
+      if (const Group* group = add(text))
+        for (const auto& host : group->hosts) add(host.rule);
 }
 
 Address NameTable::address_of(const std::string& name) {

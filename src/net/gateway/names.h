@@ -6,7 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
-#include "net/rule.h"
+#include "net/policy.h"
 
 namespace cove::net {
 
@@ -17,7 +17,7 @@ bool is_synthetic(const Address& address);
 //
 // A name's address follows from the name, so that it is the same after the gateway was started anew, unless another
 // name had taken it. What was given out before is unknown to a new gateway until the name is asked for again: answers
-// have the short TTL kSyntheticTtl, and the names that rules spell out can be added beforehand (`address_of`).
+// have the short TTL kSyntheticTtl, and the names that rules spell out are added beforehand (add_names_of()).
 class NameTable {
  public:
   static constexpr size_t kMost = 8192;  // then the name that was not used for longest makes room
@@ -44,6 +44,10 @@ class NameTable {
   std::unordered_map<std::string_view, Entries::iterator> by_name_;
   std::unordered_map<uint32_t, Entries::iterator> by_address_;
 };
+
+// Gives every name that an allow list or one of its groups spells out its address, as it had it before if nothing came
+// in between: for a gateway that begins anew.
+void add_names_of(const EffectivePolicy& policy, NameTable& names);
 
 inline constexpr uint32_t kSyntheticTtl = 10;  // seconds
 

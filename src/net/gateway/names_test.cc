@@ -27,6 +27,18 @@ TEST(NameTable, ANewOneGivesTheSameAddresses) {
   EXPECT_EQ(other.name_of(address), "pypi.org");
 }
 
+TEST(NameTable, ANewOneKnowsTheNamesOfTheRules) {
+  NameTable one, other;
+  Address address = one.address_of("db.example");
+  EffectivePolicy policy;
+  policy.layers.push_back({"sandbox", PolicyLayer::Role::Own, {}});
+  policy.layers[0].policy.allow = {"*.wild.example", "db.example:5432", "10.0.0.0/8", "@python"};
+  add_names_of(policy, other);
+  EXPECT_EQ(other.name_of(address), "db.example");
+  EXPECT_EQ(other.name_of(one.address_of("pypi.org")), "pypi.org");
+  EXPECT_EQ(other.name_of(one.address_of("wild.example")), "");
+}
+
 TEST(NameTable, TwoNamesNeverShareAnAddress) {
   NameTable names;
   std::set<Address> seen;

@@ -60,6 +60,7 @@ Result<void> SandboxNetwork::set_policy(EffectivePolicy policy) {
   rules_ = valid ? std::move(*rules) : CompiledPolicy();
   secret_hosts_ = valid ? std::move(*hosts) : std::vector<Rule>();
   passes_requests_ = rules_.is_full() && no_list_counts(policy_);
+  if (!has_policy_) add_names_of(policy_, names_);
   has_policy_ = true;
   add_names(names_, policy_);
   std::vector<Flow*> flows;
