@@ -19,12 +19,13 @@ LEADS_NOWHERE = ("private", "loop", "loop6", "metadata", "mapped", "nat64", "loc
 POLICY = {"tier": "standard",
           "allow": ["web.example.org:80,443", "*.wild.example.org:80,443", "GET api.example.org/ok/*"] +
                    [name + ".example.org" for name in LEADS_NOWHERE],
-          "block": ["blocked.wild.example.org"]}
+          "block": ["blocked.wild.example.org", "*.blocked.wild.example.org"]}
 # What these may reach, each: the names that are allowed lead here.
 REACHABLE = {("udp", world.DNS, 53), ("tcp", world.DNS, 53)} | {("tcp", to, port) for to in (world.WEB, world.WEB6)
                                                                for port in WEB_PORTS}
 # The kernel, or the sandbox's own loopback, refuses these before the gateway sees anything.
-UNSEEN = {"addresses": ("loopback_", "machine_itself_six", "link_local", "spelled_", "name_of_synthetic"),
+UNSEEN = {"addresses": ("loopback_", "machine_itself_six", "link_local", "spelled_", "name_of_synthetic",
+                        "name_of_alias_loop", "one_address_of_two"),
           "names": ("multicast_names", "link_local_multicast_names", "pointer_loop", "answer_instead", "two_questions", "update",
                     "server_on_loopback"),
           "packets": ("multicast", "broadcast", "ping", "raw_", "frames", "sctp", "dccp", "udp_lite", "mptcp", "machine_socket",
@@ -41,7 +42,7 @@ class Judge:
 
     def attempt(self, sandbox, setting, theme, name, user):
         mark, visits, last = self.outside.mark(), self.outside.visits(), sandbox.last()
-        result = sandbox.exec("/usr/bin/python3", f"/tmp/attempts/{theme}.py", name, user=user, env={"COVE_ATTEMPTS": "here"})
+        result = sandbox.exec("/usr/bin/python3", f"/tmp/{theme}.py", name, user=user, env={"COVE_ATTEMPTS": "here"})
         self.outside.settle()
         said = text(result["stdout"]).strip()
         problems = list(self.escaped(mark))
@@ -82,14 +83,14 @@ def is_ok(target):
 
 
 def attempts_of(sandbox, theme):
-    return sandbox.run("/usr/bin/python3", f"/tmp/attempts/{theme}.py", env={"COVE_ATTEMPTS": "here"}).split()
+    return sandbox.run("/usr/bin/python3", f"/tmp/{theme}.py", env={"COVE_ATTEMPTS": "here"}).split()
 
 
 def try_all(judge, place, setting, wanted):
     sandbox = place.sandbox(POLICY)
     for name in ("tries",) + THEMES:
         with open(f"{ATTEMPTS}/{name}.py", "rb") as file:
-            sandbox.put(f"/tmp/attempts/{name}.py", file.read())
+            sandbox.put(f"/tmp/{name}.py", file.read())
     check_control(judge.outside, sandbox)
     for user in ("user", "root"):
         for theme in THEMES:

@@ -29,9 +29,9 @@ class Run:
         self.sandbox = place.sandbox(POLICY)
         for name in ("tries", "forever"):
             with open(f"{ATTEMPTS}/{name}.py", "rb") as file:
-                self.sandbox.put(f"/tmp/attempts/{name}.py", file.read())
+                self.sandbox.put(f"/tmp/{name}.py", file.read())
         place.client.expect(201, "POST", self.sandbox.path + "/execs",
-                            {"argv": ["/usr/bin/python3", "/tmp/attempts/forever.py"], "detach": True,
+                            {"argv": ["/usr/bin/python3", "/tmp/forever.py"], "detach": True,
                              "env": {"COVE_ATTEMPTS": "here"}})
         self.wait_for_service()
 

@@ -36,7 +36,7 @@ class UdpEcho(asyncio.DatagramProtocol):
 
     def datagram_received(self, data, address):
         self.journal.write("udp", text=data[:200].decode(errors="replace"))
-        if len(address) == 2:
+        if self.transport.get_extra_info("sockname")[1] != 9:  # discard, as that port's service does
             self.transport.sendto(data, address)
 
 

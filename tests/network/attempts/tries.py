@@ -36,7 +36,14 @@ def exchange(made, data, wanted=4096):
     with made:
         made.settimeout(PATIENCE)
         made.sendall(data)
-        return made.recv(wanted)
+        return not_refused(made.recv(wanted))
+
+
+def not_refused(data):
+    """The gateway's own refusals are JSON with an error."""
+    if data.startswith(b"HTTP/1.1 4") and b'{"error":' in data and b"HTTP/1.1 200" not in data:
+        raise OSError(data.split(b"\r\n\r\n")[-1].decode(errors="replace"))
+    return data
 
 
 def get(host=EVIL_NAME, path="/", more=""):
@@ -52,7 +59,7 @@ def tls(host, port=443, name=None, made=None):
     context = ssl._create_unverified_context()
     with context.wrap_socket(made or connect(host, port), server_hostname=name) as secure:
         secure.sendall(get(name or host))
-        return secure.recv(4096)
+        return not_refused(secure.recv(4096))
 
 
 def datagram(host, port, data=CANARY.encode(), family=socket.AF_INET):
