@@ -71,28 +71,29 @@ class World:
     # --- what happened ---
 
     def journal(self, after=0):
-        """Entries since then: {"kind": "packet" | "dns" | "http" | "tcp" | "udp", …}."""
-        return [json.loads(line) for line in self._lines("journal")[after:]]
+        """Entries since that mark: {"kind": "packet" | "dns" | "http" | "tcp" | "udp", …}."""
+        with open(self.folder + "/journal", "rb") as file:
+            file.seek(after)
+            return [json.loads(line) for line in file.read().split(b"\n")[:-1]]
+
+    def mark(self):
+        """Of the end of the journal."""
+        with open(self.folder + "/journal", "rb") as file:
+            return file.read().rfind(b"\n") + 1
 
     def visits(self):
         """How often someone connected to the machine's own service."""
-        return len(self._lines("machine"))
-
-    def _lines(self, name):
-        with open(f"{self.folder}/{name}", encoding="utf-8") as file:
-            return file.read().split("\n")[:-1]
-
-    def mark(self):
-        return len(self._lines("journal"))
+        with open(self.folder + "/machine", "rb") as file:
+            return file.read().count(b"\n")
 
     def settle(self):
         """After this, the journal has every packet that was sent before."""
-        token = f"settle-{time.monotonic_ns()}"
+        token, mark = f"settle-{time.monotonic_ns()}", self.mark()
         run(*self.on_machine(sys.executable, "-c",
                              "import socket,sys; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)"
                              ".sendto(sys.argv[1].encode(), (sys.argv[2], 9))", token, GATEWAY))
         deadline = time.monotonic() + PATIENCE
-        while not any(entry.get("text") == token for entry in self.journal()[-50:]):
+        while not any(entry.get("text") == token for entry in self.journal(mark)):
             if time.monotonic() > deadline:
                 raise AssertionError("the world's servers do not answer any more")
             time.sleep(0.01)
