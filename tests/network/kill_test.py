@@ -110,4 +110,4 @@ def main(build, times):
                       f"{run.longest:.2f} s", flush=True)
 
 
-main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 50)
+main(sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 12)
