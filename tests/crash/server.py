@@ -292,7 +292,7 @@ class Server:
     def _process_ones(self):
         """Whoever holds a socket that was bound in the run folder, and is the first of its namespace: pid and id of the sandbox."""
         bound = {}
-        for line in read("/proc/net/unix").decode(errors="replace").splitlines():
+        for line in self._unix_sockets().splitlines():
             words = line.split()
             if len(words) == 8 and words[7].startswith(self.state + "/run/"):
                 bound[f"socket:[{words[6]}]"] = os.path.basename(words[7])
@@ -301,6 +301,12 @@ class Server:
             if pid.isdigit() and self._is_first(pid):
                 found |= {int(pid): bound[link] for link in self._links(pid) if link in bound}
         return found
+
+    def _unix_sockets(self):
+        """Those of the server's network."""
+        if not self.within:
+            return read("/proc/net/unix").decode(errors="replace")
+        return subprocess.run(self.within + ["cat", "/proc/net/unix"], capture_output=True, text=True, check=False).stdout
 
     @staticmethod
     def _is_first(pid):
