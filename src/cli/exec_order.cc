@@ -12,6 +12,15 @@
 namespace cove::cli {
 namespace {
 
+using Words = std::vector<std::string>;
+
+Result<void> set_tier(ExecOrder& order, const std::string& text) {
+  order.tier = COVE_TRY(parse_network_tier(text));
+  if (*order.tier <= NetworkTier::Restricted) return {};
+  return fail(Error(Code::Invalid, "a command has the network of its sandbox, or none")
+                  .hint("change the sandbox's: cove net allow, cove update --network"));
+}
+
 constexpr auto kOptions = option_table<ExecOrder>(
     Option<ExecOrder>{{"lang", '\0', "LANGUAGE",
                        "run a FILE of code, or - for standard input: python,\nnode@22, c…; `cove languages` lists them",
@@ -41,6 +50,9 @@ constexpr auto kOptions = option_table<ExecOrder>(
                       [](ExecOrder& order, Text text) { return assign(order.cwd, parse_workdir(text)); }},
     Option<ExecOrder>{{"user", 'u', "USER", "name or UID[:GID] inside (default: the sandbox's)", kProgram},
                       [](ExecOrder& order, Text text) { return assign(order.user, parse_user(text)); }},
+    Option<ExecOrder>{
+        {"network", '\0', "none", "without the network that its sandbox has", kFences, [] { return Words{"none"}; }},
+        [](ExecOrder& order, Text text) { return set_tier(order, text); }},
     Option<ExecOrder>{{"tag", '\0', "TEXT", "tag to find the exec by", kProgram},
                       [](ExecOrder& order, Text text) -> Result<void> {
                         order.tag = text;
@@ -89,6 +101,7 @@ Result<Json> exec_body(const ExecOrder& order, const std::vector<std::string>& c
   if (!order.user.empty()) body["user"] = order.user;
   if (!order.tag.empty()) body["tag"] = order.tag;
   if (Json limits = limits_body(order.limits); !limits.empty()) body["limits"] = std::move(limits);
+  if (order.tier) body["network"]["tier"] = tier_name(*order.tier);
   if (order.terminal) body["pty"] = window_size_body();
   if (order.detach) body["detach"] = true;
   if ((order.detach && !order.terminal) || !forwards_input(order, command)) body["stdin"] = nullptr;

@@ -24,6 +24,7 @@ struct ExecOrder : CommonOrder {
   std::string user;
   std::string tag;
   Limits limits;
+  std::optional<NetworkTier> tier;
 };
 
 inline Limits& limits_of(ExecOrder& order) { return order.limits; }

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "model/network.h"
 
 namespace cove::net {
 
@@ -41,7 +40,5 @@ struct ImageFiles {
 };
 // The rules that an image's own configuration gives for a group that is `from_image`.
 std::vector<std::string> image_hosts(const Group& group, const ImageFiles& image);
-// The policy with such rules added behind those of their groups ("@node", "GET @debian:443").
-Result<NetworkPolicy> with_image_hosts(NetworkPolicy policy, const ImageFiles& image);
 
 }  // namespace cove::net

@@ -6,7 +6,6 @@
 #include <map>
 
 #include "base/text.h"
-#include "net/policy.h"
 #include "net/rule.h"
 
 namespace cove::net {
@@ -127,18 +126,6 @@ TEST(ImageHosts, OfNodeAreThoseOfNpm) {
   EXPECT_THAT(image_hosts(node, image({{definitions, text}, {"/root/.npmrc", "registry=https://own.example"}})),
               ElementsAre("own.example"));
   EXPECT_THAT(image_hosts(node, image({})), IsEmpty());
-}
-
-TEST(ImageHosts, AreAddedToAPolicyWithWhatTheRuleSays) {
-  const NetworkPolicy policy{.tier = NetworkTier::Standard,
-                             .enabled = true,
-                             .allow = {"example.org", "GET @debian:80,443", "@python"},
-                             .block = {"@debian"}};
-  const ImageFiles files = image({{"/etc/apt/sources.list", "deb http://a.example/ x y\n"}});
-  const NetworkPolicy added = with_image_hosts(policy, files).value();
-  EXPECT_THAT(added.allow, ElementsAre("example.org", "GET @debian:80,443", "GET a.example:80,443", "@python"));
-  EXPECT_THAT(added.block, ElementsAre("@debian", "a.example"));
-  EXPECT_TRUE(CompiledPolicy::compile({{"sandbox", PolicyLayer::Role::Own, added}}));
 }
 
 }  // namespace

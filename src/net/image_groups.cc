@@ -131,25 +131,6 @@ void add_node(Hosts& hosts, const ImageFiles& image) {
       for (const std::string& host : hosts_of_npm_definitions(*text)) add(hosts, host);
 }
 
-Result<void> add_hosts(std::vector<std::string>& rules, const ImageFiles& image) {
-  std::vector<std::string> out;
-  for (const std::string& text : rules) {
-    const Rule rule = COVE_TRY(parse_rule(text));
-    const Group* group = rule.kind == Rule::Kind::Group ? find_group(rule.host) : nullptr;
-    out.push_back(text);  // so that a list does not become empty, which would mean something else
-    if (!group || !group->from_image) continue;
-    for (const std::string& host : image_hosts(*group, image)) {
-      Rule one = COVE_TRY(parse_rule(host));
-      if (!rule.ports.empty()) one.ports = rule.ports;
-      one.methods = rule.methods;
-      one.path = rule.path;
-      out.push_back(to_text(one));
-    }
-  }
-  rules = std::move(out);
-  return {};
-}
-
 }  // namespace
 
 std::vector<std::string> hosts_of_npmrc(std::string_view text) {
@@ -192,12 +173,6 @@ std::vector<std::string> image_hosts(const Group& group, const ImageFiles& image
   if (std::string_view(group.name) == "debian") add_debian(hosts, image);
   if (std::string_view(group.name) == "node") add_node(hosts, image);
   return hosts;
-}
-
-Result<NetworkPolicy> with_image_hosts(NetworkPolicy policy, const ImageFiles& image) {
-  COVE_TRY(add_hosts(policy.allow, image));
-  COVE_TRY(add_hosts(policy.block, image));
-  return policy;
 }
 
 }  // namespace cove::net

@@ -93,8 +93,8 @@ struct CompiledLayer {
 // The layers with their rules parsed and groups resolved; immutable.
 class CompiledPolicy {
  public:
-  // A rule that cannot be parsed is Invalid: nothing is ignored. The hosts of groups that come from the image were
-  // added before (with_image_hosts()).
+  // A rule that cannot be parsed is Invalid: nothing is ignored. The hosts of groups that come from the image stand
+  // beside their rules already (image_hosts()).
   static Result<CompiledPolicy> compile(const std::vector<PolicyLayer>& layers);
 
   // The lowest tier of the layers; Sandbox where one has the network disabled, or there is none.
