@@ -25,7 +25,7 @@ MAY_INCLUDE = {
     "layer": "base sys model",
     "init": "base sys",
     "unpack": "base sys init",
-    "image": "base sys model unpack",
+    "image": "base sys model net unpack",
     "host": "base sys model init",
     "runtime": "base sys model net client layer init image unpack",
     "spawn": "base sys model net init image unpack runtime",
