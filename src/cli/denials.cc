@@ -15,31 +15,37 @@ using client::text_of;
 struct Reason {
   std::string_view code;
   std::string_view words;
-  bool can_be_allowed;  // by a rule of the sandbox's own
 };
 constexpr Reason kReasons[] = {
-    {"not_allowed", "not on the allow list", true},
-    {"needs_name", "an address, and no allowed network", true},
-    {"private_address", "a private address, and no allowed network", true},
-    {"blocked", "on a block list", false},
-    {"no_network", "no network", false},
-    {"protocol", "a protocol that this tier does not carry", false},
+    {"not_allowed", "not on the allow list"},
+    {"needs_name", "an address, and no allowed network"},
+    {"private_address", "a private address, and no allowed network"},
+    {"blocked", "on a block list"},
+    {"no_network", "no network"},
+    {"protocol", "a protocol that this tier does not carry"},
 };
+
+std::string reason_of(const Json& denial) {
+  const std::string code = text_of(denial, "code");
+  const Reason* reason = std::ranges::find(kReasons, code, &Reason::code);
+  return reason == std::end(kReasons) ? printable(text_of(denial, "why")) : std::string(reason->words);
+}
+
+// The server's own, but where a rule would help: it does not know how the caller named the sandbox.
+std::string advice_for(const Json& denial, const std::string& sandbox) {
+  const std::string hint = text_of(denial, "hint"), rule = printable(text_of(denial, "rule"));
+  if (!hint.starts_with("to allow it: ") || rule.empty()) return printable(hint);
+  return concat("allow it with: ", sandbox.empty() ? "--allow " : concat("cove net allow ", sandbox, " "), rule);
+}
 
 }  // namespace
 
 std::string denial_line(const Json& denial, const std::string& sandbox) {
-  const std::string host = printable(text_of(denial, "host")), code = text_of(denial, "code");
+  const std::string host = printable(text_of(denial, "host")), why = reason_of(denial);
   const uint64_t port = client::count_of(denial, "port");
-  const Reason* reason = std::ranges::find(kReasons, code, &Reason::code);
-  const bool known = reason != std::end(kReasons);
-  const std::string why = known ? std::string(reason->words) : printable(text_of(denial, "why"));
-  std::string line =
-      concat("denied: ", port ? concat(host, ":", port) : host, why.empty() ? "" : concat(" (", why, ")"));
-  const std::string rule = printable(text_of(denial, "rule"));
-  if (!known || !reason->can_be_allowed || rule.empty()) return line;
-  return concat(line, "; allow it with: ", sandbox.empty() ? "--allow " : concat("cove net allow ", sandbox, " "),
-                rule);
+  const std::string advice = advice_for(denial, sandbox);
+  return concat("denied: ", port ? concat(host, ":", port) : host, why.empty() ? "" : concat(" (", why, ")"),
+                advice.empty() ? "" : concat("; ", advice));
 }
 
 void tell_denials(const Json& result, const std::string& sandbox) {

@@ -236,13 +236,22 @@ TEST(Run, RefusesRulesThatCannotBe) {
 }
 
 TEST(Denials, NameTheRuleThatWouldAllow) {
-  const Json denial = {{"host", "example.org"}, {"port", 443}, {"code", "not_allowed"}, {"rule", "example.org:443"}};
+  const Json denial = {{"host", "example.org"},
+                       {"port", 443},
+                       {"code", "not_allowed"},
+                       {"rule", "example.org:443"},
+                       {"hint", "to allow it: cove net allow k3 example.org:443"}};
   EXPECT_EQ(denial_line(denial, "box"),
             "denied: example.org:443 (not on the allow list); allow it with: cove net allow box example.org:443");
   EXPECT_EQ(denial_line(denial, ""),
             "denied: example.org:443 (not on the allow list); allow it with: --allow example.org:443");
-  EXPECT_EQ(denial_line({{"host", "a\x1b[2J"}, {"code", "blocked"}, {"rule", "a"}}, "box"),
-            "denied: a\\x1b[2J (on a block list)");
+}
+
+TEST(Denials, SayWhatElseHelps) {
+  EXPECT_EQ(denial_line({{"host", "a.example"}, {"code", "blocked"}, {"hint", "it is blocked by the server"}}, "box"),
+            "denied: a.example (on a block list); it is blocked by the server");
+  EXPECT_EQ(denial_line({{"host", "a\x1b[2J"}, {"why", "no\n"}, {"code", "new"}}, "box"),
+            "denied: a\\x1b[2J (no\\x0a)");
 }
 
 TEST(Run, SupportsTiersWithoutNetworkAndKnownRuntimes) {
