@@ -64,8 +64,8 @@ constexpr Form kForm = {
     .more =
         "Examples:\n"
         "  cove net requests box\n"
-        "  cove net requests --approve nr_3f8a box\n"
-        "  cove net requests --reject nr_3f8a --reason 'use the mirror' box",
+        "  cove net requests --approve b30ujyaop2asl5cg5v1c box\n"
+        "  cove net requests --reject b30ujyaop2asl5cg5v1c --reason 'use the mirror' box",
 };
 
 std::string table_of(const std::vector<Json>& requests) {
