@@ -128,8 +128,15 @@ void LiveNetworks::end(const std::string& sandbox_id) {
 }
 
 void LiveNetworks::forget(const std::string& sandbox_id) {
-  std::lock_guard lock(mutex_);
-  boxes_.erase(sandbox_id);
+  Shared box;
+  {
+    std::lock_guard lock(mutex_);
+    auto found = boxes_.find(sandbox_id);
+    if (found == boxes_.end()) return;
+    box = std::move(found->second);
+    boxes_.erase(found);
+  }
+  box->log.end();
 }
 
 // Where the gateway cannot be told, what it does is not what the policy says: then it does nothing for this sandbox.

@@ -48,12 +48,21 @@ uint64_t NetworkLog::add(net::NetworkEntry entry) {
   std::lock_guard lock(mutex_);
   entries_.push_back({next_, std::move(entry)});
   if (entries_.size() > Networks::kKeptEntries) entries_.pop_front();
+  wake();
+  return next_++;
+}
+
+void NetworkLog::end() {
+  std::lock_guard lock(mutex_);
+  wake();
+}
+
+void NetworkLog::wake() {
   std::erase_if(followers_, [](const auto& follower) {
     auto there = follower.lock();
     if (there) ::eventfd_write(there->fd.get(), 1);
     return !there;
   });
-  return next_++;
 }
 
 std::vector<NetworkLog::Entry> NetworkLog::after(uint64_t seq, size_t limit) const {

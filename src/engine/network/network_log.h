@@ -21,8 +21,12 @@ class NetworkLog {
   std::vector<Entry> after(uint64_t seq, size_t limit) const;
   uint64_t last() const;
   Result<std::shared_ptr<Networks::LogFollower>> follow();
+  // Wakes the followers: the log is no one's any more.
+  void end();
 
  private:
+  void wake();
+
   mutable std::mutex mutex_;
   std::deque<Entry> entries_;
   uint64_t next_;

@@ -43,6 +43,10 @@ TEST(NetworkLogOfASandbox, WakesItsFollowers) {
   EXPECT_FALSE(is_readable(follower->fd.get()));
   log.add(FakeNet::denied("s", "a.example", 443));
   EXPECT_TRUE(is_readable(follower->fd.get()));
+  auto another = log.follow().value();
+  EXPECT_FALSE(is_readable(another->fd.get()));
+  log.end();
+  EXPECT_TRUE(is_readable(another->fd.get()));
 }
 
 TEST(DenialRule, IsExactlyWhatWasWanted) {
