@@ -125,7 +125,9 @@ TEST_F(Refusals, AnAddressThatIsNotAllowedIsReset) {
     EXPECT_EQ(client.end(), ECONNRESET) << address;
   }
   EXPECT_TRUE(logged(Stage::Denied));
+  EXPECT_FALSE(logged(Stage::Denied, "protocol"));
   EXPECT_EQ(dial(net::parse_address(kGatewayAddress4).value(), 22).end(), ECONNRESET);
+  EXPECT_TRUE(logged(Stage::Denied, "protocol"));
 }
 
 TEST_F(Refusals, AnAddressWithTheNameOfAnotherServerLeadsToThatServer) {

@@ -56,7 +56,7 @@ void SandboxNetwork::begin_serving() {
 void SandboxNetwork::accepted(UniqueFd client, const Wanted& wanted) {
   if (flows_.size() >= services_.settings.connections && !drop_undecided()) return refuse_too_many(wanted);
   bool of_gateway = is_gateway(wanted.address) || is_loopback(wanted.address);
-  if (of_gateway) return serve_gateway_address(std::move(client), wanted.port);
+  if (of_gateway) return serve_gateway_address(std::move(client), wanted);
   Target target;
   target.port = wanted.port;
   target.name = names_.name_of(wanted.address);
@@ -67,11 +67,16 @@ void SandboxNetwork::accepted(UniqueFd client, const Wanted& wanted) {
 }
 
 // Other ports there: a reset.
-void SandboxNetwork::serve_gateway_address(UniqueFd client, uint16_t port) {
+void SandboxNetwork::serve_gateway_address(UniqueFd client, const Wanted& wanted) {
+  const uint16_t port = wanted.port;
   if (port == kDnsPort) return dns_->serve(std::move(client));
   if (port == kPagePort) return internal_page_->serve(std::move(client), "");
   if (port == kHttpProxyPort) return ProxySession::start(*this, ProxyHandshake::Protocol::Http, std::move(client));
   if (port == kSocksPort) return ProxySession::start(*this, ProxyHandshake::Protocol::Socks, std::move(client));
+  Target target{.address = wanted.address, .port = port};
+  log_denial(target,
+             denial("protocol", concat(describe(target), " is the gateway, which serves DNS, proxies and http://",
+                                       kInternalName, "/ only")));
 }
 
 void SandboxNetwork::refuse_too_many(const Wanted& wanted) {

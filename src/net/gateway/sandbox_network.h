@@ -69,7 +69,7 @@ class SandboxNetwork final : public SandboxContext {
  private:
   void begin_serving();
   void accepted(UniqueFd client, const Wanted& wanted);
-  void serve_gateway_address(UniqueFd client, uint16_t port);
+  void serve_gateway_address(UniqueFd client, const Wanted& wanted);
   void refuse_too_many(const Wanted& wanted);
   Verdict learned(Verdict verdict) const;
   void cut_over_budget();
