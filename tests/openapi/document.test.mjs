@@ -14,7 +14,7 @@ test('operations have unique ids, a summary, a tag and a scope', () => {
       ids.push(spec.operationId);
       assert.ok(spec.summary && spec.tags?.length === 1, spec.operationId);
       const open = spec.security?.length === 0;
-      assert.ok(open || ['read', 'run', 'manage', 'secrets', 'admin', 'socket'].includes(spec['x-scope']), `${spec.operationId} has no scope`);
+      assert.ok(open || ['read', 'run', 'manage', 'secrets', 'approve', 'admin', 'socket'].includes(spec['x-scope']), `${spec.operationId} has no scope`);
     }
   assert.equal(new Set(ids).size, ids.length);
   assert.equal(operations.size, ids.length);
@@ -130,7 +130,7 @@ function* routes_in_source() {
 }
 
 test('the routes of the source are the operations of the document, with the same doors', () => {
-  const doors = { kRead: 'read', kRun: 'run', kManage: 'manage', kSecrets: 'secrets', kAdmin: 'admin', kTokenRead: 'read token', kTokenRun: 'run token',
+  const doors = { kRead: 'read', kRun: 'run', kManage: 'manage', kSecrets: 'secrets', kApprove: 'approve', kAdmin: 'admin', kTokenRead: 'read token', kTokenRun: 'run token',
     kSignedRead: 'read token', kSignedRun: 'run token', open: 'open' };
   const source = [...routes_in_source()].map(({ method, path, door }) => `${method} ${path} ${doors[door]}`).sort();
   const documented = [...operations.values()].filter(({ method }) => method !== 'HEAD').map(({ method, path, scope, security }) => {

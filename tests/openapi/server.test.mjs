@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import test, { after } from 'node:test';
 import './cases/sandboxes.mjs';
+import './cases/networks.mjs';
 import './cases/execs.mjs';
 import './cases/contexts.mjs';
 import './cases/sessions.mjs';

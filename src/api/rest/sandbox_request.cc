@@ -196,14 +196,14 @@ Result<std::vector<uint16_t>> take_ports(Fields& fields) {
   return ports;
 }
 
-Result<std::vector<std::string>> take_rule_object(Fields& fields) {
+Result<net::RuleParts> take_rule_parts(Fields& fields) {
   net::RuleParts parts;
   parts.host = COVE_TRY(required(fields, "host", fields.text("host")));
   parts.ports = COVE_TRY(take_ports(fields));
   parts.methods = COVE_TRY(fields.texts("methods")).value_or(std::vector<std::string>());
   parts.paths = COVE_TRY(fields.texts("paths")).value_or(std::vector<std::string>());
   COVE_TRY(fields.finish());
-  return net::rule_texts(parts);
+  return parts;
 }
 
 // One rule, or several where an object has several paths, in their canonical form.
@@ -212,7 +212,7 @@ Result<std::vector<std::string>> take_rule(Fields& fields, const std::string& li
   if (rule.is_string())
     return std::vector{net::to_text(COVE_TRY(fields.checked_at(list, index, net::parse_rule(rule.as_string()))))};
   Fields object = COVE_TRY(fields.object_at(list, index));
-  return fields.checked_at(list, index, take_rule_object(object));
+  return fields.checked_at(list, index, net::rule_texts(COVE_TRY(take_rule_parts(object))));
 }
 
 Result<std::optional<std::vector<std::string>>> take_rules(Fields& fields, const std::string& name) {

@@ -14,7 +14,7 @@ const nothing = 'nosuchthing000000000';
 async function things(t) {
   const sandbox = await make_sandbox(t);
   const exec = await start(sandbox, { argv: ['cat'] });
-  return { id: sandbox.id, exec: exec.id, context: nothing, session: nothing, key: nothing, project: 'default', image: 'host', operation: nothing, port: 3000 };
+  return { id: sandbox.id, exec: exec.id, context: nothing, session: nothing, key: nothing, secret: nothing, project: 'default', image: 'host', operation: nothing, port: 3000 };
 }
 
 // An answer that is not one of an operation's.

@@ -13,7 +13,7 @@ test('a sandbox of nothing but defaults runs', async (t) => {
   assert.equal(json.name, null);
   assert.equal(json.image, 'host');
   assert.equal(json.project, 'default');
-  assert.deepEqual(json.network, { tier: 'sandbox', enabled: false, allow: [], block: [], budget: { bytes: 0, connections: 0 } });
+  assert.deepEqual(json.network, { tier: 'sandbox', enabled: false, allow: [], block: [], budget: { bytes: 0, connections: 0 }, learn: false });
   assert.equal(json.workspace, null);
   assert.notEqual(json.started_at, null);
   const again = await api.call('getSandbox', { ...of(json), expect: 200 });
@@ -63,6 +63,7 @@ test('a sandbox has what was asked for', async (t) => {
     allow: [],
     block: ['example.org'],
     budget: { bytes: MiB, connections: 0 },
+    learn: false,
   });
   assert.notEqual(made.expires_at, null);
   assert.ok('memory' in made.enforced);
@@ -76,35 +77,6 @@ test('a sandbox that is not to start is stopped', async (t) => {
   const made = await make_sandbox(t, { start: false, network: {} });
   assert.equal(made.state, 'stopped');
   assert.equal(made.started_at, null);
-});
-
-test('a network has rules that can be, and names the one that cannot', async (t) => {
-  for (const [network, pointer] of [
-    [{ allow: ['a.example', '*'] }, '/network/allow/1'],
-    [{ allow: [{ host: 'a.example', ports: [0] }] }, '/network/allow/0/ports'],
-    [{ block: ['@nosuchgroup'] }, '/network/block/0'],
-    [{ tier: 'all' }, '/network/tier'],
-  ]) {
-    for (const operation of ['createSandbox', 'startSession']) {
-      const problem = await api.refused(operation, 400, 'invalid', { json: { network } });
-      assert.equal(problem.pointer, pointer);
-    }
-  }
-});
-
-test('a network is shown, changed and decided about', async (t) => {
-  const made = await make_sandbox(t, { start: false, network: { allow: ['A.example', { host: 'b.example', ports: [443], methods: ['GET'] }] } });
-  assert.deepEqual(made.network.allow, ['a.example', 'GET b.example:443']);
-  assert.equal(made.network.tier, 'standard');
-  const before = (await api.call('getNetwork', of(made))).json;
-  assert.equal(before.tier, 'standard');
-  assert.equal((await api.call('checkNetwork', { ...of(made), query: { host: 'a.example' } })).json.allowed, true);
-  const changed = (await api.call('updateSandbox', { ...of(made), json: { network: { allow: [] } } })).json;
-  assert.deepEqual(changed.network.allow, []);
-  assert.ok((await api.call('getNetwork', of(made))).json.version > before.version);
-  assert.equal((await api.call('checkNetwork', { ...of(made), query: { host: 'a.example' } })).json.allowed, false);
-  assert.deepEqual((await api.call('listNetworkRequests', of(made))).json.items, []);
-  await api.refused('decideNetworkRequest', 404, 'not_found', { ...of(made), json: { rule: 'a.example:443', approve: 'once' } });
 });
 
 test('a name is taken once', async (t) => {
