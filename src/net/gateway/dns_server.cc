@@ -30,6 +30,11 @@ struct Pending {
 
 bool is_localhost(const std::string& name) { return name == "localhost" || name.ends_with(".localhost"); }
 
+// Whole zones, all records at once, and what is not of the Internet.
+bool is_refused(const Question& question) {
+  return question.klass != dns::kInternet || (question.type >= dns::kIxfr && question.type <= dns::kAny);
+}
+
 // What a record of that type says of a name that has these addresses.
 std::vector<Record> address_records(const Question& question, std::initializer_list<const char*> addresses,
                                     uint32_t ttl) {
@@ -52,12 +57,16 @@ class LiveDnsServer : public DnsServer {
   void ask(std::string_view message, Transport transport, Reply reply) override {
     dns::Asked asked = dns::parse_question(message);
     if (!asked.question) {
-      if (!asked.reply.empty()) reply(std::move(asked.reply));
-      return;
+      if (asked.reply.empty()) return;
+      log_refusal("?", "malformed", "what was sent to port 53 is no question of DNS");
+      return reply(std::move(asked.reply));
     }
     Question& question = *asked.question;
-    bool is_refused = question.klass != dns::kInternet || (question.type >= dns::kIxfr && question.type <= dns::kAny);
-    if (is_refused) return reply(dns::reply_to(question, dns::Code::Refused));
+    if (is_refused(question)) {
+      log_refusal(question.name, "protocol",
+                  concat("questions of type ", question.type, " and class ", question.klass, " are refused"));
+      return reply(dns::reply_to(question, dns::Code::Refused));
+    }
     size_t most = transport == Transport::Tcp ? dns::kMostOverTcp : question.udp_size;
     if (auto known = answer_known(question)) return reply(std::move(*known));
     if (!is_eligible(question)) return reply(dns::reply_to(question, dns::Code::NoName));
@@ -65,6 +74,7 @@ class LiveDnsServer : public DnsServer {
   }
 
   void serve(UniqueFd client) override { streams_.add(std::move(client)); }
+  void forget_logged() override { entries_.forget_recent(); }
 
  private:
   // The answer to what never depends on the policy.
@@ -89,7 +99,12 @@ class LiveDnsServer : public DnsServer {
   // Decides, and logs the decision. The root and reverse names are no hosts: asked in the full tiers only.
   bool is_eligible(Question& question) {
     std::string& name = question.name;
-    if (name.empty() || name.ends_with(".arpa")) return context_.rules().is_full();
+    if (name.empty() || name.ends_with(".arpa")) {
+      bool is_full = context_.rules().is_full();
+      if (!is_full)
+        log_refusal(name, "protocol", "only addresses that names were answered with can be looked up in reverse");
+      return is_full;
+    }
     Verdict verdict = decide(question);
     bool denied = verdict.decision == Decision::Deny;
     if (entries_.take(name)) log(name, verdict, denied);
@@ -99,7 +114,7 @@ class LiveDnsServer : public DnsServer {
   Verdict decide(Question& question) {
     auto normal = question.is_host ? normalize_name(question.name) : Result<std::string>(fail(Code::Invalid, ""));
     if (!normal)
-      return {.decision = Decision::Deny, .why = concat(question.name, " is not a host's name"), .code = "not_allowed"};
+      return {.decision = Decision::Deny, .why = concat(question.name, " is not a host's name"), .code = "malformed"};
     question.name = std::move(*normal);
     return context_.decide_lookup(question.name);
   }
@@ -116,6 +131,12 @@ class LiveDnsServer : public DnsServer {
     entry.why = verdict.why;  // while it learns: what no list names
     entry.code = verdict.code;
     context_.log(std::move(entry));
+  }
+
+  void log_refusal(const std::string& name, const char* code, std::string why) {
+    Target target = {.name = name.empty() ? "." : name, .protocol = Protocol::Dns};
+    if (entries_.take(concat(code, " ", name)))
+      context_.log_denial(target, {.decision = Decision::Deny, .why = std::move(why), .code = code});
   }
 
   void look_up(Question question, size_t most, Reply reply) {

@@ -25,6 +25,8 @@ class DnsServer {
   virtual void ask(std::string_view message, Transport transport, Reply reply) = 0;
   // DNS over TCP: takes over a connection to port 53.
   virtual void serve(UniqueFd client) = 0;
+  // An exec has ended: what is denied from now on is logged, even if the same was just logged.
+  virtual void forget_logged() = 0;
 };
 
 }  // namespace cove::net

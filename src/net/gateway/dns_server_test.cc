@@ -140,6 +140,23 @@ TEST_F(DnsServerTest, WholeZonesAndOtherClassesAreRefused) {
   EXPECT_EQ(code(ask(query(1, "version.bind", 16, 3))), 5);
 }
 
+TEST_F(DnsServerTest, RefusalsAreLogged) {
+  ask("www.example", 255);
+  EXPECT_EQ(context_.denied("www.example"), 1u);
+  EXPECT_EQ(context_.recent_denials().back().code, "protocol");
+  ask("8.8.8.8.in-addr.arpa", dns::kPtr);
+  EXPECT_EQ(context_.denied("8.8.8.8.in-addr.arpa"), 1u);
+  ask(query(1, "www.example", dns::kA) + "x");
+  EXPECT_EQ(context_.recent_denials().back().code, "malformed");
+}
+
+TEST_F(DnsServerTest, WhatIsDeniedAfterAnExecIsLoggedAnew) {
+  ask("evil.example", dns::kA);
+  dns_->forget_logged();
+  ask("evil.example", dns::kA);
+  EXPECT_EQ(context_.denied("evil.example"), 2u);
+}
+
 TEST_F(DnsServerTest, InTheFullTiersOtherRecordsAreForwarded) {
   context_.set(policy_of(NetworkTier::Elevated, {}));
   std::string reply = ask("example.org", 15);

@@ -30,6 +30,9 @@ class EntryLimit {
     return true;
   }
 
+  // What comes now belongs to another event.
+  void forget_recent() { recent_.clear(); }
+
  private:
   static constexpr std::chrono::milliseconds kSame{200};
   static constexpr double kBurst = 500;

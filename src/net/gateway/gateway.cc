@@ -158,7 +158,8 @@ Result<void> GatewayServer::take_sync(wire::Reader& in) {
   if (found == sandboxes_.end()) {
     answer.number(0).number(0).number(0).number(0);
   } else {
-    const SandboxNetwork& network = *found->second;
+    SandboxNetwork& network = *found->second;
+    network.forget_logged();
     answer.number(network.in_bytes()).number(network.out_bytes());
     answer.number(network.connections()).number(network.dropped_entries());
   }

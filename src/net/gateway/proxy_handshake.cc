@@ -68,9 +68,9 @@ class LiveHandshake : public ProxyHandshake {
     refuse(denial(verdict, order.target));
   }
   // What cannot be a target is a denial, too: it may be a way around.
-  void refuse_target(std::string_view host, uint16_t port, const Error& error, std::string_view answer) {
-    Verdict verdict = {.decision = Decision::Deny, .why = error.message(), .code = "not_allowed"};
-    context_.log_denial({.name = shown_host(host), .address = {}, .port = port}, verdict);
+  void refuse_target(Target target, const char* code, const std::string& why, std::string_view answer) {
+    if (target.name.empty() && !target.address) target.name = "?";
+    context_.log_denial(target, {.decision = Decision::Deny, .why = why, .code = code});
     refuse(answer);
   }
   virtual std::string denial(const Verdict& verdict, const Target& target) const = 0;
@@ -118,14 +118,17 @@ class SocksHandshake : public LiveHandshake {
 
   void take(std::string_view bytes) override {
     auto step = reader_.feed(bytes);
-    if (step.state == SocksReader::State::Failed) return refuse(step.reply);
+    const auto& request = reader_.request();
+    Target named = {.name = shown_host(request.host), .address = request.address, .port = request.port};
+    if (step.state == SocksReader::State::Failed)
+      return refuse_target(std::move(named), "protocol", step.why, step.reply);
     if (!send(step.reply)) return end(std::nullopt);
     if (step.state == SocksReader::State::NeedsMore) return;
 
-    const auto& request = reader_.request();
     auto target = request.address ? proxy_target(*request.address, request.port, names())
                                   : proxy_target(request.host, request.port, names());
-    if (!target) return refuse_target(request.host, request.port, target.error(), SocksReader::reply(Reply::Denied));
+    if (!target)
+      return refuse_target(std::move(named), "malformed", target.error().message(), SocksReader::reply(Reply::Denied));
     ProxyOrder order;
     order.bytes = bytes;
     order.target = std::move(*target);
@@ -152,8 +155,14 @@ class HttpHandshake : public LiveHandshake {
     http1::HeadReader head(kMostHead);
     std::string_view rest = bytes_;
     auto whole = head.feed(rest);
-    if (!whole) return refuse(http_refusal("400 Bad Request", whole.error().reason));
+    if (!whole) return refuse_head(whole.error().reason);
     if (*whole) connect(head, rest);
+  }
+
+  void refuse_head(const std::string& why) {
+    std::string_view target = std::string_view(bytes_).substr(kConnect.size());
+    target = target.substr(0, target.find_first_of(" \r\n"));
+    refuse_target({.name = shown_host(target)}, "malformed", why, http_refusal("400 Bad Request", why));
   }
 
   // Other requests are read one by one.
@@ -166,9 +175,7 @@ class HttpHandshake : public LiveHandshake {
 
   void connect(http1::HeadReader& head, std::string_view rest) {
     auto target = connect_target(head, names());
-    if (!target)
-      return refuse_target(head.first_line(), 0, target.error(),
-                           http_refusal("400 Bad Request", target.error().message()));
+    if (!target) return refuse_head(target.error().message());
     ProxyOrder order;
     order.bytes = rest;
     order.target = std::move(*target);

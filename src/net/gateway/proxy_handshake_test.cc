@@ -117,14 +117,31 @@ TEST_F(ProxyTest, OddHostsAreRefusedAndLogged) {
     size_t before = context_.recent_denials().size();
     EXPECT_FALSE(socks(socks_to(host, 0, 22))) << host;
     EXPECT_THAT(received_, HasSubstr("\x05\x02"s)) << host;
-    bool has_nul = host.find('\0') != host.npos;
-    EXPECT_EQ(context_.recent_denials().size(), before + (has_nul ? 0 : 1)) << host;
+    EXPECT_EQ(context_.recent_denials().size(), before + 1) << host;
     EXPECT_FALSE(http(connect_to(host + ":22"))) << host;
     EXPECT_THAT(received_, StartsWith("HTTP/1.1 400 ")) << host;
+    EXPECT_EQ(context_.recent_denials().size(), before + 2) << host;
+    EXPECT_EQ(context_.recent_denials().back().why.find('\0'), std::string::npos);
   }
   for (std::string target : {"www.example", "www.example:", "www.example:0", "www.example:70000", "www.example:80x",
                              ":443", "http://www.example/", "::1:80"})
     EXPECT_FALSE(http(connect_to(target))) << target;
+}
+
+TEST_F(ProxyTest, WhatItIsNotForIsLogged) {
+  const std::string cases[] = {
+      "\x04\x01\x00\x50\x2c\x0a\x01\x02\x00"s, "\x05\x01\x00\x05\x02\x00\x01\x2c\x0a\x01\x02\x00\x50"s,
+      "\x05\x01\x00\x05\x03\x00\x03\x0bwww.example\x00\x50"s, "\x05\x01\x01"s, "\x05\x01\x00\x05\x01\x00\x07"s};
+  for (const auto& bytes : cases) {
+    size_t before = context_.recent_denials().size();
+    EXPECT_FALSE(socks(bytes));
+    ASSERT_EQ(context_.recent_denials().size(), before + 1);
+    EXPECT_EQ(context_.recent_denials().back().code, "protocol");
+  }
+  EXPECT_EQ(context_.denied("www.example"), 1u);
+  EXPECT_EQ(context_.denied("44.10.1.2"), 1u);
+  EXPECT_FALSE(http("CONNECT www.example:443 HTTP/1.1\r\nX: \x01\r\n\r\n"));
+  EXPECT_EQ(context_.recent_denials().back().code, "malformed");
 }
 
 TEST_F(ProxyTest, HostMustBeTheTarget) {

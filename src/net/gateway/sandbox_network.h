@@ -31,6 +31,9 @@ class SandboxNetwork final : public SandboxContext {
   // Cuts the oldest connection of which nothing is known yet; false where there is none.
   bool drop_undecided();
 
+  // An exec has ended: denials that are the same as its own are logged anew.
+  void forget_logged();
+
   uint64_t in_bytes() const { return in_bytes_; }
   uint64_t out_bytes() const { return out_bytes_; }
   uint64_t connections() const { return connections_; }

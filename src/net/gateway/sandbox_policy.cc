@@ -75,6 +75,11 @@ Result<void> SandboxNetwork::set_policy(EffectivePolicy policy) {
   return {};
 }
 
+void SandboxNetwork::forget_logged() {
+  dns_->forget_logged();
+  if (udp_) udp_->forget_logged();
+}
+
 bool SandboxNetwork::has_secret_for(const std::string& name, uint16_t port) const {
   return std::ranges::any_of(secret_hosts_, [&](const Rule& rule) { return covers(rule, name, port); });
 }

@@ -39,16 +39,17 @@ SocksReader::Step SocksReader::feed(std::string_view& input) {
   while (!input.empty()) {
     begun_ += input.front();
     input.remove_prefix(1);
-    if (begun_[0] != (stage_ == Stage::Password ? kPasswordVersion : kVersion)) return fail(std::move(replies));
+    if (begun_[0] != (stage_ == Stage::Password ? kPasswordVersion : kVersion))
+      return fail(std::move(replies), "it is not SOCKS5");
     if (size_of_stage() != begun_.size()) continue;
     Step step = stage_ == Stage::Greeting   ? take_greeting()
                 : stage_ == Stage::Password ? take_password()
                                             : take_request();
     begun_.clear();
     replies += step.reply;
-    if (step.state != State::NeedsMore) return {step.state, std::move(replies)};
+    if (step.state != State::NeedsMore) return {step.state, std::move(replies), std::move(step.why)};
   }
-  return {State::NeedsMore, std::move(replies)};
+  return {State::NeedsMore, std::move(replies), {}};
 }
 
 std::optional<size_t> SocksReader::size_of_stage() const {
@@ -76,32 +77,41 @@ std::optional<size_t> SocksReader::size_of_stage() const {
 SocksReader::Step SocksReader::take_greeting() {
   std::string_view methods = std::string_view(begun_).substr(2);
   bool none = methods.find(kNoPassword) != methods.npos;
-  if (!none && methods.find(kWithPassword) == methods.npos) return fail(choice(kNoMethod));
+  if (!none && methods.find(kWithPassword) == methods.npos)
+    return fail(choice(kNoMethod), "it offers no way of authentication that is known here");
   stage_ = none ? Stage::Request : Stage::Password;
-  return {State::NeedsMore, choice(none ? kNoPassword : kWithPassword)};
+  return {State::NeedsMore, choice(none ? kNoPassword : kWithPassword), {}};
 }
 
 SocksReader::Step SocksReader::take_password() {
   stage_ = Stage::Request;
-  return {State::NeedsMore, {kPasswordVersion, 0}};
+  return {State::NeedsMore, {kPasswordVersion, 0}, {}};
 }
 
 SocksReader::Step SocksReader::take_request() {
   std::string_view request = begun_;
-  if (request[1] != kConnect) return fail(reply(Reply::CommandUnsupported));
-  if (request[2] != 0) return fail(reply(Reply::Failed));
-  if (request.size() == kRequestHead) return fail(reply(Reply::AddressUnsupported));
-  std::string_view place = request.substr(kRequestHead, request.size() - kRequestHead - 2);
-  request_.port = static_cast<uint16_t>(length(request[request.size() - 2]) << 8 | length(request.back()));
-  if (request[3] == kName) {
-    request_.host = place.substr(1);
-    if (request_.host.empty() || request_.host.find('\0') != std::string::npos) return fail(reply(Reply::Denied));
-  } else {
-    request_.address = mapped(place);
-  }
-  return {State::Done, {}};
+  if (request.size() == kRequestHead)
+    return fail(reply(Reply::AddressUnsupported), "the kind of its address is unknown");
+  note_place(request);
+  if (request[1] != kConnect)
+    return fail(reply(Reply::CommandUnsupported), "SOCKS5 is for CONNECT only, not for BIND or UDP");
+  if (request[2] != 0) return fail(reply(Reply::Failed), "the request is malformed");
+  if (!request_.address && (request_.host.empty() || request_.host.find('\0') != std::string::npos))
+    return fail(reply(Reply::Denied), "what it names is no host");
+  return {State::Done, {}, {}};
 }
 
-SocksReader::Step SocksReader::fail(std::string reply) { return {State::Failed, std::move(reply)}; }
+void SocksReader::note_place(std::string_view request) {
+  std::string_view place = request.substr(kRequestHead, request.size() - kRequestHead - 2);
+  request_.port = static_cast<uint16_t>(length(request[request.size() - 2]) << 8 | length(request.back()));
+  if (request[3] == kName)
+    request_.host = place.substr(1);
+  else
+    request_.address = mapped(place);
+}
+
+SocksReader::Step SocksReader::fail(std::string reply, std::string why) {
+  return {State::Failed, std::move(reply), std::move(why)};
+}
 
 }  // namespace cove::net

@@ -30,11 +30,12 @@ class SocksReader {
   struct Step {
     State state = State::NeedsMore;
     std::string reply;  // to be sent now, whatever the state
+    std::string why;    // of State::Failed
   };
 
   // Takes bytes off the front of `input`, never more than the request's.
   Step feed(std::string_view& input);
-  const Request& request() const { return request_; }  // once done
+  const Request& request() const { return request_; }  // once done; of a failure, what is known
 
   static std::string reply(Reply code);
 
@@ -44,7 +45,8 @@ class SocksReader {
   Step take_password();
   Step take_request();
   std::optional<size_t> size_of_stage() const;  // of what `begun_` begins; nothing: more bytes are needed to know
-  Step fail(std::string reply);
+  void note_place(std::string_view request);
+  static Step fail(std::string reply, std::string why);
 
   Stage stage_ = Stage::Greeting;
   std::string begun_;

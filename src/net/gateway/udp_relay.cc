@@ -90,6 +90,7 @@ class LiveUdpRelay : public UdpRelay, public UdpFlow::Owner {
   void policy_changed() override {
     std::erase_if(flows_, [](auto& flow) { return !flow.second->is_still_allowed(); });
   }
+  void forget_logged() override { entries_.forget_recent(); }
 
  private:
   // One socket inside and where it sends to.

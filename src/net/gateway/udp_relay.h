@@ -22,6 +22,8 @@ class UdpRelay {
                                                  const NetworkSockets& sockets);
   // The policy has changed: ends the flows that it no longer allows.
   virtual void policy_changed() = 0;
+  // An exec has ended: what is denied from now on is logged, even if the same was just logged.
+  virtual void forget_logged() = 0;
 };
 
 }  // namespace cove::net
