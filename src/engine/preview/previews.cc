@@ -13,10 +13,17 @@ constexpr std::chrono::seconds kDialPatience(5);
 constexpr std::chrono::seconds kPortsPatience(3);
 constexpr size_t kMostRules = 1024;  // of one sandbox
 
+Result<void> check_reachable(const Capabilities& can) {
+  if (can.dial) return {};
+  return fail(Code::Unsupported,
+              concat("the runtime ", can.name, " has a network stack of its own: its ports cannot be reached"));
+}
+
 }  // namespace
 
 Result<Engine::Connection> LiveEngine::connect(const Caller& caller, const std::string& name, uint16_t port) {
   Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Run));
+  COVE_TRY(check_reachable(capabilities(sandbox->info().spec.runtime)));
   std::shared_ptr<void> use = COVE_TRY(begin_use(caller, sandbox));
   const std::string attempt = concat("connect to port ", port, " of sandbox ", sandbox->id());
   std::optional<Error> refused;
@@ -39,6 +46,7 @@ Result<Engine::Connection> LiveEngine::connect(const Caller& caller, const std::
 Result<std::vector<ListeningPort>> LiveEngine::ports(const Caller& caller, const std::string& name) {
   Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Read));
   const SandboxInfo info = sandbox->info();
+  COVE_TRY(check_reachable(capabilities(info.spec.runtime)));
   if (info.state != State::Running)
     return fail(
         Error(Code::Conflict, concat("list the ports of sandbox ", sandbox->id(), ": it is ", state_name(info.state)))
