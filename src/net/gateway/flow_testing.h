@@ -192,6 +192,8 @@ class Origin {
 // A gateway of flows: what connects to it is given to a flow.
 class TestGateway final : private FlowContext {
  public:
+  static constexpr uint16_t kOwnPort = 1;  // that of the server is the one where it listens itself
+
   explicit TestGateway(HttpFlow::Inside inside, std::string name = "api.example.org", uint16_t port = 0)
       : inside_(inside),
         name_(std::move(name)),
@@ -201,6 +203,7 @@ class TestGateway final : private FlowContext {
         tls_(std::move(*GatewayTls::create())),
         loop_(std::move(*Loop::create())),
         listening_(listen_on_loopback()) {
+    if (port_ == kOwnPort) port_ = listening_.port;
     EXPECT_TRUE(tls_->trust(world_authority().authority_certificate));
     policy_ = policy_with_authority("sandbox");
   }

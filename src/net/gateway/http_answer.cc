@@ -9,8 +9,6 @@
 namespace cove::net {
 namespace {
 
-constexpr const char* kAsk = "see http://cove.internal/ for the policy, and to ask for access";
-
 const char* reason_of(int status) {
   switch (status) {
     case 400:
@@ -41,6 +39,12 @@ const char* reason_of(int status) {
 std::string host_of(const Target& target) {
   if (!target.name.empty()) return target.name;
   return target.address ? to_text(*target.address) : "";
+}
+
+// As http://cove.internal/ takes it.
+std::string how_to_ask(const Target& target) {
+  return concat("ask for access: curl http://cove.internal/v1/requests -d '{\"host\": \"", host_of(target),
+                "\", \"port\": ", target.port, ", \"reason\": \"WHY\"}'");
 }
 
 Json describe(const Target& target, std::string_view code, const std::string& why) {
@@ -97,7 +101,7 @@ std::string denial_answer(const Verdict& verdict, const Target& target, AfterAns
   if (!verdict.layer.empty()) body["layer"] = verdict.layer;
   if (!verdict.rule.empty()) body["rule"] = verdict.rule;
   if (verdict.rule.empty() && !target.name.empty()) body["rule_missing"] = concat(target.name, ":", target.port);
-  body["hint"] = kAsk;
+  body["hint"] = how_to_ask(target);
   return write_answer(403, body, after, target.method);
 }
 

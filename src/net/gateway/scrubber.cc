@@ -80,24 +80,24 @@ std::string url_safe(std::string text) {
 }  // namespace
 
 SecretForms::SecretForms(const std::vector<BrokeredSecret>& secrets) {
-  for (const BrokeredSecret& secret : secrets) {
-    const std::string& value = secret.value;
-    if (value.size() < kShortest) continue;
-    const std::string stand_in = fit(secret.placeholder, value.size());
-    add(value, stand_in);
-    add(percent_encode(value), percent_encode(stand_in));
-    add(lower_escapes(percent_encode(value)), lower_escapes(percent_encode(stand_in)));
-    for (Slash slash : {Slash::Plain, Slash::Escaped}) add(json_escaped(value, slash), json_escaped(stand_in, slash));
-    add(hexadecimal(value), hexadecimal(stand_in));
-    add(upper(hexadecimal(value)), upper(hexadecimal(stand_in)));
-    for (size_t before : {0, 1, 2}) {
-      const std::string find = inner_base64(value, before), put = inner_base64(stand_in, before);
-      if (find.size() < kShortestEncoded) continue;
-      add(find, put);
-      add(url_safe(find), url_safe(put));
-    }
-  }
+  for (const BrokeredSecret& secret : secrets)
+    if (secret.value.size() >= kShortest) add_forms(secret.value, fit(secret.placeholder, secret.value.size()));
   std::ranges::sort(forms_, [](auto& a, auto& b) { return a.find.size() > b.find.size(); });
+}
+
+void SecretForms::add_forms(const std::string& value, const std::string& stand_in) {
+  add(value, stand_in);
+  add(percent_encode(value), percent_encode(stand_in));
+  add(lower_escapes(percent_encode(value)), lower_escapes(percent_encode(stand_in)));
+  for (Slash slash : {Slash::Plain, Slash::Escaped}) add(json_escaped(value, slash), json_escaped(stand_in, slash));
+  add(hexadecimal(value), hexadecimal(stand_in));
+  add(upper(hexadecimal(value)), upper(hexadecimal(stand_in)));
+  for (size_t before : {0, 1, 2}) {
+    const std::string find = inner_base64(value, before), put = inner_base64(stand_in, before);
+    if (find.size() < kShortestEncoded) continue;
+    add(find, put);
+    add(url_safe(find), url_safe(put));
+  }
 }
 
 SecretForms::~SecretForms() {
@@ -126,41 +126,41 @@ void Scrubber::put(std::string_view text, std::string& out) {
   out += text.substr(known);
 }
 
+Scrubber::Match Scrubber::match(std::string_view text, More more) const {
+  if (!forms_->may_begin(text)) return {};
+  for (const SecretForms::Form& form : forms_->forms()) {
+    const size_t count = std::min(form.find.size(), text.size());
+    if (std::memcmp(form.find.data(), text.data(), count) != 0) continue;
+    if (count == form.find.size()) return {.whole = &form};
+    if (more == More::Comes) return {.begun = &form};
+  }
+  return {};
+}
+
+// As far as value and placeholder are the same, it makes no difference which is put out.
+void Scrubber::hold(std::string_view text, const SecretForms::Form& form, std::string& out) {
+  size_t same = 0;
+  while (same < text.size() && form.find[same] == form.put[same]) ++same;
+  if (same > shown_) {
+    out += text.substr(shown_, same - shown_);
+    shown_ = same;
+  }
+  held_ = text;
+  releasable_ = form.find.size() / 4;
+}
+
 void Scrubber::scan(std::string_view data, More more, std::string& out) {
-  size_t done = 0;
-  for (size_t i = 0; i < data.size();) {
-    const std::string_view rest = data.substr(i);
-    const SecretForms::Form* whole = nullptr;
-    if (!forms_->may_begin(rest)) {
-      ++i;
+  size_t done = 0, at = 0;
+  while (at < data.size()) {
+    const Match found = match(data.substr(at), more);
+    if (!found.whole && !found.begun) {
+      ++at;
       continue;
     }
-    for (const SecretForms::Form& form : forms_->forms()) {
-      const size_t count = std::min(form.find.size(), rest.size());
-      if (std::memcmp(form.find.data(), rest.data(), count) != 0) continue;
-      if (count == form.find.size()) {
-        whole = &form;
-        break;
-      }
-      if (more == More::Over) continue;
-      put(data.substr(done, i - done), out);
-      size_t same = 0;  // as far as value and placeholder are the same, it makes no difference which is put out
-      while (same < count && form.find[same] == form.put[same]) ++same;
-      if (same > shown_) {
-        out += rest.substr(shown_, same - shown_);
-        shown_ = same;
-      }
-      held_ = rest;
-      releasable_ = form.find.size() / 4;
-      return;
-    }
-    if (whole == nullptr) {
-      ++i;
-      continue;
-    }
-    put(data.substr(done, i - done), out);
-    put(whole->put, out);
-    done = i += whole->put.size();
+    put(data.substr(done, at - done), out);
+    if (found.begun) return hold(data.substr(at), *found.begun, out);
+    put(found.whole->put, out);
+    done = at += found.whole->put.size();
   }
   put(data.substr(done), out);
 }

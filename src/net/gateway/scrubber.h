@@ -31,8 +31,8 @@ class SecretForms {
   const std::vector<Form>& forms() const { return forms_; }
 
  private:
+  void add_forms(const std::string& value, const std::string& stand_in);
   void add(std::string find, std::string put);
-  void add_base64(std::string_view value, std::string_view placeholder, const char* alphabet_of_last_two);
 
   std::vector<Form> forms_;  // the longest first
   std::bitset<65536> pairs_;
@@ -57,7 +57,14 @@ class Scrubber {
 
  private:
   enum class More { Comes, Over };
+  // What begins at the front of a text: a form as a whole, or, where more comes, perhaps a longer one.
+  struct Match {
+    const SecretForms::Form* whole = nullptr;
+    const SecretForms::Form* begun = nullptr;
+  };
+  Match match(std::string_view text, More more) const;
   void scan(std::string_view data, More more, std::string& out);
+  void hold(std::string_view text, const SecretForms::Form& form, std::string& out);
   void put(std::string_view text, std::string& out);
 
   std::shared_ptr<const SecretForms> forms_;

@@ -64,6 +64,8 @@ class TlsStream final : public ByteStream {
     BIO* bio = BIO_new(socket_method());
     BIO_set_data(bio, &socket_);
     SSL_set_bio(session_.get(), bio, bio);
+    SSL_set_app_data(session_.get(), this);
+    SSL_set_info_callback(session_.get(), note_progress);
   }
 
   Attempt read(std::span<char> buffer) override {
@@ -91,11 +93,16 @@ class TlsStream final : public ByteStream {
     return {Status::Moved, 0};
   }
 
-  bool is_ready() const override { return SSL_is_init_finished(session_.get()) == 1; }
+  bool is_ready() const override { return ready_; }
   std::string why_broken() const override { return why_; }
   bool ended_cleanly() const override { return clean_; }
 
  private:
+  // OpenSSL itself forgets that the handshake was over when something fails after it.
+  static void note_progress(const SSL* session, int where, int) {
+    if ((where & SSL_CB_HANDSHAKE_DONE) != 0) static_cast<TlsStream*>(SSL_get_app_data(session))->ready_ = true;
+  }
+
   Attempt explain(int result, uint32_t& waits_for) {
     switch (SSL_get_error(session_.get(), result)) {
       case SSL_ERROR_WANT_READ:
@@ -128,7 +135,7 @@ class TlsStream final : public ByteStream {
   }
 
   TlsSession session_;
-  bool over_ = false, broken_ = false, clean_ = false;
+  bool ready_ = false, over_ = false, broken_ = false, clean_ = false;
   std::string why_;
 };
 
