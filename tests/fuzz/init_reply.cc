@@ -26,6 +26,7 @@ class NoHand : public native::SandboxResources {
   Result<void> set_limits(const Limits&) override { return {}; }
   Result<sys::CgroupUsage> usage() override { return sys::CgroupUsage(); }
   Result<uint64_t> layer_usage() override { return nothing(); }
+  Result<NetworkSockets> open_network() override { return nothing(); }
   void kill() override {}
   Result<void> destroy(Files) override { return {}; }
 
