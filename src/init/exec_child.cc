@@ -206,6 +206,7 @@ bool read_command(int from, wire::ExecRequest& request) {
 Stage run_steps(const ChildPlan& plan, int& report) {
   if (!join_groups(plan)) return Stage::JoinGroup;
   if (plan.network >= 0 && ::setns(plan.network, CLONE_NEWNET) < 0) return Stage::Network;
+  if (plan.bare_network && ::unshare(CLONE_NEWNET) < 0) return Stage::Network;
   unblock_signals();
   int command = plan.command;
   if (::setsid() < 0 || !connect_stdio(plan)) return Stage::Terminal;

@@ -21,11 +21,12 @@ struct ChildPlan {
   std::vector<int> join_fds;     // control groups to move into first
   bool joins_by_number = false;  // a process writes its own number there, not 0
   int stdio[3] = {-1, -1, -1};
-  int terminal = -1;     // the slave end, instead of stdio
-  bool own_tty = false;  // in a kernel with an unusable /dev/tty: it is replaced by the terminal
-  int keys = -1;         // likewise: receives signals for keys of the terminal, one byte each
-  int network = -1;      // a network namespace to enter
-  int command = -1;      // source of argv and env, read later
+  int terminal = -1;          // the slave end, instead of stdio
+  bool own_tty = false;       // in a kernel with an unusable /dev/tty: it is replaced by the terminal
+  int keys = -1;              // likewise: receives signals for keys of the terminal, one byte each
+  int network = -1;           // a network namespace to enter
+  bool bare_network = false;  // it gets a new one instead: in gVisor, which cannot enter one
+  int command = -1;           // source of argv and env, read later
   Filters filters;
   bool single_id = false;
 };

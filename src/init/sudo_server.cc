@@ -41,6 +41,16 @@ void Supervisor::open_sudo_socket() {
   if (listener) sudo_listener_ = std::move(*listener);
 }
 
+// In gVisor, every client comes through the same socket, and its group tells whose it is.
+bool Supervisor::choose_network(uint64_t flags, Program& program, ChildPlan& plan) const {
+  if (!(flags & wire::kExecOwnNetwork)) return true;
+  plan.bare_network = program.bare_network = mode_.inner;
+  if (mode_.inner) return true;
+  if (!make_own_network(program.network)) return false;
+  plan.network = program.network.space.get();
+  return true;
+}
+
 void Supervisor::add_own_networks(std::vector<pollfd>& polled, bool open) const {
   for (const auto& program : programs_)
     if (open && program->network.sudo) polled.push_back({program->network.sudo.get(), POLLIN, 0});
@@ -119,6 +129,7 @@ void Supervisor::start_sudo_command(SudoClient& client, wire::ExecRequest reques
   for (size_t i = 0; i < 3; ++i) plan.stdio[i] = fds[i].get();
   for (const UniqueFd& fd : program->join_fds) plan.join_fds.push_back(fd.get());
   plan.network = program->network.space.get();
+  plan.bare_network = program->bare_network;
   plan.joins_by_number = mode_.inner;
   plan.filters = mode_.filters;
   plan.single_id = mode_.single_id;

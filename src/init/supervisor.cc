@@ -250,9 +250,7 @@ void Supervisor::start(wire::ExecRequest request, uint64_t flags, std::vector<Un
   program->group = plan.request.group;
   program->rlimits = plan.request.rlimits;
   program->owner = plan.user;
-  if ((flags & wire::kExecOwnNetwork) && !make_own_network(program->network))
-    return failed(program->id, Stage::Network, errno);
-  plan.network = program->network.space.get();
+  if (!choose_network(flags, *program, plan)) return failed(program->id, Stage::Network, errno);
   if (mode_.inner && !enter_groups(*program, plan)) return failed(program->id, Stage::JoinGroup, errno);
   if (flags & wire::kExecWaits) {
     program->script = plan.request.argv.back();

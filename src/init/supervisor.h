@@ -92,7 +92,8 @@ class Supervisor {
     UniqueFd keys;            // reports keys of that terminal
     uint64_t held_until = 0;  // it has ended, and its output is still being forwarded: milliseconds
     uint64_t memory_kills = 0;
-    OwnNetwork network;  // empty: it has the sandbox's
+    OwnNetwork network;         // empty: it has the sandbox's
+    bool bare_network = false;  // it has a new one: see ChildPlan
   };
   // An exec that is being sent to the other kernel.
   struct Forwarded {
@@ -176,6 +177,7 @@ class Supervisor {
   void sudo_command_ended(SudoClient& client, int status);
   void kill_all_of(const Program& program) const;
 
+  bool choose_network(uint64_t flags, Program& program, ChildPlan& plan) const;
   void add_own_networks(std::vector<pollfd>& polled, bool open) const;
   void accept_from_own_networks(const std::vector<pollfd>& polled);
   void accept_sudo_client(const UniqueFd& listener, const std::string& confined);

@@ -1,6 +1,7 @@
 #include "net/namespace.h"
 
 #include <arpa/inet.h>
+#include <linux/fib_rules.h>
 #include <linux/if_addr.h>
 #include <linux/in6.h>
 #include <linux/netfilter/nfnetlink.h>
@@ -14,10 +15,12 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/text.h"
+#include "net/link.h"
 #include "net/netlink.h"
 #include "net/ruleset/names.h"
 #include "network_ruleset.h"
@@ -26,10 +29,11 @@
 namespace cove::net {
 namespace {
 
-constexpr int kLoopback = 1;  // the first interface of every namespace
+constexpr unsigned kLoopback = 1;  // the first interface of every namespace
 // Above the ports that connections get by themselves.
 constexpr uint16_t kFirstPort = 61'440;
 constexpr uint16_t kLastPort = 65'535;
+constexpr uint8_t kLinkTable = 100;
 constexpr int kBacklog = 4096;
 
 bool has_ipv6() {
@@ -40,10 +44,8 @@ bool has_ipv6() {
 // Without these, one stuck reader holds megabytes of the kernel's memory, and a congestion control that the host
 // prefers for its own network slows the loopback interface. Not every kernel has each of them per namespace.
 void write_sysctls() {
-  constexpr std::pair<const char*, const char*> kValues[] = {{"tcp_congestion_control", "reno"},
-                                                             {"tcp_wmem", "4096 65536 524288"},
-                                                             {"tcp_rmem", "4096 131072 1048576"},
-                                                             {"ip_unprivileged_port_start", "0"}};
+  constexpr std::pair<const char*, const char*> kValues[] = {
+      {"tcp_congestion_control", "reno"}, {"tcp_wmem", "4096 65536 524288"}, {"tcp_rmem", "4096 131072 1048576"}};
   for (const auto& [name, value] : kValues)
     static_cast<void>(sys::poke(concat("/proc/sys/net/ipv4/", std::string_view(name)), value));
 }
@@ -60,6 +62,13 @@ Address address(int family, const char* text) {
   return address;
 }
 
+void bring_up(NetlinkBatch& batch, unsigned interface) {
+  ifinfomsg up = {};
+  up.ifi_index = static_cast<int>(interface);
+  up.ifi_flags = up.ifi_change = IFF_UP;
+  batch.begin(RTM_NEWLINK, 0, &up, sizeof up);
+}
+
 void add_address(NetlinkBatch& batch, const Address& own) {
   ifaddrmsg header = {};
   header.ifa_family = static_cast<uint8_t>(own.family);
@@ -72,34 +81,57 @@ void add_address(NetlinkBatch& batch, const Address& own) {
 }
 
 // Every address is one of this namespace.
-void add_default_route(NetlinkBatch& batch, const Address& source) {
+void add_default_route(NetlinkBatch& batch, uint8_t table, const Address* source) {
   rtmsg header = {};
-  header.rtm_family = static_cast<uint8_t>(source.family);
-  header.rtm_table = RT_TABLE_LOCAL;
+  header.rtm_family = static_cast<uint8_t>(source ? source->family : AF_INET);
+  header.rtm_table = table;
   header.rtm_protocol = RTPROT_STATIC;
   header.rtm_scope = RT_SCOPE_HOST;
   header.rtm_type = RTN_LOCAL;
   const uint32_t interface = kLoopback;
   batch.begin(RTM_NEWROUTE, NLM_F_CREATE | NLM_F_EXCL, &header, sizeof header);
   batch.attribute(RTA_OIF, &interface, sizeof interface);
-  batch.attribute(RTA_PREFSRC, source.bytes, source.size);
+  if (source) batch.attribute(RTA_PREFSRC, source->bytes, source->size);
 }
 
 Result<void> route_everything(bool ipv6) {
   NetlinkBatch batch;
-  ifinfomsg up = {};
-  up.ifi_index = kLoopback;
-  up.ifi_flags = up.ifi_change = IFF_UP;
-  batch.begin(RTM_NEWLINK, 0, &up, sizeof up);
+  bring_up(batch, kLoopback);
   std::vector<Address> own = {address(AF_INET, kSandboxAddress4)};
   if (ipv6) own.push_back(address(AF_INET6, kSandboxAddress6));
   for (const Address& each : own) add_address(batch, each);
-  for (const Address& each : own) add_default_route(batch, each);
-  std::vector<int> errors = COVE_TRY(talk(NETLINK_ROUTE, batch.bytes()));
-  if (errors.size() != batch.requests()) return fail(Code::Internal, "the kernel did not answer every request");
-  for (int error : errors)
-    if (error != 0 && error != EEXIST) return fail(Error::from_errno(error, "set addresses and routes"));
-  return {};
+  for (const Address& each : own) add_default_route(batch, RT_TABLE_LOCAL, &each);
+  return ask(batch, "set addresses and routes", Existing::Accepted);
+}
+
+void add_rule_for_link(NetlinkBatch& batch) {
+  fib_rule_hdr header = {};
+  header.family = AF_INET;
+  header.table = kLinkTable;
+  header.action = FR_ACT_TO_TBL;
+  batch.begin(RTM_NEWRULE, NLM_F_CREATE | NLM_F_EXCL, &header, sizeof header);
+  batch.attribute(FRA_IIFNAME, kLinkName, std::string_view(kLinkName).size() + 1);
+}
+
+// What arrives over the link is for this namespace, whatever its address; answers go back.
+Result<void> route_link() {
+  const unsigned link = ::if_nametoindex(kLinkName);
+  if (link == 0)
+    return fail(Error(Code::Unsupported, "this sandbox was created without a network")
+                    .hint("with this runtime, a sandbox that is to have a network is created with one"));
+  NetlinkBatch batch;
+  for (unsigned interface : {unsigned{kLoopback}, link}) bring_up(batch, interface);
+  ifaddrmsg own = {};
+  own.ifa_family = AF_INET;
+  own.ifa_prefixlen = 24;
+  own.ifa_index = link;
+  const Address gateway = address(AF_INET, kLinkAddress4);
+  batch.begin(RTM_NEWADDR, NLM_F_CREATE | NLM_F_EXCL, &own, sizeof own);
+  batch.attribute(IFA_LOCAL, gateway.bytes, gateway.size);
+  batch.attribute(IFA_ADDRESS, gateway.bytes, gateway.size);
+  add_default_route(batch, kLinkTable, nullptr);
+  add_rule_for_link(batch);
+  return ask(batch, "set addresses and routes", Existing::Accepted);
 }
 
 struct Ruleset {
@@ -108,7 +140,8 @@ struct Ruleset {
   std::span<const size_t> removal;
 };
 
-Ruleset ruleset_for(Steering steering) {
+Ruleset ruleset_for(Programs programs, Steering steering) {
+  if (programs == Programs::BehindLink) return {kLinkRuleset, kLinkPorts, kLinkRemoval};
   if (steering == Steering::Tproxy) return {kTproxyRuleset, kTproxyPorts, kTproxyRemoval};
   return {kRedirectRuleset, kRedirectPorts, kRedirectRemoval};
 }
@@ -123,8 +156,7 @@ Result<int> load(std::span<const uint8_t> message) {
 }
 
 // A removal makes the kernel wait for every processor, for milliseconds, so it is tried without one first.
-Result<void> load_ruleset(Steering steering, uint16_t port) {
-  const Ruleset ruleset = ruleset_for(steering);
+Result<void> load_ruleset(const Ruleset& ruleset, uint16_t port) {
   std::vector<uint8_t> message(ruleset.message.begin(), ruleset.message.end());
   const uint16_t big_endian = htons(port);
   for (size_t place : ruleset.ports) std::memcpy(message.data() + place, &big_endian, sizeof big_endian);
@@ -216,22 +248,24 @@ Error without_nftables(const Error& error) {
 
 }  // namespace
 
-Result<NetworkSockets> set_up_namespace(Steering steering) {
-  const bool ipv6 = has_ipv6();
+Result<NetworkSockets> set_up_namespace(Programs programs, Steering steering) {
+  const bool behind_link = programs == Programs::BehindLink;
+  const bool ipv6 = !behind_link && has_ipv6();
   NetworkSockets sockets;
   sockets.steering = steering;
   write_sysctls();
   // Addresses last: until then, programs inside reach no address at all.
   uint16_t port = COVE_TRY(open_sockets(sockets, ipv6));
-  COVE_TRY(load_ruleset(steering, port));
-  COVE_TRY(route_everything(ipv6));
+  COVE_TRY(load_ruleset(ruleset_for(programs, steering), port));
+  COVE_TRY(behind_link ? route_link() : route_everything(ipv6));
   return sockets;
 }
 
-Result<NetworkSockets> set_up_namespace() {
-  Result<NetworkSockets> sockets = set_up_namespace(Steering::Tproxy);
+Result<NetworkSockets> set_up_namespace(Programs programs) {
+  Result<NetworkSockets> sockets = set_up_namespace(programs, Steering::Tproxy);
   if (sockets || !is_missing(sockets.error())) return sockets;
-  Result<NetworkSockets> redirected = set_up_namespace(Steering::Redirect);
+  if (programs == Programs::BehindLink) return fail(without_nftables(sockets.error()));
+  Result<NetworkSockets> redirected = set_up_namespace(programs, Steering::Redirect);
   if (!redirected && is_missing(redirected.error())) return fail(without_nftables(sockets.error()));
   return redirected;
 }

@@ -385,7 +385,7 @@ TEST_P(Namespace, ProgramsInsideCannotTakeOverThePorts) {
 
 TEST_P(Namespace, ARedirectServesWhereTproxyIsMissing) {
   run([] {
-    Result<Sockets> sockets = set_up_namespace(Steering::Redirect);
+    Result<Sockets> sockets = set_up_namespace(Programs::Here, Steering::Redirect);
     ASSERT_TRUE(sockets) << sockets.error().message();
     EXPECT_EQ(sockets->steering, Steering::Redirect);
     UniqueFd client;

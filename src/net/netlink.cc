@@ -28,6 +28,18 @@ void take_answers(std::span<const uint8_t> data, std::vector<int>& errors) {
 
 }  // namespace
 
+void Attributes::append(const void* data, size_t size) {
+  const auto* first = static_cast<const uint8_t*>(data);
+  bytes_.insert(bytes_.end(), first, first + size);
+  bytes_.resize(NLMSG_ALIGN(bytes_.size()));
+}
+
+void Attributes::add(uint16_t type, const void* data, size_t size) {
+  const nlattr header = {static_cast<uint16_t>(sizeof header + size), type};
+  append(&header, sizeof header);
+  append(data, size);
+}
+
 void NetlinkBatch::append(const void* data, size_t size) {
   const auto* first = static_cast<const uint8_t*>(data);
   bytes_.insert(bytes_.end(), first, first + size);
@@ -48,6 +60,15 @@ void NetlinkBatch::attribute(uint16_t type, const void* data, size_t size) {
   nlattr header = {static_cast<uint16_t>(sizeof header + size), type};
   append(&header, sizeof header);
   append(data, size);
+}
+
+Result<void> ask(const NetlinkBatch& batch, const char* attempt, Existing existing) {
+  std::vector<int> errors = COVE_TRY(talk(NETLINK_ROUTE, batch.bytes()));
+  if (errors.size() != batch.requests()) return fail(Code::Internal, "the kernel did not answer every request");
+  for (int error : errors)
+    if (error != 0 && (error != EEXIST || existing == Existing::Refused))
+      return fail(Error::from_errno(error, attempt));
+  return {};
 }
 
 Result<std::vector<int>> talk(int protocol, std::span<const uint8_t> messages) {

@@ -91,10 +91,10 @@ Result<void> SpawnServer::start_gateway(uint64_t token) {
 Result<void> SpawnServer::open_network(uint64_t token, wire::Reader& in) {
   LocalResources* resources = COVE_TRY(resources_of(in));
   if (!in.done()) return fail(Code::Invalid, "the request is malformed");
-  const int process_1 = COVE_TRY(resources->network_owner());
+  const native::NetworkPlace place = COVE_TRY(resources->network_place());
   const std::string attempt = concat("open the network of sandbox ", resources->spec().id);
   auto open = [&]() -> Result<HelperAnswer> {
-    native::NetworkMessage message = native::encode(COVE_TRY_NOTE(attempt, native::join_and_open_network(process_1)));
+    native::NetworkMessage message = native::encode(COVE_TRY_NOTE(attempt, native::join_and_open_network(place)));
     return HelperAnswer{std::move(message.text), std::move(message.fds)};
   };
   auto pass_on = [this, token](wire::Reader& answer, const std::vector<UniqueFd>& fds) -> Result<void> {

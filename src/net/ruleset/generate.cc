@@ -127,6 +127,18 @@ class Rule {
     nftnl_expr_set_u32(steer, NFTNL_EXPR_REDIR_REG_PROTO_MIN, NFT_REG_1);
     return std::move(*this);
   }
+  Rule&& arriving_at(const char* interface) && {
+    char name[16] = {};
+    std::strcpy(name, interface);
+    load_meta(NFT_META_IIFNAME);
+    compare(NFT_CMP_EQ, name, sizeof name);
+    return std::move(*this);
+  }
+  Rule&& reset() && {
+    nftnl_expr* refusal = expression("reject");
+    nftnl_expr_set_u32(refusal, NFTNL_EXPR_REJECT_TYPE, NFT_REJECT_TCP_RST);
+    return std::move(*this);
+  }
   Rule&& reject() && {
     nftnl_expr* refusal = expression("reject");
     nftnl_expr_set_u32(refusal, NFTNL_EXPR_REJECT_TYPE, NFT_REJECT_ICMPX_UNREACH);
@@ -318,6 +330,22 @@ Ruleset redirect_ruleset() {
   return batch.finish();
 }
 
+// The programs are behind a link. What no one serves is refused here, before this namespace answers it.
+Ruleset link_ruleset() {
+  constexpr const char* kChain = "steer";
+  constexpr int32_t kMangle = -150;
+  Batch batch;
+  batch.replace_table();
+  batch.add_chain(kChain, "filter", NF_INET_PRE_ROUTING, kMangle);
+  batch.add(Rule(kChain).arriving_at("lo").accept());
+  batch.add(Rule(kChain).established().accept());
+  for (uint8_t protocol : {IPPROTO_TCP, IPPROTO_UDP})
+    batch.add(Rule(kChain).family(Family::V4).protocol(protocol).tproxy(Family::V4));
+  batch.add(Rule(kChain).protocol(IPPROTO_TCP).reset());
+  batch.add(Rule(kChain).reject(), Batch::Place::Last);
+  return batch.finish();
+}
+
 std::vector<size_t> places_of(const Bytes& message, const Bytes& wanted) {
   std::vector<size_t> places;
   for (size_t i = 0; i + wanted.size() <= message.size(); ++i)
@@ -345,6 +373,7 @@ int main() {
   std::printf("namespace cove::net {\n");
   cove::net::print("Tproxy", cove::net::tproxy_ruleset(), 8);
   cove::net::print("Redirect", cove::net::redirect_ruleset(), 6);
+  cove::net::print("Link", cove::net::link_ruleset(), 2);
   std::printf("}  // namespace cove::net\n");
   return 0;
 }

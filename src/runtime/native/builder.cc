@@ -212,7 +212,7 @@ Result<sys::Child> build_sandbox(const BuildOrder& order) {
   COVE_TRY(mounts.assemble());
   if (plan.oci) {
     COVE_TRY(receive_group_views(order.status));
-    COVE_TRY(oci::start_kernel(plan, programs, inner.second.get()));
+    COVE_TRY(oci::start_kernel(plan, programs, inner.second.get(), process_1.network.get()));
   }
   COVE_TRY(mounts.show_processes(process_1.pid_namespace.get()));
   // Last, because another process creates the control groups meanwhile.

@@ -25,7 +25,7 @@ inline Capabilities runtime_capabilities(const std::string& runtime, ControlGrou
           .waiting_scripts = runtime == "native",
           .compile_step = true,
           .own_images = engine,
-          .network = !own_kernel && !engine};
+          .network = !engine};
 }
 
 }  // namespace cove::native

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "image/catalogue.h"
 #include "runtime/native/enforcement.h"
-#include "runtime/native/network.h"
 #include "runtime/native/process_one_identity.h"
 #include "sys/file.h"
 #include "sys/ids.h"
@@ -146,19 +145,20 @@ Result<uint64_t> LocalResources::layer_usage() {
   return parts_.layer->usage();
 }
 
-Result<int> LocalResources::network_owner() {
+Result<NetworkPlace> LocalResources::network_place() {
   if (parts_.spec.lifetime == Lifetime::OneRun)
     return fail(Error(Code::Unsupported, "a run without a server has no network")
                     .hint("start a server with `cove serve`, and run without --direct"));
   if (!built_ && parts_.builder) return fail(Code::Unavailable, "the sandbox is not built yet");
   if (!parts_.process_1) return fail(Code::Unavailable, "the sandbox is gone");
-  return parts_.process_1.get();
+  const bool linked = has_own_kernel(parts_.spec.runtime);
+  return NetworkPlace{parts_.process_1.get(), linked ? net::Programs::BehindLink : net::Programs::Here};
 }
 
 Result<NetworkSockets> LocalResources::open_network() {
   COVE_TRY(ready());
-  const int process_1 = COVE_TRY(network_owner());
-  return COVE_TRY_NOTE(concat("open the network of sandbox ", parts_.spec.id), open_network_of(process_1));
+  const NetworkPlace place = COVE_TRY(network_place());
+  return COVE_TRY_NOTE(concat("open the network of sandbox ", parts_.spec.id), open_network_of(place));
 }
 
 // A builder that died may have started process 1 before it could report it.

@@ -8,6 +8,7 @@
 
 #include "layer/layer.h"
 #include "runtime/native/builder.h"
+#include "runtime/native/network.h"
 #include "runtime/native/sandbox_resources.h"
 
 namespace cove::native {
@@ -60,8 +61,8 @@ class LocalResources : public SandboxResources {
   // Whether a process other than process 1 runs in it; true if that is unknown.
   bool in_use() const;
 
-  // The process whose namespaces are the sandbox's, once it is built; Unsupported where its network is another's.
-  Result<int> network_owner();
+  // Where its network is opened, once it is built; Unsupported in a run without a server.
+  Result<NetworkPlace> network_place();
 
   // For a loop that serves many sandboxes: readable when the builder has a message, -1 when none will follow.
   int builder_fd() const { return parts_.builder ? parts_.builder->status.get() : -1; }

@@ -6,10 +6,10 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <functional>
 #include <utility>
 
 #include "base/error_wire.h"
-#include "net/namespace.h"
 #include "sys/file.h"
 #include "sys/process.h"
 #include "sys/socket.h"
@@ -34,8 +34,7 @@ Result<void> check_owner() {
   return fail(Code::Unavailable, "the sandbox has no network namespace of its own yet");
 }
 
-[[noreturn]] void open_and_send(int process_1, int answer) {
-  Result<NetworkSockets> sockets = join_and_open_network(process_1);
+[[noreturn]] void send_and_end(int answer, Result<NetworkSockets> sockets) {
   if (sockets) {
     NetworkMessage message = encode(std::move(*sockets));
     static_cast<void>(sys::send_message(answer, message.text.data(), numbers_of(message.fds)));
@@ -45,18 +44,12 @@ Result<void> check_owner() {
   ::_exit(0);
 }
 
-}  // namespace
+using Work = std::function<Result<NetworkSockets>()>;
 
-Result<NetworkSockets> join_and_open_network(int process_1) {
-  COVE_TRY_NOTE("join the sandbox's namespaces", sys::setns(process_1, CLONE_NEWUSER | CLONE_NEWNET));
-  COVE_TRY(check_owner());
-  return net::set_up_namespace();
-}
-
-Result<NetworkSockets> open_network_of(int process_1) {
+Result<NetworkSockets> do_in_child(uint64_t namespaces, const Work& work) {
   sys::SocketPair pair = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
-  sys::Child child = COVE_TRY(sys::clone3(0));
-  if (child.pid == 0) open_and_send(process_1, pair.second.get());
+  sys::Child child = COVE_TRY(sys::clone3(namespaces));
+  if (child.pid == 0) send_and_end(pair.second.get(), work());
   pair.second.reset();
   Result<sys::Message> answer = sys::receive_message(pair.first.get(), kLongestAnswer);
   static_cast<void>(sys::wait_for(child.pid));
@@ -65,6 +58,22 @@ Result<NetworkSockets> open_network_of(int process_1) {
   if (answer->fds.empty()) return fail(decode_error(answer->data));
   wire::Reader in(answer->data);
   return decode_network(in, std::move(answer->fds));
+}
+
+}  // namespace
+
+Result<NetworkSockets> join_and_open_network(const NetworkPlace& place) {
+  COVE_TRY_NOTE("join the sandbox's namespaces", sys::setns(place.process_1, CLONE_NEWUSER | CLONE_NEWNET));
+  COVE_TRY(check_owner());
+  return net::set_up_namespace(place.programs);
+}
+
+Result<NetworkSockets> open_network_of(const NetworkPlace& place) {
+  return do_in_child(0, [&] { return join_and_open_network(place); });
+}
+
+Result<NetworkSockets> probe_network() {
+  return do_in_child(CLONE_NEWUSER | CLONE_NEWNET, [] { return net::set_up_namespace(); });
 }
 
 NetworkMessage encode(NetworkSockets sockets) {

@@ -38,9 +38,12 @@ Result<void> raise_loopback() {
   return {};
 }
 
+// Of process 1 that are there as soon as it is; it creates the others while its ids are mapped.
+int early_namespaces(const SpawnPlan& plan) { return plan.oci && plan.oci->network ? CLONE_NEWNET : 0; }
+
 Result<void> enter_namespaces(const SpawnPlan& plan) {
   COVE_TRY_NOTE("create network, ipc, uts and cgroup namespaces",
-                sys::unshare(CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP));
+                sys::unshare(early_namespaces(plan) ^ (CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP)));
   COVE_TRY(raise_loopback());
   if (::sethostname(plan.hostname.data(), plan.hostname.size()) < 0) return fail_errno("sethostname");
   return {};
@@ -154,7 +157,8 @@ Result<ProcessOne> start_process_one(const SpawnPlan& plan, const ProcessOneOpti
   sys::Pipe go = COVE_TRY(sys::pipe());
   sys::Pipe mapped = COVE_TRY(sys::pipe());
   const uint64_t parent = options.parentage == Parentage::OfParent ? CLONE_PARENT : 0;
-  sys::Child child = COVE_TRY(plan.ids.clone_with_user_namespace(CLONE_NEWPID | parent));
+  sys::Child child = COVE_TRY(
+      plan.ids.clone_with_user_namespace(CLONE_NEWPID | static_cast<uint64_t>(early_namespaces(plan)) | parent));
   if (child.pid == 0) {
     mapped.write.reset();
     go.write.reset();
@@ -169,8 +173,11 @@ Result<ProcessOne> start_process_one(const SpawnPlan& plan, const ProcessOneOpti
   // executed.
   UniqueFd user_namespace = COVE_TRY(sys::open(concat("/proc/", child.pid, "/ns/user"), O_RDONLY));
   UniqueFd pid_namespace = COVE_TRY(sys::open(concat("/proc/", child.pid, "/ns/pid"), O_RDONLY));
+  UniqueFd network;
+  if (early_namespaces(plan) != 0) network = COVE_TRY(sys::open(concat("/proc/", child.pid, "/ns/net"), O_RDONLY));
   if (::write(mapped.write.get(), "m", 1) != 1) return fail_errno("notify process 1");
-  return ProcessOne{std::move(child), std::move(user_namespace), std::move(pid_namespace), std::move(go.write)};
+  return ProcessOne{std::move(child), std::move(user_namespace), std::move(pid_namespace), std::move(network),
+                    std::move(go.write)};
 }
 
 }  // namespace cove::native

@@ -12,6 +12,7 @@ struct ProcessOne {
   sys::Child child;
   UniqueFd user_namespace;
   UniqueFd pid_namespace;
+  UniqueFd network;  // its network namespace, where another kernel is linked to it
   UniqueFd go;
 };
 

@@ -275,6 +275,7 @@ Result<std::optional<OciPlan>> SandboxFactory::plan_oci(const SandboxSpec& spec,
   if (!plan.own_kernel) return plan;
   plan.processes = spec.limits.processes.value;
   plan.memory = spec.limits.memory.value;
+  plan.network = has_network(spec.network);
   return plan;
 }
 

@@ -26,6 +26,7 @@ struct OciPlan {
   std::vector<UniqueFd> join_fds;  // with an own kernel: of the group for the runtime
   uint64_t processes = 0;          // with an own kernel: limits that its inner process 1 enforces; 0: none
   uint64_t memory = 0;
+  bool network = false;  // with an own kernel: it gets an interface that leads to process 1's namespace
 };
 
 // Everything that the builder of a sandbox needs: plain values, decided before anything is created.

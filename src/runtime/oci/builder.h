@@ -18,7 +18,9 @@ Result<sys::Child> build(const native::SpawnPlan& plan, int control, int status)
 // in the same folder. Must be called before anything is staged, because that may cover them.
 Result<std::vector<UniqueFd>> open_programs(const std::string& init);
 // Starts a runtime with its own kernel (gVisor) on the staged root file system, with an inner process 1 whose end of
-// the channel between the two is `channel`. It ends when the other end is closed.
-Result<void> start_kernel(const native::SpawnPlan& plan, const std::vector<UniqueFd>& programs, int channel);
+// the channel between the two is `channel`. It ends when the other end is closed. With a network, it is linked to the
+// network namespace `network`.
+Result<void> start_kernel(const native::SpawnPlan& plan, const std::vector<UniqueFd>& programs, int channel,
+                          int network);
 
 }  // namespace cove::oci

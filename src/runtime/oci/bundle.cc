@@ -148,6 +148,8 @@ std::string kernel_config(const native::SpawnPlan& plan) {
                    std::to_string(plan.oci->processes), std::to_string(plan.oci->memory)};
   Json namespaces = Json::array();
   for (const char* name : {"pid", "network", "ipc", "uts", "mount", "user"}) namespaces.push_back({{"type", name}});
+  // With a network it stays in the namespace that it is started in.
+  if (plan.oci->network) namespaces[1]["path"] = "/proc/self/ns/net";
   // /tmp is listed because gVisor would mount its own file system over an empty one; /dev/shm because gVisor's is only
   // accessible to root.
   Json mounts = {{{"destination", "/proc"}, {"type", "proc"}, {"source", "proc"}},

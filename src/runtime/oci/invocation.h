@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -22,7 +23,7 @@ struct Invocation {
   std::vector<int> passed = {};    // descriptors that it gets, starting at 3
   int input = -1;                  // its standard input; -1: this process's
   std::vector<int> join_fds = {};  // control groups that it joins
-  void (*prepare)() = nullptr;     // called in its process, in its own mount namespace
+  std::function<void()> prepare;   // called in its process, in its own mount namespace
 };
 
 // Waits for its end; Unavailable with its error message if it failed.

@@ -3,6 +3,7 @@
 // inside, which starts the programs.
 #include <fcntl.h>
 #include <linux/mount.h>
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "base/text.h"
+#include "net/link.h"
 #include "runtime/native/root_mounts.h"
 #include "runtime/oci/builder.h"
 #include "runtime/oci/bundle.h"
@@ -17,6 +19,7 @@
 #include "sys/beneath.h"
 #include "sys/file.h"
 #include "sys/mount.h"
+#include "sys/process.h"
 
 namespace cove::oci {
 namespace {
@@ -29,7 +32,7 @@ Words command_line(const native::SpawnPlan& plan) {
           "--platform",
           "ptrace",
           "--network",
-          "none",
+          plan.oci->network ? "sandbox" : "none",
           "--ignore-cgroups",
           "--file-access",
           "shared",
@@ -46,6 +49,23 @@ void make_room_in_dev() {
   bool made = ::mount("tmpfs", dev.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "size=16k,mode=755") == 0 &&
               ::mkdir(concat(std::string_view(native::kStagedRoot), kInitFolder).c_str(), 0755) == 0;
   if (!made) ::_exit(126);
+}
+
+// runsc until July 2024 takes a network namespace for that of the machine if /proc/sys/net/core/dev_weight exists, as it
+// does in every namespace of newer kernels. Its processes mount /proc themselves, which the kernel allows only where
+// there is one that nothing covers.
+bool cover_net_sysctls() {
+  const std::string uncovered = concat(std::string_view(kBundle), "/proc");
+  return ::mkdir(uncovered.c_str(), 0700) == 0 &&
+         ::mount("proc", uncovered.c_str(), "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0 &&
+         ::mount("tmpfs", "/proc/sys/net", "tmpfs", MS_NOSUID | MS_NODEV, "size=16k,mode=755") == 0;
+}
+
+// Leaves the runtime in a network namespace that is linked to the other one.
+void enter_linked_network(int other) {
+  Result<void> linked = sys::unshare(CLONE_NEWNET);
+  if (linked) linked = net::link_to(other);
+  if (!linked || !cover_net_sysctls()) ::_exit(126);
 }
 
 constexpr const char* kPrograms[] = {"cove-init", "cove-stat.so"};
@@ -85,14 +105,18 @@ Result<std::vector<UniqueFd>> open_programs(const std::string& init) {
   return programs;
 }
 
-Result<void> start_kernel(const native::SpawnPlan& plan, const std::vector<UniqueFd>& programs, int channel) {
+Result<void> start_kernel(const native::SpawnPlan& plan, const std::vector<UniqueFd>& programs, int channel,
+                          int network) {
   COVE_TRY_NOTE("write the bundle", write_bundle(kernel_config(plan)));
   COVE_TRY_NOTE("mount cove-init for gVisor", show_programs(programs));
   COVE_TRY_NOTE("mount /tmp for gVisor", show_tmp());
   Invocation call{plan.oci->runtime, command_line(plan)};
   call.input = channel;
   for (const UniqueFd& fd : plan.oci->join_fds) call.join_fds.push_back(fd.get());
-  call.prepare = make_room_in_dev;
+  call.prepare = [network] {
+    make_room_in_dev();
+    if (network >= 0) enter_linked_network(network);
+  };
   return invoke(call);
 }
 
