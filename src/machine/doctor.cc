@@ -181,6 +181,25 @@ Finding pool(const MachineFacts& facts) {
                "writable layers are kept in memory", remedy);
 }
 
+Finding network(const MachineFacts& facts) {
+  const NetworkFacts& found = facts.network;
+  Finding finding = good("network", "networks", found.ipv6 ? "IPv4 and IPv6, by TPROXY" : "IPv4, by TPROXY");
+  if (!found.works)
+    return {finding.name,
+            finding.title,
+            FindingStatus::Absent,
+            found.problem,
+            "sandboxes cannot have a network",
+            facts.user_namespaces.works ? "sudo modprobe -a nf_tables nft_tproxy nft_reject_inet" : ""};
+  if (found.keeps_addresses) return finding;
+  return {finding.name,
+          finding.title,
+          FindingStatus::Absent,
+          found.ipv6 ? "IPv4 and IPv6, by redirect" : "IPv4, by redirect",
+          "of UDP, sandboxes have only DNS",
+          "sudo modprobe nft_tproxy"};
+}
+
 Finding kvm(const MachineFacts& facts) {
   return extra(good("kvm", "KVM", "usable"), facts.kvm_usable, facts.kvm_exists ? "not for this user" : "none",
                "no sandboxes in virtual machines", facts.kvm_exists ? concat("sudo usermod -aG kvm ", facts.user) : "");
@@ -218,7 +237,7 @@ Diagnosis diagnose(const MachineFacts& facts) {
   diagnosis.version = COVE_VERSION;
   diagnosis.mode = facts.root ? "root" : "rootless";
   for (auto finding : {kernel, user_namespaces, apparmor, overlay, idmapped_mounts, landlock, seccomp, cgroups,
-                       user_ids, io_limits, pool, kvm})
+                       user_ids, network, io_limits, pool, kvm})
     diagnosis.findings.push_back(finding(facts));
   diagnosis.level = level_of(diagnosis.findings);
   diagnosis.runtimes = facts.runtimes;

@@ -21,6 +21,7 @@ MachineFacts sound_machine() {
   facts.landlock_abi = 2;
   facts.seccomp_actions = {"kill_process", "errno", "allow"};
   facts.cgroups = {.version = 2, .controllers = {"cpu", "memory", "pids", "io"}};
+  facts.network = {.works = true, .keeps_addresses = true, .ipv6 = true};
   facts.kvm_exists = facts.kvm_usable = true;
   facts.btrfs_in_kernel = facts.loop_devices = true;
   facts.mkfs_btrfs = "/usr/sbin/mkfs.btrfs";
@@ -154,6 +155,22 @@ TEST(Doctor, TakesExtrasAsExtras) {
   EXPECT_EQ(diagnosis.level, IsolationLevel::Full);
   EXPECT_THAT(finding(diagnosis, "kvm").remedy, HasSubstr("usermod -aG kvm ada"));
   EXPECT_THAT(finding(diagnosis, "disk_quota").remedy, HasSubstr("btrfs-progs"));
+}
+
+TEST(Doctor, SaysWhatNetworksSandboxesCanHave) {
+  MachineFacts facts = sound_machine();
+  EXPECT_EQ(finding(diagnose(facts), "network").value, "IPv4 and IPv6, by TPROXY");
+  facts.network.ipv6 = false;
+  EXPECT_EQ(finding(diagnose(facts), "network").value, "IPv4, by TPROXY");
+  facts.network.keeps_addresses = false;
+  Finding redirected = finding(diagnose(facts), "network");
+  EXPECT_EQ(redirected.value, "IPv4, by redirect");
+  EXPECT_THAT(redirected.remedy, HasSubstr("modprobe nft_tproxy"));
+  facts.network = {.problem = "load the nftables ruleset: Protocol not supported"};
+  Diagnosis without = diagnose(facts);
+  EXPECT_EQ(without.level, IsolationLevel::Full) << "sandboxes need no network";
+  EXPECT_THAT(finding(without, "network").value, HasSubstr("Protocol not supported"));
+  EXPECT_THAT(finding(without, "network").remedy, HasSubstr("modprobe -a nf_tables"));
 }
 
 TEST(KernelVersion, IsComparedByNumbers) {

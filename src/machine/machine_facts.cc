@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "runtime/docker/docker_runtime.h"
+#include "runtime/native/network.h"
 #include "runtime/oci/programs.h"
 #include "sys/cgroup.h"
 #include "sys/file.h"
@@ -96,6 +97,15 @@ void examine_kernel(MachineFacts& facts) {
   facts.seccomp_actions = sys::seccomp_actions();
 }
 
+void examine_network(NetworkFacts& facts) {
+  Result<NetworkSockets> sockets = native::probe_network();
+  facts.works = sockets.has_value();
+  if (!sockets) facts.problem = sockets.error().message();
+  if (!sockets) return;
+  facts.keeps_addresses = sockets->steering == Steering::Tproxy;
+  facts.ipv6 = sockets->fds[NetworkSockets::kTcp6].get() >= 0;
+}
+
 void examine_ids(MachineFacts& facts) {
   facts.user = user_name(::getuid());
   facts.newuidmap = sys::find_program("newuidmap");
@@ -134,6 +144,7 @@ MachineFacts examine_machine() {
   facts.root = ::geteuid() == 0;
   examine_kernel(facts);
   facts.cgroups = examine_cgroups();
+  examine_network(facts.network);
   examine_ids(facts);
   examine_extras(facts);
   examine_runtimes(facts);

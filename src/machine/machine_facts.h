@@ -23,6 +23,14 @@ struct CgroupFacts {
   bool through_systemd = false;  // in a scope that this user's systemd delegates
 };
 
+// Of the network that a sandbox can be given.
+struct NetworkFacts {
+  bool works = false;
+  std::string problem;
+  bool keeps_addresses = false;  // TPROXY; otherwise a redirect
+  bool ipv6 = false;
+};
+
 // The facts on which a diagnosis is based.
 struct MachineFacts {
   bool root = false;
@@ -37,6 +45,7 @@ struct MachineFacts {
   int landlock_abi = 0;
   std::vector<std::string> seccomp_actions;
   CgroupFacts cgroups;
+  NetworkFacts network;
   bool kvm_exists = false;
   bool kvm_usable = false;
   bool btrfs_in_kernel = false;
