@@ -155,10 +155,11 @@ Result<spawn::Callers> callers_of(const std::vector<std::pair<UniqueFd, std::str
 }
 
 // A copy of a file for coved, which may be another user without access to it.
+using Copies = std::vector<std::pair<UniqueFd, std::string>>;  // with the option that names it
 Result<UniqueFd> copy_of(const std::string& path) {
   constexpr size_t kLargest = 1 << 20;
   std::string text = COVE_TRY(sys::read_file(path, kLargest));
-  UniqueFd copy(::memfd_create("tls", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  UniqueFd copy(::memfd_create("copy", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!copy) return fail_errno("memfd_create");
   COVE_TRY(sys::write_all(copy.get(), text));
   if (::fcntl(copy.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
@@ -167,17 +168,30 @@ Result<UniqueFd> copy_of(const std::string& path) {
 }
 
 // Certificate and key, if they are set.
-Result<std::vector<std::pair<UniqueFd, std::string>>> copy_tls(const Config& config) {
-  std::vector<std::pair<UniqueFd, std::string>> files;
+Result<Copies> copy_tls(const Config& config) {
+  Copies files;
   if (config.tls_cert.empty() || config.tls_key.empty()) return files;
   files.emplace_back(COVE_TRY_NOTE("read tls_cert", copy_of(config.tls_cert)), "--tls-cert-fd");
   files.emplace_back(COVE_TRY_NOTE("read tls_key", copy_of(config.tls_key)), "--tls-key-fd");
   return files;
 }
 
+// The key of the secrets, and the one before it, where systemd has them (LoadCredential=).
+Result<void> copy_credentials(Copies& files) {
+  constexpr std::pair<const char*, const char*> kCredentials[] = {{"cove-secrets-key", "--secrets-key-fd"},
+                                                                  {"cove-secrets-key-old", "--old-secrets-key-fd"}};
+  const char* folder = ::getenv("CREDENTIALS_DIRECTORY");
+  if (!folder) return {};
+  for (auto [name, option] : kCredentials) {
+    const std::string path = concat(folder, "/", name);
+    if (sys::exists(path))
+      files.emplace_back(COVE_TRY_NOTE(concat("read the credential ", name), copy_of(path)), option);
+  }
+  return {};
+}
+
 std::vector<std::string> server_words(const Order& order, const std::vector<std::pair<UniqueFd, std::string>>& sockets,
-                                      const std::vector<std::pair<UniqueFd, std::string>>& tls, int channel,
-                                      int folder) {
+                                      const Copies& copies, int channel, int folder) {
   std::vector<std::string> words = {"coved",
                                     "--wants-version",
                                     COVE_VERSION,
@@ -191,7 +205,7 @@ std::vector<std::string> server_words(const Order& order, const std::vector<std:
     words.push_back("--listen-fd");
     words.push_back(concat(socket.get(), ":", kind));
   }
-  for (const auto& [file, option] : tls) words.insert(words.end(), {option, std::to_string(file.get())});
+  for (const auto& [file, option] : copies) words.insert(words.end(), {option, std::to_string(file.get())});
   if (order.autostarted) words.push_back("--auto");
   if (!order.config_file.empty()) words.insert(words.end(), {"--config", order.config_file});
   if (order.ready_fd >= 0) words.insert(words.end(), {"--ready-fd", std::to_string(order.ready_fd)});
@@ -230,20 +244,21 @@ Result<int> serve(const Order& order) {
   UniqueFd program = COVE_TRY(sys::open(places.programs + "/coved", O_RDONLY));
   std::vector<std::pair<UniqueFd, std::string>> sockets = COVE_TRY(open_sockets(config));
   spawn::Callers callers = COVE_TRY(callers_of(sockets));
-  std::vector<std::pair<UniqueFd, std::string>> tls = COVE_TRY(copy_tls(config));
+  Copies copies = COVE_TRY(copy_tls(config));
+  COVE_TRY(copy_credentials(copies));
   sys::SocketPair channel = COVE_TRY(sys::socketpair(SOCK_SEQPACKET));
   std::vector<int> kept = {channel.second.get(), folder.get()};
   for (const auto& [socket, kind] : sockets) kept.push_back(socket.get());
-  for (const auto& [file, option] : tls) kept.push_back(file.get());
+  for (const auto& [file, option] : copies) kept.push_back(file.get());
   if (order.ready_fd >= 0) kept.push_back(order.ready_fd);
   server_pid = ::fork();
   if (server_pid < 0) return fail_errno("fork");
   if (server_pid == 0)
-    become_server(identity, program.get(), server_words(order, sockets, tls, channel.second.get(), folder.get()), kept);
+    become_server(identity, program.get(), server_words(order, sockets, copies, channel.second.get(), folder.get()), kept);
   for (int number : {SIGTERM, SIGINT, SIGHUP}) ::signal(number, pass_on);
   channel.second.reset();
   sockets.clear();
-  tls.clear();
+  copies.clear();
   if (order.ready_fd >= 0) ::close(order.ready_fd);
   spawn::HostRuns::Rules host{config.modes.allow_off, places.programs, COVE_TRY(native::own_folders(places))};
   spawn::SpawnServer server(std::move(channel.first),

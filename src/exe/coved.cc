@@ -1,5 +1,5 @@
 // The server: coved --channel FD [--wants-version VERSION] [--config FILE] [--owner UID] [--set NAME=VALUE]…
-// [--folder-fd FD] [--tls-cert-fd FD --tls-key-fd FD] [--listen-fd FD[:KIND]]… [--ready-fd FD] [--auto]. cove-spawn
+// [--folder-fd FD] [--tls-cert-fd FD --tls-key-fd FD] [--secrets-key-fd FD [--old-secrets-key-fd FD]] [--listen-fd FD[:KIND]]… [--ready-fd FD] [--auto]. cove-spawn
 // starts it; it has no privilege.
 #include <unistd.h>
 
@@ -31,6 +31,9 @@ Result<void> take_option(api::ServeOrder& order, const std::string& name, const 
     order.sockets.push_back(COVE_TRY(parse_descriptor(value)));
   } else if (name == "--tls-cert-fd" || name == "--tls-key-fd") {
     std::string& file = name == "--tls-cert-fd" ? order.tls_cert : order.tls_key;
+    file = concat("/proc/self/fd/", COVE_TRY(parse_descriptor(value)));
+  } else if (name == "--secrets-key-fd" || name == "--old-secrets-key-fd") {
+    std::string& file = name == "--secrets-key-fd" ? order.secrets_key : order.old_secrets_key;
     file = concat("/proc/self/fd/", COVE_TRY(parse_descriptor(value)));
   } else if (name == "--folder-fd") {
     // This user may have no access to its parent folders: it is entered once, and "." names it from then on.

@@ -35,6 +35,12 @@ void raise_descriptor_limit() {
   ::setrlimit(RLIMIT_NOFILE, &limit);
 }
 
+// Its memory has secrets: a crash must not write them to the disk.
+void forbid_core_dumps() {
+  const rlimit none = {0, 0};
+  ::setrlimit(RLIMIT_CORE, &none);
+}
+
 // Of one listener: however many connect there, the others can still accept, and sandboxes have descriptors.
 size_t most_connections(const Config& config) {
   constexpr rlim_t kPart = 4;
@@ -137,6 +143,7 @@ class Service {
 
   Result<void> prepare(const ServeOrder& order) {
     raise_descriptor_limit();
+    forbid_core_dumps();
     signals_ = COVE_TRY(take_signals());
     spawn_gone_.reset(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
     if (!spawn_gone_) return fail_errno("eventfd");
@@ -156,7 +163,9 @@ class Service {
                      config_.images.private_registries, config_.images.max_size, config_.images.max_entries};
     std::unique_ptr<Images> images = COVE_TRY(Images::open(concat(config_.server_folder, "/", kServerImages),
                                                            spawn::make_spawned_layer_store(spawn_), std::move(rules)));
-    engine_ = COVE_TRY(engine::Engine::open(config_, std::move(store), make_runtimes(), std::move(images)));
+    engine_ = COVE_TRY(engine::Engine::open(
+        config_, std::move(store), make_runtimes(), std::move(images),
+        {.secret_keys = {.credential = order.secrets_key, .old_credential = order.old_secrets_key}}));
     api_ = COVE_TRY(Api::create(*engine_, order.owner));
     api_->service->executions().set_host(spawn::make_spawned_host_runner(spawn_));
     api_->can_spawn = [this] { return !spawn_lost_; };

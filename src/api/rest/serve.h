@@ -17,6 +17,7 @@ struct ServeOrder {
   std::string folder;                                         // the server's own; empty: the one in the state folder
   std::vector<int> sockets;                                   // that whoever started it opened
   std::string tls_cert, tls_key;                              // copies of the files that the settings name; or empty
+  std::string secrets_key, old_secrets_key;                   // copies of credentials; or empty
   int ready_fd = -1;                                          // told when it serves, or why it does not
   bool exits_when_idle = false;                               // it was started by a command, not by a person
 };

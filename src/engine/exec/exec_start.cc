@@ -236,7 +236,7 @@ Result<std::unique_ptr<CodeRecord>> LiveEngine::record_code(const Caller& caller
                                                             ExecOrder order, std::shared_ptr<CodeControl> control) {
   Shared sandbox = COVE_TRY(look_up(caller, name, Scope::Run));
   LiveExec::Parts parts = parts_of(caller, sandbox->info(), std::move(order));
-  parts.mask = COVE_TRY(secrets_->for_exec(sandbox->info(), parts.info.order)).mask;
+  parts.mask = secrets_->mask_of(sandbox->info(), parts.info.order);
   const ExecInfo& info = parts.info;
   Json data = {{"context", info.order.context}};
   if (!info.order.session.empty()) data["session"] = info.order.session;

@@ -47,7 +47,7 @@ class SandboxSecrets : public NetworkSecrets {
   Result<void> check(const Caller& caller, const std::string& agent, const std::vector<std::string>& names);
   // Invalid: a brokered secret that is named by the exec alone.
   Result<ExecSecrets> for_exec(const SandboxInfo& sandbox, const ExecOrder& order);
-  // To mask what a still running exec writes that an earlier server has started: those there are.
+  // To mask what an exec writes that was started before, by this server or an earlier one: those there still are.
   std::shared_ptr<const MaskPatterns> mask_of(const SandboxInfo& sandbox, const ExecOrder& order);
   // Secrets that are gone meanwhile are left out.
   Result<void> fill(const SandboxInfo& sandbox, net::EffectivePolicy& policy) override;
