@@ -254,7 +254,8 @@ Result<int> serve(const Order& order) {
   server_pid = ::fork();
   if (server_pid < 0) return fail_errno("fork");
   if (server_pid == 0)
-    become_server(identity, program.get(), server_words(order, sockets, copies, channel.second.get(), folder.get()), kept);
+    become_server(identity, program.get(), server_words(order, sockets, copies, channel.second.get(), folder.get()),
+                  kept);
   for (int number : {SIGTERM, SIGINT, SIGHUP}) ::signal(number, pass_on);
   channel.second.reset();
   sockets.clear();

@@ -1,6 +1,6 @@
 // The server: coved --channel FD [--wants-version VERSION] [--config FILE] [--owner UID] [--set NAME=VALUE]…
-// [--folder-fd FD] [--tls-cert-fd FD --tls-key-fd FD] [--secrets-key-fd FD [--old-secrets-key-fd FD]] [--listen-fd FD[:KIND]]… [--ready-fd FD] [--auto]. cove-spawn
-// starts it; it has no privilege.
+// [--folder-fd FD] [--tls-cert-fd FD --tls-key-fd FD] [--secrets-key-fd FD [--old-secrets-key-fd FD]] [--listen-fd
+// FD[:KIND]]… [--ready-fd FD] [--auto]. cove-spawn starts it; it has no privilege.
 #include <unistd.h>
 
 #include <clocale>

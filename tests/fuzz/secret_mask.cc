@@ -40,7 +40,8 @@ void check_covered(const MaskPatterns& patterns, const std::vector<Masked>& valu
   std::string covered(text.size(), '\0');
   for (const MaskPatterns::Spot& spot : found.spots) {
     require(spot.begin < spot.end && spot.end <= text.size() && spot.value < values.size());
-    std::fill(covered.begin() + static_cast<ptrdiff_t>(spot.begin), covered.begin() + static_cast<ptrdiff_t>(spot.end), 1);
+    std::fill(covered.begin() + static_cast<ptrdiff_t>(spot.begin), covered.begin() + static_cast<ptrdiff_t>(spot.end),
+              1);
   }
   for (const Masked& each : values)
     for (size_t at = text.find(each.value); each.value.size() >= kLeastMasked && at != text.npos;

@@ -19,8 +19,8 @@ constexpr const char* kShown = "[secret TOKEN]";
 // Whether a file of the folder has the text, whatever its owner and mode; its path, or nothing.
 std::string file_with(const std::string& folder, const std::string& text) {
   std::error_code error;
-  for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end; at != end;
-       at.increment(error))
+  for (fs::recursive_directory_iterator at(folder, fs::directory_options::skip_permission_denied, error), end;
+       at != end; at.increment(error))
     if (at->is_regular_file(error) && !at->is_symlink(error))
       if (auto data = sys::read_file(at->path()); data && data->find(text) != std::string::npos) return at->path();
   return "";
@@ -96,7 +96,8 @@ TEST_F(SecretsUse, AreNowhereOnDiskAndInNoAnswer) {
   run(sandbox, "echo $TOKEN; exit 3");
   run(sandbox, {{"argv", {"echo", kValue}}});
   run(sandbox, {{"argv", {kValue}}});
-  run(sandbox, {{"language", "python"}, {"code", "import os; print(os.environ['TOKEN']); raise ValueError(os.environ['TOKEN'])"}});
+  run(sandbox, {{"language", "python"},
+                {"code", "import os; print(os.environ['TOKEN']); raise ValueError(os.environ['TOKEN'])"}});
   for (const std::string& target : {sandbox, sandbox + "/execs", std::string("/v1/events?after=0"),
                                     std::string("/v1/secrets"), std::string("/v1/sandboxes")})
     EXPECT_EQ(call("GET", target).status, 200) << target;
@@ -139,9 +140,9 @@ TEST_F(SecretsUse, StayMaskedWhenTheServerIsKilledMeanwhile) {
   serve();
   set();
   const std::string sandbox = make();
-  HttpResponse started = call("POST", sandbox + "/execs",
-                              {{"shell", "echo begun $TOKEN; while [ ! -e /tmp/go ]; do sleep 0.05; done; echo end $TOKEN"},
-                               {"detach", true}});
+  HttpResponse started = call(
+      "POST", sandbox + "/execs",
+      {{"shell", "echo begun $TOKEN; while [ ! -e /tmp/go ]; do sleep 0.05; done; echo end $TOKEN"}, {"detach", true}});
   ASSERT_EQ(started.status, 201);
   const std::string exec = sandbox + "/execs/" + started.json()["id"].get<std::string>();
   auto text = [&] {
@@ -227,12 +228,14 @@ print(found)
 TEST_F(SecretsUse, ThatAreBrokeredBringTrust) {
   serve();
   set("TOKEN", kValue, {{"use", "brokered"}, {"hosts", {"api.example.org"}}});
-  const std::string sandbox = make({{"secrets", {"TOKEN"}}, {"env", {{"PIP_CERT", "/my/own.crt"}, {"JAVA_TOOL_OPTIONS", "-Xmx1g"}}}});
+  const std::string sandbox =
+      make({{"secrets", {"TOKEN"}}, {"env", {{"PIP_CERT", "/my/own.crt"}, {"JAVA_TOOL_OPTIONS", "-Xmx1g"}}}});
   EXPECT_EQ(out(sandbox, "echo $PIP_CERT; echo $JAVA_TOOL_OPTIONS | cut -d' ' -f1,2"),
             "/my/own.crt\n-Xmx1g -Djavax.net.ssl.trustStore=/etc/cove/cacerts\n");
   EXPECT_EQ(out(sandbox,
                 "for v in SSL_CERT_FILE REQUESTS_CA_BUNDLE CURL_CA_BUNDLE NODE_EXTRA_CA_CERTS GIT_SSL_CAINFO "
-                "CARGO_HTTP_CAINFO DENO_CERT AWS_CA_BUNDLE npm_config_cafile; do eval \"test -s \\\"\\$$v\\\"\" && echo ok; done | wc -l"),
+                "CARGO_HTTP_CAINFO DENO_CERT AWS_CA_BUNDLE npm_config_cafile; do eval \"test -s \\\"\\$$v\\\"\" && "
+                "echo ok; done | wc -l"),
             "9\n");
   // The system's bundle has it once, however often the sandbox starts, and the others are still there.
   const std::string look =
@@ -287,7 +290,8 @@ TEST_F(SecretsUse, AreSetFromTheCommandLine) {
     return cove(words, {.input = input, .env = env});
   };
   EXPECT_EQ(secret({"set", "TOKEN"}, std::string(kValue) + "\n").exit_code, 0);
-  Outcome shown = cove({"run", "--secret", "TOKEN", "--", "sh", "-c", "echo $TOKEN; printf %s \"$TOKEN\" | wc -c"}, {.env = env});
+  Outcome shown =
+      cove({"run", "--secret", "TOKEN", "--", "sh", "-c", "echo $TOKEN; printf %s \"$TOKEN\" | wc -c"}, {.env = env});
   EXPECT_EQ(shown.out, std::string(kShown) + "\n40\n") << shown.err;
   EXPECT_EQ(secret({"set", "TOKEN", "--command", "printf 'made by a command\\n'"}).exit_code, 0);
   shown = cove({"run", "--secret", "TOKEN", "--", "sh", "-c", "printf %s \"$TOKEN\" | wc -c"}, {.env = env});

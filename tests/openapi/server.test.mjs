@@ -12,6 +12,7 @@ import './cases/images.mjs';
 import './cases/conditions.mjs';
 import './cases/idempotency.mjs';
 import './cases/access.mjs';
+import './cases/secrets.mjs';
 import './cases/server.mjs';
 import './cases/every.mjs';
 import { close_all, seen } from './support/api.mjs';

@@ -46,7 +46,7 @@ ALLOWED = {
     "exe/cove_host.cc": (AS_CALLER, "readlink"),
     "exe/cove_init.cc": (INSIDE, "chdir"),
     "exe/cove_spawn.cc": (OWN,
-                          "SYS_execveat bind connect exists make_folders*2 make_run_folder mkdir open*2 read_file "
+                          "SYS_execveat bind connect exists*2 make_folders*2 make_run_folder mkdir open*2 read_file "
                           "std::filesystem unlink"),
     "exe/cove_unpack.cc": (UNPACK, "chdir open*2"),
     "image/catalogue.cc": (OWN, "open*3 rename"),
