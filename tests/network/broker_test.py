@@ -29,8 +29,8 @@ WITH_SECRET = {
     "proxy": f"curl -sSf -x http://10.0.2.3:3128 -H \"Authorization: Bearer ${NAME}\" {SITE}/private/simple/{goods.NAME}/ | grep -q whl && "
              "echo fetched 42",
     "git": "git clone -q https://x-access-token:$" + NAME + f"@web.example.org/private/git/{goods.NAME}.git /tmp/private && cd /tmp/private && "
-           "git config user.name n && git config user.email e@example.org && git checkout -q -b more$$ && echo 1 > more && git add . && "
-           "git commit -q -m more && git push -q origin more$$ && echo fetched 42",
+           "git config user.name n && git config user.email e@example.org && B=more$(date +%N) && git checkout -q -b $B && echo 1 > more && git add . && "
+           "git commit -q -m more && git push -q origin $B && echo fetched 42",
 }
 
 
