@@ -109,7 +109,7 @@ ALLOWED = {
     "runtime/native/network.cc": ("this process's own /proc", "open stat"),
     "runtime/native/own_folders.cc": ("Cove's own folders, where they are mounted, '..' of an opened one, /proc",
                                       "open*2 openat read_file*2 readlink"),
-    "runtime/native/process_one.cc": ("/proc, cove-init", "SYS_execveat attach_mount open*2 open_tree_clone"),
+    "runtime/native/process_one.cc": ("/proc, cove-init", "SYS_execveat attach_mount open*3 open_tree_clone"),
     "runtime/native/root_mounts.cc": (STAGE + "; what comes from the host; without a server the caller's own folder",
                                       "attach_mount*9 fchownat mkdir*5 mkdirat*2 open open_tree_clone*10"),
     "spawn/networks.cc": ("Cove's programs; the host's root", "SYS_execveat chdir open*2"),
@@ -128,7 +128,7 @@ ALLOWED = {
     "runtime/oci/builder.cc": ("/proc, /dev/null, " + STAGE, "open*2 read_file"),
     "runtime/oci/groups.cc": ("control groups", "attach_mount*2 list_folder mkdir open_tree_clone read_file*2 rmdir umount2"),
     "runtime/oci/invocation.cc": (STAGE + "; the runtime's program", "attach_mount execve mkdir write_file"),
-    "runtime/oci/kernel.cc": (STAGE + "; Cove's programs", "attach_mount*2 mkdir*3 mount open open_tree_clone*2 write_file"),
+    "runtime/oci/kernel.cc": (STAGE + "; Cove's programs; /proc", "attach_mount*2 mkdir*4 mount*3 open open_tree_clone*2 write_file"),
     "unpack/layer_writer.cc": (UNPACK,
                                "fchmodat*3 fchownat*2 fstatat linkat*2 list_folder mkdirat*2 mknodat openat*5 openat2*8 "
                                "remove_tree_at symlinkat unlinkat utimensat"),
