@@ -82,7 +82,8 @@ uint64_t take_bytes(int fd, uint64_t count) {
   return taken;
 }
 
-// Orders are lines of 16 bytes, filled with blanks.
+// Orders are lines of 16 bytes, filled with blanks: what does not end a line could still become an HTTP request, which
+// the gateway would wait for.
 void answer(int fd) {
   char order[17] = {};
   while (::recv(fd, order, 16, MSG_WAITALL) == 16) {
@@ -110,7 +111,7 @@ int serve(const char* address, const char* port) {
 
 void order(int fd, char what, uint64_t count) {
   char text[24];
-  std::snprintf(text, sizeof text, "%c %-14llu", what, static_cast<unsigned long long>(count));
+  std::snprintf(text, sizeof text, "%c %-13llu\n", what, static_cast<unsigned long long>(count));
   send_all(fd, text, 16);
 }
 
