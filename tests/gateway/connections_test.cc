@@ -30,6 +30,21 @@ TEST_F(Connections, AClientThatSpeaksFirstIsHeard) {
   EXPECT_EQ(client.receive(7), "+PONG\r\n");
 }
 
+TEST_F(Connections, TextThatDoesNotEndIsHeardAfterAWhile) {
+  Server server;
+  allow({"db.example.org"});
+  Peer client = dial("db.example.org", server.port());
+  client.send("d 100");
+  Peer accepted = server.accept();
+  EXPECT_EQ(accepted.receive(5), "d 100");
+  accepted.send("+");
+  EXPECT_EQ(client.receive(1), "+");
+  client.send("0");
+  EXPECT_EQ(accepted.receive(1), "0");
+  client.send("\n and on");
+  EXPECT_EQ(accepted.receive(8), "\n and on");
+}
+
 TEST_F(Connections, AHalfThatIsClosedLeavesTheOtherOpen) {
   Server server;
   allow({"db.example.org"});

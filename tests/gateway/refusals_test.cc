@@ -192,6 +192,21 @@ TEST_F(Refusals, RequestsThatOnlySomeServersTakeAreReadToo) {
   expect_untouched(server);
 }
 
+TEST_F(Refusals, ARequestThatComesSlowlyNeverBecomesOne) {
+  Server server;
+  allow({"web.example.org"});
+  Peer client = dial(kWeb, server.port());
+  Peer accepted = server.accept();
+  client.send("GET / HT");
+  EXPECT_EQ(accepted.receive(8), "GET / HT");  // after a while
+  client.send("TP/1.");
+  EXPECT_EQ(accepted.receive(5), "TP/1.");
+  client.send("1\r\nHost: evil.example.net\r\n\r\n");
+  EXPECT_EQ(client.end(), ECONNRESET);
+  EXPECT_EQ(accepted.receive_rest(), "");
+  EXPECT_TRUE(logged(Stage::Denied, "protocol"));
+}
+
 TEST_F(Refusals, Http2WithoutTlsIsReset) {
   Server server;
   allow({"web.example.org"});

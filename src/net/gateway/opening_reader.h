@@ -23,6 +23,8 @@ class OpeningReader {
   const Hello& hello() const { return hello_; }  // of State::Tls
   const std::string& bytes() const { return bytes_; }
   std::string take_bytes() { return std::move(bytes_); }
+  // Of State::NeedsMore: whether it is text that could become a request, and neither TLS nor a query.
+  bool reads_text() const { return !reader_ && !bytes_.empty() && bytes_[0] != '\0'; }
   // After State::Query: those bytes; what follows them is looked at with `add("")`.
   std::string take_query();
 

@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 
 // For the first bytes to be complete once some of them are there.
 constexpr auto kPatience = 10s;
+// For a line that could become a request.
+constexpr auto kPatienceForLine = 300ms;
 // For the first bytes where only they can tell what is allowed, or how to refuse.
 constexpr auto kPatienceForName = 3s;
 constexpr auto kPatienceForRefusal = 500ms;
@@ -87,6 +89,7 @@ void TcpFlow::on_timer() {
   if (over_) return;
   if (draining_) return over_ = true, finish();
   if (verdict_.decision == Decision::Deny) return cut(verdict_);
+  if (verdict_.decision == Decision::Allow && opening_.reads_text()) return trickle();
   cut(denial("protocol",
              concat("the first bytes of the connection to ", describe(target_), " did not arrive in time")));
 }
@@ -111,7 +114,7 @@ bool TcpFlow::read_first() {
   }
   if (draining_) return true;
   client_ended_ = size == 0;
-  Server server = relay_ && relay_->server_spoke() ? Server::Spoke : Server::Silent;
+  Server server = relay_ && relay_->server_spoke() && !trickling_ ? Server::Spoke : Server::Silent;
   look(client_ended_ ? opening_.end() : opening_.add({bytes, static_cast<size_t>(size)}, server));
   return !client_ended_;
 }
@@ -120,8 +123,7 @@ void TcpFlow::look(OpeningReader::State state) {
   using State = OpeningReader::State;
   switch (state) {
     case State::NeedsMore:
-      if (timer_ == 0) set_timer(kPatience);
-      return;
+      return look_for_more();
     case State::Tls:
       return look_at_hello();
     case State::BrokenTls:
@@ -138,6 +140,11 @@ void TcpFlow::look(OpeningReader::State state) {
     case State::Other:
       return pass();
   }
+}
+
+void TcpFlow::look_for_more() {
+  if (trickling_) return trickle();
+  if (timer_ == 0) set_timer(opening_.reads_text() ? std::chrono::milliseconds(kPatienceForLine) : kPatience);
 }
 
 // PostgreSQL asks whether it may speak TLS; its ClientHello follows the answer.
@@ -163,7 +170,7 @@ void TcpFlow::look_at_hello() {
 // Requests are read one by one from here on. The connection outside goes with them, so that the server sees no other.
 void TcpFlow::hand_over(HttpFlow::Inside inside) {
   if (relay_)
-    return cut(denial("protocol", concat("a request to ", describe(target_), ", which has already answered")));
+    return cut(denial("protocol", concat("a request to ", describe(target_), " came too slowly, or after an answer")));
   sandbox_.loop().cancel(std::exchange(timer_, 0));
   if (connector_)
     handing_over_ = inside;
@@ -193,7 +200,7 @@ void TcpFlow::pass() {
   if (verdict_.decision == Decision::Deny) return cut(verdict_);
   passed_ = true;
   sandbox_.loop().cancel(std::exchange(timer_, 0));
-  if (relay_) return relay_->forward(opening_.take_bytes(), Relay::Outbound::Open);
+  if (relay_) return relay_->forward(take_first_bytes(), Relay::Outbound::Open);
   if (connected()) return start_relay(Relay::Outbound::Open);
   if (!connector_) connect();
 }

@@ -17,7 +17,8 @@ namespace cove::net {
 //
 // What the name (or address) and the port allow is connected to at once, and what the server sends is passed on at
 // once: protocols in which the server speaks first are not delayed. Of what the program sends, nothing is forwarded
-// before its first bytes were looked at.
+// before its first bytes were looked at; but the beginning of a line that could become a request, and does not for a
+// while, is forwarded as it comes, and cut when it becomes one.
 class TcpFlow final : public Flow, public Relay::Owner {
  public:
   // What an explicit proxy owes the program inside before it sends its first bytes.
@@ -49,6 +50,7 @@ class TcpFlow final : public Flow, public Relay::Owner {
   void set_timer(std::chrono::milliseconds time);
   bool read_first();
   void look(OpeningReader::State state);
+  void look_for_more();
   void look_at_query();
   void look_at_hello();
   void hand_over(HttpFlow::Inside inside);
@@ -64,6 +66,8 @@ class TcpFlow final : public Flow, public Relay::Owner {
   bool grant();
   void on_upstream(uint32_t events);
   void start_relay(Relay::Outbound outbound);
+  void trickle();
+  std::string take_first_bytes();
   bool connected() const { return upstream_fd_ >= 0; }
   void moved(uint64_t in_bytes, uint64_t out_bytes) override;
   void ended(Relay::End end) override;
@@ -77,8 +81,10 @@ class TcpFlow final : public Flow, public Relay::Owner {
   std::string query_;                             // to be sent before the first bytes were understood
   std::optional<HttpFlow::Inside> handing_over_;  // once the connection outside is there
   bool client_ended_ = false;
-  bool passed_ = false;    // the first bytes may be forwarded
-  bool draining_ = false;  // refused; the program has yet to read the answer
+  bool trickling_ = false;  // the beginning of a line is forwarded as it comes
+  size_t forwarded_ = 0;    // of the first bytes
+  bool passed_ = false;     // the first bytes may be forwarded
+  bool draining_ = false;   // refused; the program has yet to read the answer
   bool over_ = false;
   uint64_t timer_ = 0;
   std::unique_ptr<Connector> connector_;

@@ -44,6 +44,7 @@ void TcpFlow::connect_done(std::expected<Connected, ConnectFailure> result) {
   if (!grant()) return;
   if (handing_over_) return hand_over_now(*handing_over_);
   if (passed_) return start_relay(Relay::Outbound::Open);
+  if (trickling_) return trickle();
   if (!query_.empty()) start_relay(Relay::Outbound::Held);
 }
 
@@ -89,9 +90,23 @@ void TcpFlow::start_relay(Relay::Outbound outbound) {
   relay_ = std::make_unique<Relay>(services.loop, services.pipes, *this, std::move(client_), std::move(upstream_));
   std::string bytes = std::move(query_);
   query_.clear();
-  if (outbound == Relay::Outbound::Open) bytes += opening_.take_bytes();
+  if (outbound == Relay::Outbound::Open) bytes += take_first_bytes();
   relay_->forward(std::move(bytes), outbound);
 }
+
+// What cannot be told apart from the beginning of a request yet: the server gets it, but never the end of a line that
+// makes it one.
+void TcpFlow::trickle() {
+  trickling_ = true;
+  if (!connected()) return;
+  if (!relay_) start_relay(Relay::Outbound::Held);
+  if (over_) return;
+  std::string more = opening_.bytes().substr(forwarded_);
+  forwarded_ = opening_.bytes().size();
+  relay_->forward(std::move(more), Relay::Outbound::Held);
+}
+
+std::string TcpFlow::take_first_bytes() { return opening_.take_bytes().substr(std::exchange(forwarded_, 0)); }
 
 void TcpFlow::moved(uint64_t in_bytes, uint64_t out_bytes) { count_bytes(in_bytes, out_bytes); }
 
