@@ -59,6 +59,7 @@ void LiveHttpFlow::answer(const OwnAnswer& own) {
 
 void LiveHttpFlow::refuse_malformed(const http1::Malformed& why) {
   const std::string hint = why.status == 505 ? "the gateway speaks HTTP/1.1 here" : "";
+  fail_connection("malformed", concat("a request that cannot be understood: ", why.reason));
   answer({why.status, "bad_request", why.reason, hint});
 }
 
@@ -95,8 +96,9 @@ void LiveHttpFlow::fail_connection(const char* code, const std::string& why) {
   Target target = target_;
   if (target.name.empty() && !target.address) {
     target.name = name_;
+    target.address = address_;
     target.port = port_;
-    target.protocol = Protocol::Tls;
+    target.protocol = inside_ == Inside::Tls ? Protocol::Tls : Protocol::Http;
   }
   Verdict verdict;
   verdict.code = code;

@@ -80,7 +80,7 @@ def request_with_a_user():
 def second_request():
     data = exchange(connect(GATEWAY, 3128), f"GET http://{WEB_NAME}/ HTTP/1.1\r\nHost: {WEB_NAME}\r\n\r\nGET http://{EVIL_NAME}/{CANARY} "
                     f"HTTP/1.1\r\nHost: {EVIL_NAME}\r\n\r\n".encode(), 65536)
-    return data if CANARY.encode() in data else None
+    return data if data.count(b"HTTP/1.1 200") > 1 else None
 
 
 def socks(address, port=80, command=1, version=5):
