@@ -41,6 +41,7 @@ constexpr Special6 kSpecial6[] = {
     {"2001::", {"Teredo", 32}},     {"2001::", {"reserved", 23}}, {"2002::", {"6to4", 16}},
     {"64:ff9b:1::", {"NAT64", 48}},
 };
+constexpr int kUnicastBits = 3;  // of 2000::/3
 constexpr SpecialNetwork kUnassigned = {"reserved", 8};
 
 uint32_t last_four(const Address& address) {
@@ -120,5 +121,19 @@ const SpecialNetwork* special_network(const Address& given) {
 }
 
 bool is_public(const Address& address) { return !special_network(address); }
+
+bool is_public(const Address& network, int bits) {
+  if (!is_public(network)) return false;
+  if (!network.is_v4())
+    return bits >= kUnicastBits && std::ranges::none_of(kSpecial6, [&](const Special6& special) {
+             return in_network(six(special.network), network, bits);
+           });
+  return std::ranges::none_of(kSpecial4, [&](const Special& special) {
+    Address address = network;
+    const uint32_t four = htonl(special.network);
+    std::memcpy(address.bytes.data() + kV4Offset, &four, sizeof four);
+    return in_network(address, network, bits);
+  });
+}
 
 }  // namespace cove::net

@@ -39,5 +39,7 @@ struct SpecialNetwork {
 // these; null for a public address.
 const SpecialNetwork* special_network(const Address& address);
 bool is_public(const Address& address);
+// Whether every address of the network is; `bits` as in in_network().
+bool is_public(const Address& network, int bits);
 
 }  // namespace cove::net

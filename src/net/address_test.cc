@@ -70,6 +70,16 @@ TEST(NetAddress, OfIpv6IsPublicOnlyWhereItIsAssignedAndLeadsThere) {
     EXPECT_FALSE(is_public(at(text))) << text;
 }
 
+TEST(NetAddress, OfANetworkArePublicOnlyWhereAllAre) {
+  const std::pair<const char*, int> whole[] = {{"44.10.0.0", 112}, {"8.8.8.8", 128}, {"2a00::", 16}, {"2600::", 8}};
+  for (auto [text, bits] : whole) EXPECT_TRUE(is_public(at(text), bits)) << text;
+  const std::pair<const char*, int> not_whole[] = {
+      {"0.0.0.0", 96},          {"127.0.0.1", 128}, {"168.63.0.0", 112}, {"169.0.0.0", 104},      {"128.0.0.0", 97},
+      {"169.254.169.254", 128}, {"::", 0},          {"2000::", 3},       {"2001::", 16},          {"::1", 128},
+      {"64:ff9b::", 96},        {"fc00::", 7},      {"3000::", 2},       {"::ffff:10.0.0.0", 104}};
+  for (auto [text, bits] : not_whole) EXPECT_FALSE(is_public(at(text), bits)) << text;
+}
+
 TEST(NetAddress, IsInANetworkOfItsFamilyOnly) {
   EXPECT_TRUE(in_network(at("10.1.2.3"), at("10.1.0.0"), 96 + 16));
   EXPECT_FALSE(in_network(at("10.2.2.3"), at("10.1.0.0"), 96 + 16));

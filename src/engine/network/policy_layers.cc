@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 #include "net/groups.h"
+#include "net/own_addresses.h"
 #include "net/rule.h"
 
 namespace cove::engine {
@@ -52,6 +53,31 @@ Result<void> check_learning(const Caller& caller, const Config& config) {
   if (config.network.learn || caller.scopes.allow(Scope::Approve)) return {};
   return denied("a network that learns lets through what no list names: this needs the scope 'approve'",
                 "use a key with that scope, or the setting network.learn", "/network/learn");
+}
+
+// What is not known to be another machine's counts as this one's.
+bool is_own(const net::Address& address) {
+  Result<net::OwnAddresses> own = net::OwnAddresses::open();
+  return !own || own->contains(address);
+}
+
+// As CompiledPolicy::check_resolved(): an address of this machine is opened by a rule for just that address.
+bool opens_more_than_others(const net::Rule& rule) {
+  constexpr int kWholeAddress = 128;
+  if (rule.kind != net::Rule::Kind::Network) return false;
+  return !net::is_public(rule.network, rule.bits) || (rule.bits == kWholeAddress && is_own(rule.network));
+}
+
+// They lead to this machine and to what is beside it, which a name never does.
+Result<void> check_addresses(const Caller& caller, const NetworkPolicy& policy) {
+  if (caller.scopes.allow(Scope::Approve)) return {};
+  for (size_t i = 0; i < policy.allow.size(); ++i)
+    if (opens_more_than_others(COVE_TRY(net::parse_rule(policy.allow[i]))))
+      return fail(
+          Error(Code::Denied, concat("allowing '", policy.allow[i], "' needs the scope 'approve'"))
+              .hint("without it, names and networks are allowed that are entirely public, and not this machine's")
+              .at(concat("/network/allow/", i)));
+  return {};
 }
 
 Result<void> resolve_list(std::vector<std::string>& rules, const ImageHosts& hosts) {
@@ -121,6 +147,7 @@ std::string widening(const NetworkPolicy& before, const NetworkPolicy& after, Ro
 
 Result<void> check_made(const Caller& caller, const NetworkPolicy& policy, const Config& config) {
   if (policy.learn) COVE_TRY(check_learning(caller, config));
+  COVE_TRY(check_addresses(caller, policy));
   if (!has_network(policy)) return {};
   COVE_TRY(check_tier(policy.tier, config));
   if (policy.tier <= config.network.tier || caller.scopes.allow(Scope::Approve)) return {};

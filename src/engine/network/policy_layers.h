@@ -31,7 +31,8 @@ using Role = net::PolicyLayer::Role;
 // What the second lets through and the first does not, in words; empty where it is nothing.
 std::string widening(const NetworkPolicy& before, const NetworkPolicy& after, Role role);
 
-// May the caller make a sandbox or a session with it? Denied: the tier, or learning.
+// May the caller make a sandbox or a session with it? Denied: the tier, learning, or addresses that are not public or
+// are this machine's.
 Result<void> check_made(const Caller& caller, const NetworkPolicy& policy, const Config& config);
 // May he change it so? Denied without the scopes; Conflict where the tier rises by more than one step: sandbox and
 // restricted are one, both without a network.

@@ -134,6 +134,23 @@ TEST(MakingANetwork, ThatLearnsNeedsApproveOrTheSetting) {
   EXPECT_TRUE(check_made(with({Scope::Run}), learns, config));
 }
 
+TEST(MakingANetwork, WithAddressesThatAreNotPublicNeedsApprove) {
+  Config config;
+  for (const char* rule : {"127.0.0.1", "127.0.0.0/8", "169.254.169.254:80", "10.0.0.0/8", "0.0.0.0/0", "[::]/0",
+                           "[::1]", "[fd00::]/8:443", "[::ffff:127.0.0.1]", "GET 192.168.1.1/status"}) {
+    Result<void> made = check_made(with({Scope::Run, Scope::Manage}), standard({"a.example", rule}), config);
+    ASSERT_FALSE(made) << rule;
+    EXPECT_EQ(made.error().code(), Code::Denied);
+    EXPECT_EQ(made.error().pointer(), "/network/allow/1");
+    EXPECT_TRUE(check_made(with({Scope::Run, Scope::Approve}), standard({rule}), config)) << rule;
+    NetworkPolicy cut = standard({"a.example", rule});
+    cut.enabled = false;
+    EXPECT_FALSE(check_made(with({Scope::Run}), cut, config)) << "it would be there when the network is enabled";
+  }
+  EXPECT_TRUE(
+      check_made(with({Scope::Run}), standard({"@python", "*.example.org", "44.10.0.0/16", "[2a00::]/16"}), config));
+}
+
 TEST(ChangingANetwork, NarrowsWithManageAndWidensWithApprove) {
   Config config;
   const NetworkPolicy wide = standard({"a.example", "b.example"}), narrow = standard({"a.example"});

@@ -5,9 +5,9 @@
 #include "net/gateway/gateway_tls.h"
 #include "net/gateway/loop.h"
 #include "net/gateway/outbox.h"
-#include "net/gateway/own_addresses.h"
 #include "net/gateway/pipe_pool.h"
 #include "net/gateway/resolver.h"
+#include "net/own_addresses.h"
 
 namespace cove::net {
 

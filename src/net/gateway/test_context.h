@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "net/gateway/names.h"
-#include "net/gateway/own_addresses.h"
 #include "net/gateway/sandbox_context.h"
+#include "net/own_addresses.h"
 
 // A sandbox as the parts of the gateway see it, without a gateway.
 namespace cove::net::testing {

@@ -1,4 +1,4 @@
-#include "net/gateway/own_addresses.h"
+#include "net/own_addresses.h"
 
 #include <linux/netlink.h>
 #include <linux/rtnetlink.h>
