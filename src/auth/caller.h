@@ -18,4 +18,12 @@ struct Caller {
   int peer = -1;  // his connection's descriptor, local or not, while he waits: its end tells that he has gone
 };
 
+// The server itself, which may do everything in the project.
+inline Caller server_in(const std::string& project) {
+  Caller server;
+  server.project = project;
+  server.scopes = Scopes({Scope::Admin});
+  return server;
+}
+
 }  // namespace cove

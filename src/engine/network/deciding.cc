@@ -26,13 +26,6 @@ Result<net::Target> target_of(const std::string& host, uint16_t port) {
   return target;
 }
 
-Caller server_in(const std::string& project) {
-  Caller server;
-  server.project = project;
-  server.scopes = Scopes({Scope::Admin});
-  return server;
-}
-
 void add_rule(NetworkPolicy& policy, const std::string& rule) {
   if (std::ranges::find(policy.allow, rule) == policy.allow.end()) policy.allow.push_back(rule);
 }

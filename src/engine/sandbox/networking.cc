@@ -86,6 +86,7 @@ Result<void> LiveEngine::start_networks() {
 
 void LiveEngine::refresh_secret(const std::string& project, const std::string& name) {
   for (const Shared& sandbox : all()) {
+    std::lock_guard lock(sandbox->changing);  // so that no change of its policy comes in between
     const SandboxInfo info = sandbox->info();
     if (info.project != project || std::ranges::find(info.spec.secrets, name) == info.spec.secrets.end()) continue;
     if (Result<void> done = networks_.refresh(info); !done)
@@ -161,10 +162,7 @@ Result<void> LiveEngine::check_network_change(const Caller& caller, const Sandbo
 }
 
 Result<void> LiveEngine::change_policy(const Caller& caller, const std::string& sandbox_id, const Edit& edit) {
-  Caller server;
-  server.project = caller.project;
-  server.scopes = Scopes({Scope::Admin});
-  Shared sandbox = COVE_TRY(look_up(server, sandbox_id, Scope::Read));
+  Shared sandbox = COVE_TRY(look_up(server_in(caller.project), sandbox_id, Scope::Read));
   std::lock_guard lock(sandbox->changing);
   if (sandbox->state() == State::Deleting)
     return fail(Code::NotFound, concat("there is no sandbox '", sandbox_id, "'"));

@@ -11,13 +11,6 @@ constexpr std::chrono::milliseconds kTurn(250);
 constexpr int kTurnsPerSearch = 20;
 constexpr int kTurnsPerPruning = 240;
 
-Caller server_in(const std::string& project) {
-  Caller server;
-  server.project = project;
-  server.scopes = Scopes({Scope::Admin});
-  return server;
-}
-
 }  // namespace
 
 std::unique_ptr<Sessions> Sessions::open(Engine& engine) {
