@@ -9,9 +9,6 @@
 
 namespace cove::http {
 
-// "Not Found" for 404.
-std::string_view reason_phrase(int status);
-
 // Now, as the Date header has it.
 const std::string& http_date();
 

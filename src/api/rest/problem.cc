@@ -3,7 +3,7 @@
 #include <cerrno>
 
 #include "base/json.h"
-#include "http/answer_head.h"
+#include "http1/status.h"
 
 namespace cove::api {
 namespace {
@@ -86,7 +86,7 @@ Problem body_problem(const Error& error) {
 
 std::string to_json(const Problem& problem, std::string_view request_id, std::string_view type) {
   Json json = {{"type", type},
-               {"title", http::reason_phrase(problem.status)},
+               {"title", http1::reason_phrase(problem.status)},
                {"status", problem.status},
                {"detail", problem.detail},
                {"code", problem.code}};

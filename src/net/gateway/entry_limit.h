@@ -1,9 +1,10 @@
 #pragma once
 
-#include <algorithm>
 #include <chrono>
 #include <string>
-#include <unordered_map>
+#include <unordered_set>
+
+#include "net/gateway/token_bucket.h"
 
 namespace cove::net {
 
@@ -11,22 +12,15 @@ namespace cove::net {
 // datagrams to one address), and floods.
 class EntryLimit {
  public:
-  using Clock = std::chrono::steady_clock;
-
   // Whether something of that key is to be logged now.
   bool take(const std::string& key) {
-    auto now = Clock::now();
+    const auto now = Clock::now();
     if (now - emptied_ > kSame) {
       recent_.clear();
       emptied_ = now;
     }
-    if (recent_.contains(key)) return false;
-    auto refilled = std::chrono::duration<double>(now - last_).count() * kPerSecond;
-    tokens_ = std::min(kBurst, tokens_ + refilled);
-    last_ = now;
-    if (tokens_ < 1) return false;
-    tokens_ -= 1;
-    recent_.emplace(key, now);
+    if (recent_.contains(key) || !tokens_.take()) return false;
+    recent_.insert(key);
     return true;
   }
 
@@ -34,14 +28,12 @@ class EntryLimit {
   void forget_recent() { recent_.clear(); }
 
  private:
+  using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::milliseconds kSame{200};
-  static constexpr double kBurst = 500;
-  static constexpr double kPerSecond = 50;
 
-  std::unordered_map<std::string, Clock::time_point> recent_;
+  std::unordered_set<std::string> recent_;
   Clock::time_point emptied_ = Clock::now();
-  Clock::time_point last_ = Clock::now();
-  double tokens_ = kBurst;
+  TokenBucket tokens_{500, 50};
 };
 
 }  // namespace cove::net

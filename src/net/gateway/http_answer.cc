@@ -3,38 +3,12 @@
 #include "base/ascii.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "http1/status.h"
 #include "net/gateway/http_flow.h"
 #include "net/gateway/http_request.h"
 
 namespace cove::net {
 namespace {
-
-const char* reason_of(int status) {
-  switch (status) {
-    case 400:
-      return "Bad Request";
-    case 403:
-      return "Forbidden";
-    case 405:
-      return "Method Not Allowed";
-    case 414:
-      return "URI Too Long";
-    case 417:
-      return "Expectation Failed";
-    case 421:
-      return "Misdirected Request";
-    case 431:
-      return "Request Header Fields Too Large";
-    case 501:
-      return "Not Implemented";
-    case 502:
-      return "Bad Gateway";
-    case 505:
-      return "HTTP Version Not Supported";
-    default:
-      return "Error";
-  }
-}
 
 std::string host_of(const Target& target) {
   if (!target.name.empty()) return target.name;
@@ -60,7 +34,7 @@ Json describe(const Target& target, std::string_view code, const std::string& wh
 
 std::string write_answer(int status, const Json& body, AfterAnswer after, std::string_view method) {
   const std::string text = concat(body.dump(), "\n");
-  http1::HeadWriter head(concat("HTTP/1.1 ", status, " ", reason_of(status)));
+  http1::HeadWriter head(http1::status_line(status));
   head.add("Content-Type", "application/json");
   head.add("Content-Length", std::to_string(text.size()));
   head.add("Cache-Control", "no-store");

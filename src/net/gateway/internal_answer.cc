@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "http1/head.h"
 #include "http1/percent.h"
+#include "http1/status.h"
 #include "net/gateway/proxy_target.h"
 
 namespace cove::net {
@@ -17,24 +18,8 @@ constexpr size_t kLongestReason = 500;
 constexpr const char* kHowToAsk =
     "curl http://cove.internal/v1/requests -d '{\"host\": \"HOST\", \"port\": 443, \"reason\": \"WHY\"}'";
 
-struct Status {
-  int number;
-  const char* text;
-};
-constexpr Status kStatuses[] = {
-    {200, "OK"},
-    {202, "Accepted"},
-    {400, "Bad Request"},
-    {404, "Not Found"},
-    {405, "Method Not Allowed"},
-    {411, "Length Required"},
-    {413, "Content Too Large"},
-    {429, "Too Many Requests"},
-};
-
 std::string response(int status, std::string_view type, std::string_view body) {
-  auto found = std::ranges::find(kStatuses, status, &Status::number);
-  http1::HeadWriter head(concat("HTTP/1.1 ", status, " ", found == std::end(kStatuses) ? "Refused" : found->text));
+  http1::HeadWriter head(http1::status_line(status));
   head.add("Content-Type", type).add("Content-Length", concat(body.size()));
   head.add("Cache-Control", "no-store").add("Connection", "close");
   return head.take() + std::string(body);
@@ -200,7 +185,8 @@ std::string InternalAnswers::ask(SandboxContext& context, const InternalRequest&
   if (auto address = parse_address(wish->host)) target = {.name = {}, .address = *address, .port = wish->port};
   if (context.decide(target).decision != Decision::Deny)
     return json_response(200, json_object({{"state", "allowed"}, {"next", "it is allowed already: connect to it"}}));
-  if (!take_token()) return error(429, "too many requests for access", "wait a minute; those that were made are kept");
+  if (!requests_.take())
+    return error(429, "too many requests for access", "wait a minute; those that were made are kept");
   context.request_access(wish->host, wish->port, wish->reason);
   return json_response(
       202,
@@ -208,15 +194,6 @@ std::string InternalAnswers::ask(SandboxContext& context, const InternalRequest&
                    {"host", wish->host},
                    {"port", wish->port},
                    {"next", "a person decides; if they approve, the next connection succeeds. Nothing is sent back"}}));
-}
-
-bool InternalAnswers::take_token() {
-  auto now = std::chrono::steady_clock::now();
-  tokens_ = std::min(kBurst, tokens_ + std::chrono::duration<double>(now - last_).count() * kPerSecond);
-  last_ = now;
-  if (tokens_ < 1) return false;
-  tokens_ -= 1;
-  return true;
 }
 
 }  // namespace cove::net

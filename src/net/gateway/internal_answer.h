@@ -1,10 +1,10 @@
 #pragma once
 
-#include <chrono>
 #include <string>
 #include <string_view>
 
 #include "net/gateway/sandbox_context.h"
+#include "net/gateway/token_bucket.h"
 
 namespace cove::net {
 
@@ -27,12 +27,8 @@ class InternalAnswers {
 
  private:
   std::string ask(SandboxContext& context, const InternalRequest& request);
-  bool take_token();
 
-  static constexpr double kBurst = 10;  // requests for access at once, then one every six seconds
-  static constexpr double kPerSecond = 1.0 / 6;
-  double tokens_ = kBurst;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  TokenBucket requests_{10, 1.0 / 6};  // for access: ten at once, then one every six seconds
 };
 
 std::string refused_request(int status, std::string_view why);

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "http1/head.h"
+#include "http1/status.h"
 #include "net/gateway/http_flow.h"
 #include "net/gateway/proxy_target.h"
 #include "net/gateway/socks.h"
@@ -20,10 +21,11 @@ constexpr size_t kMostHead = 16 * 1024;
 constexpr std::string_view kConnect = "CONNECT ";
 constexpr std::string_view kGranted = "HTTP/1.1 200 Connection established\r\n\r\n";
 
-std::string http_refusal(std::string_view status, std::string_view title) {
-  std::string body = json_object({{"error", std::string(title)}}).dump() + "\n";
-  return concat("HTTP/1.1 ", status, "\r\nContent-Type: application/json\r\nContent-Length: ", body.size(),
-                "\r\nConnection: close\r\n\r\n", body);
+std::string http_refusal(int status, std::string_view title) {
+  const std::string body = json_object({{"error", std::string(title)}}).dump() + "\n";
+  http1::HeadWriter head(http1::status_line(status));
+  head.add("Content-Type", "application/json").add("Content-Length", concat(body.size())).add("Connection", "close");
+  return concat(head.take(), body);
 }
 
 // What both protocols have in common.
@@ -162,7 +164,7 @@ class HttpHandshake : public LiveHandshake {
   void refuse_head(const std::string& why) {
     std::string_view target = std::string_view(bytes_).substr(kConnect.size());
     target = target.substr(0, target.find_first_of(" \r\n"));
-    refuse_target({.name = shown_host(target)}, "malformed", why, http_refusal("400 Bad Request", why));
+    refuse_target({.name = shown_host(target)}, "malformed", why, http_refusal(400, why));
   }
 
   // Other requests are read one by one.
@@ -180,8 +182,8 @@ class HttpHandshake : public LiveHandshake {
     order.bytes = rest;
     order.target = std::move(*target);
     order.granted = kGranted;
-    order.unreachable = http_refusal("502 Bad Gateway", "the server cannot be reached");
-    order.denied = http_refusal("403 Forbidden", "the server's address is not allowed; see http://cove.internal/");
+    order.unreachable = http_refusal(502, "the server cannot be reached");
+    order.denied = http_refusal(403, "the server's address is not allowed; see http://cove.internal/");
     decide(std::move(order));
   }
 
