@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/encoding.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -85,6 +86,12 @@ Result<PreviewToken> parse_preview_payload(const std::string& payload) {
     if (!json.contains(name) || !json[name].is_number_integer()) return fail(wrong_token());
   return PreviewToken{json["s"].get<std::string>(), static_cast<uint16_t>(json["p"].get<int64_t>()),
                       static_cast<uint64_t>(json["g"].get<int64_t>()), json["e"].get<int64_t>()};
+}
+
+std::string signed_text(std::string_view secret, std::string_view payload, std::string_view prefix,
+                        std::string_view purpose) {
+  const std::string body = to_base64url(payload);
+  return concat(prefix, body, ".", to_base64url(hmac(secret, concat(purpose, body))));
 }
 
 // What we signed for that purpose; nothing where it is not.
@@ -202,8 +209,7 @@ Error wrong_key() { return Error(Code::Denied, "the key is not valid"); }
 
 std::string make_token(std::string_view secret, const SandboxToken& token) {
   Json payload = {{"s", token.sandbox_id}, {"sc", token.scopes.text()}, {"e", token.expires_ms}};
-  std::string body = to_base64url(payload.dump());
-  return concat(kTokenPrefix, body, ".", to_base64url(hmac(secret, concat(kForToken, body))));
+  return signed_text(secret, payload.dump(), kTokenPrefix, kForToken);
 }
 
 Result<SandboxToken> check_token(std::string_view secret, std::string_view text, int64_t now_ms) {
@@ -217,8 +223,7 @@ Result<SandboxToken> check_token(std::string_view secret, std::string_view text,
 
 std::string make_preview_token(std::string_view secret, const PreviewToken& token) {
   Json payload = {{"s", token.sandbox_id}, {"p", token.port}, {"g", token.generation}, {"e", token.expires_ms}};
-  std::string body = to_base64url(payload.dump());
-  return concat(kPreviewPrefix, body, ".", to_base64url(hmac(secret, concat(kForPreview, body))));
+  return signed_text(secret, payload.dump(), kPreviewPrefix, kForPreview);
 }
 
 Result<PreviewToken> check_preview_token(std::string_view secret, std::string_view text, int64_t now_ms) {
@@ -240,15 +245,6 @@ Result<void> check_file_signature(std::string_view secret, const FileGrant& gran
   if (over(grant.expires_ms, now_ms))
     return fail(Error(Code::Denied, "the address of the file has expired").hint("ask for a new one"));
   return {};
-}
-
-std::string to_hex(std::string_view bytes) {
-  std::string text;
-  for (unsigned char byte : bytes) {
-    text += kHexDigits[byte >> 4];
-    text += kHexDigits[byte & 15];
-  }
-  return text;
 }
 
 std::string to_base64url(std::string_view bytes) {

@@ -125,7 +125,6 @@ std::string make_preview_token(std::string_view secret, const PreviewToken& toke
 Result<PreviewToken> check_preview_token(std::string_view secret, std::string_view text, int64_t now_ms);
 
 // --- forms -----------------------------------------------------------------------------------------------------------
-std::string to_hex(std::string_view bytes);
 // RFC 4648 section 5, without padding; Invalid where it is anything else.
 std::string to_base64url(std::string_view bytes);
 Result<std::string> from_base64url(std::string_view text);

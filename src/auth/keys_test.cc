@@ -189,7 +189,5 @@ TEST(Base64Url, GoesThereAndBackInOneForm) {
   for (const char* bad : {"A", "Zh", "Zm9", "Zg==", "Z g", "+/8", "Zm9vA"}) EXPECT_FALSE(from_base64url(bad)) << bad;
 }
 
-TEST(Hex, IsLowerCase) { EXPECT_EQ(to_hex(std::string("\x00\xaf\x7f", 3)), "00af7f"); }
-
 }  // namespace
 }  // namespace cove

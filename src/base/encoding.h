@@ -11,6 +11,8 @@ namespace cove {
 // Whole and well-formed: no overlong forms, no surrogates, nothing past U+10FFFF.
 bool is_utf8(std::string_view bytes);
 
+std::string to_hex(std::string_view bytes);
+
 // RFC 4648 section 4, with padding.
 std::string to_base64(std::string_view bytes);
 // Nothing where it is anything else: other characters, bits left over, padding that is missing or too much.

@@ -67,5 +67,7 @@ TEST(Utf8, KnowsWhatIsValid) {
     EXPECT_FALSE(is_utf8(bad));
 }
 
+TEST(Hex, IsLowerCase) { EXPECT_EQ(to_hex(std::string("\x00\xaf\x7f", 3)), "00af7f"); }
+
 }  // namespace
 }  // namespace cove

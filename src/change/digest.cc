@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 
+#include "base/encoding.h"
 #include "base/text.h"
 
 namespace cove::change {
@@ -28,17 +29,6 @@ std::string blob_header(uint64_t size) {
   std::string header = concat("blob ", size);
   header += '\0';
   return header;
-}
-
-std::string to_hex(std::string_view bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(bytes.size() * 2);
-  for (unsigned char byte : bytes) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
 }
 
 }  // namespace cove::change

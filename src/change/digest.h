@@ -29,6 +29,4 @@ class Digest {
 // The header that git hashes before a file's content.
 std::string blob_header(uint64_t size);
 
-std::string to_hex(std::string_view bytes);
-
 }  // namespace cove::change

@@ -2,15 +2,10 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace cove::http1 {
 namespace {
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // The byte that the two digits at the front stand for; negative where they are none.
 int escaped_byte(std::string_view digits) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/ascii.h"
 #include "base/text.h"
 
 namespace cove::net {
@@ -64,8 +65,8 @@ Address six(const char* text) {
 
 bool is_number(std::string_view part) {
   auto digit = [](char c) { return c >= '0' && c <= '9'; };
-  auto hex = [&](char c) { return digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); };
-  if (part.starts_with("0x") || part.starts_with("0X")) return std::ranges::all_of(part.substr(2), hex);
+  if (part.starts_with("0x") || part.starts_with("0X"))
+    return std::ranges::all_of(part.substr(2), [](char c) { return hex_digit(c) >= 0; });
   return !part.empty() && std::ranges::all_of(part, digit);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/encoding.h"
 #include "base/text.h"
 
@@ -9,13 +10,6 @@ namespace cove::net {
 namespace {
 
 constexpr size_t kLongestPath = 4096;
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 // Sequences that are not well formed stay as they are.
 std::string decode_once(std::string_view text) {

@@ -48,9 +48,7 @@ bool is_label(std::string_view label) {
 Result<std::vector<std::string>> parse_methods(const std::vector<std::string>& words) {
   std::vector<std::string> methods;
   for (const std::string& word : words) {
-    std::string method = word;
-    std::ranges::transform(method, method.begin(),
-                           [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+    std::string method = upper(word);
     if (std::ranges::find(kMethods, method) == std::end(kMethods)) {
       const std::string near = closest(method, {std::begin(kMethods), std::end(kMethods)});
       return invalid(concat("'", shown(word), "' is not a method of HTTP"),

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "base/encoding.h"
+
 namespace cove {
 namespace {
 
@@ -27,13 +29,6 @@ std::string hash(std::string_view text, std::string_view key, size_t size) {
   std::string out(size, '\0');
   crypto_generichash(bytes_of(out), out.size(), bytes_of(text), text.size(), bytes_of(key), key.size());
   return out;
-}
-
-std::string hex(std::string_view bytes) {
-  std::string text(2 * bytes.size() + 1, '\0');
-  sodium_bin2hex(text.data(), text.size(), bytes_of(bytes), bytes.size());
-  text.pop_back();
-  return text;
 }
 
 }  // namespace
@@ -70,7 +65,7 @@ bool SecretKey::operator==(const SecretKey& other) const {
   return sodium_memcmp(bytes_.data(), other.bytes_.data(), bytes_.size()) == 0;
 }
 
-std::string SecretKey::id() const { return hex(hash("id", bytes(), crypto_generichash_BYTES).substr(0, kIdBytes)); }
+std::string SecretKey::id() const { return to_hex(hash("id", bytes(), crypto_generichash_BYTES).substr(0, kIdBytes)); }
 
 std::string SecretKey::derive(std::string_view purpose) const { return hash(purpose, bytes(), kSize); }
 

@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "base/encoding.h"
+
 namespace cove::unpack {
 
 Sha256::Sha256() : context_(::EVP_MD_CTX_new(), &::EVP_MD_CTX_free) {
@@ -13,16 +15,10 @@ void Sha256::update(std::string_view piece) {
 }
 
 std::string Sha256::hex() {
-  constexpr char kDigits[] = "0123456789abcdef";
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned size = 0;
   if (::EVP_DigestFinal_ex(context_.get(), digest, &size) != 1) std::abort();
-  std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    text += kDigits[digest[i] >> 4];
-    text += kDigits[digest[i] & 15];
-  }
-  return text;
+  return to_hex({reinterpret_cast<const char*>(digest), size});
 }
 
 }  // namespace cove::unpack

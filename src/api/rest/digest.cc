@@ -1,6 +1,6 @@
 #include "api/rest/digest.h"
 
-#include "auth/keys.h"
+#include "base/encoding.h"
 
 namespace cove::api {
 

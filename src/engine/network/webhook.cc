@@ -9,7 +9,7 @@
 #include <atomic>
 #include <thread>
 
-#include "auth/keys.h"
+#include "base/encoding.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "sys/file.h"

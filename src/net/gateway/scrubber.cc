@@ -25,22 +25,6 @@ std::string fit(std::string text, size_t size) {
   return text;
 }
 
-std::string hexadecimal(std::string_view text) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string out;
-  for (unsigned char c : text) {
-    out += kDigits[c >> 4];
-    out += kDigits[c & 15];
-  }
-  return out;
-}
-
-std::string upper(std::string text) {
-  for (char& c : text)
-    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
-  return text;
-}
-
 // "%2F" → "%2f".
 std::string lower_escapes(std::string text) {
   for (size_t i = 0; i + 2 < text.size(); ++i) {
@@ -90,8 +74,8 @@ void SecretForms::add_forms(const std::string& value, const std::string& stand_i
   add(percent_encode(value), percent_encode(stand_in));
   add(lower_escapes(percent_encode(value)), lower_escapes(percent_encode(stand_in)));
   for (Slash slash : {Slash::Plain, Slash::Escaped}) add(json_escaped(value, slash), json_escaped(stand_in, slash));
-  add(hexadecimal(value), hexadecimal(stand_in));
-  add(upper(hexadecimal(value)), upper(hexadecimal(stand_in)));
+  add(to_hex(value), to_hex(stand_in));
+  add(upper(to_hex(value)), upper(to_hex(stand_in)));
   for (size_t before : {0, 1, 2}) {
     const std::string find = inner_base64(value, before), put = inner_base64(stand_in, before);
     if (find.size() < kShortestEncoded) continue;
