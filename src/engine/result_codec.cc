@@ -5,6 +5,7 @@
 
 #include "base/encoding.h"
 #include "base/json.h"
+#include "model/json.h"
 
 namespace cove::engine {
 namespace {
@@ -102,14 +103,7 @@ RichResult rich_result_of(const Json& json) {
   return {json.value("main", false), json.value("formats", Json::object()), json.value("display_id", "")};
 }
 
-Json json_of(const Denial& denial) {
-  Json json = json_object({{"what", denial.what}, {"why", denial.why}});
-  if (!denial.host.empty()) json.update(json_object({{"host", denial.host}, {"port", denial.port}}));
-  if (!denial.rule.empty()) json["rule"] = denial.rule;
-  if (!denial.code.empty()) json["code"] = denial.code;
-  if (!denial.hint.empty()) json["hint"] = denial.hint;
-  return json;
-}
+Json json_of(const Denial& denial) { return to_json(denial); }
 Denial denial_of(const Json& json) {
   return {.what = json.value("what", ""),
           .why = json.value("why", ""),

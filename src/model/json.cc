@@ -67,18 +67,9 @@ Json results_json(const std::vector<RichResult>& results) {
   return json;
 }
 
-Json denial_json(const Denial& denial) {
-  Json json = json_object({{"what", denial.what}, {"why", denial.why}});
-  if (!denial.host.empty()) json.update(json_object({{"host", denial.host}, {"port", denial.port}}));
-  if (!denial.rule.empty()) json["rule"] = denial.rule;
-  if (!denial.code.empty()) json["code"] = denial.code;
-  if (!denial.hint.empty()) json["hint"] = denial.hint;
-  return json;
-}
-
 Json denials_json(const std::vector<Denial>& denials) {
   Json json = Json::array();
-  for (const Denial& denial : denials) json.push_back(denial_json(denial));
+  for (const Denial& denial : denials) json.push_back(to_json(denial));
   return json;
 }
 
@@ -112,6 +103,15 @@ std::string dump(const Json& json, JsonLayout layout) { return json.dump(layout 
 double rounded(double milliseconds) { return std::round(milliseconds * 1000) / 1000; }
 
 }  // namespace
+
+Json to_json(const Denial& denial) {
+  Json json = json_object({{"what", denial.what}, {"why", denial.why}});
+  if (!denial.host.empty()) json.update(json_object({{"host", denial.host}, {"port", denial.port}}));
+  if (!denial.rule.empty()) json["rule"] = denial.rule;
+  if (!denial.code.empty()) json["code"] = denial.code;
+  if (!denial.hint.empty()) json["hint"] = denial.hint;
+  return json;
+}
 
 std::string to_json(const ExecResult& result, JsonLayout layout) {
   Json json = json_object({{"exec_id", result.exec_id},
