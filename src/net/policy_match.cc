@@ -18,13 +18,6 @@ bool is_about(const Rule& rule, const Question& question, int least_bits) {
   return question.address && rule.bits >= least_bits && in_network(*question.address, rule.network, rule.bits);
 }
 
-std::string upper(std::string_view text) {
-  std::string out(text);
-  std::ranges::transform(out, out.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c; });
-  return out;
-}
-
 bool allows_request(const Rule& rule, const Question& question) {
   if (!has(rule.methods, question.target.method)) return false;
   if (rule.path.empty()) return true;
@@ -80,6 +73,10 @@ bool is_about(const Rule& rule, const std::string& name) {
   if (rule.kind == Rule::Kind::Name) return name == rule.host;
   return rule.kind == Rule::Kind::Subdomains && name.size() > rule.host.size() + 1 && name.ends_with(rule.host) &&
          name[name.size() - rule.host.size() - 1] == '.';
+}
+
+bool is_about(const Rule& rule, const std::string& name, uint16_t port) {
+  return has(rule.ports, port) && is_about(rule, name);
 }
 
 }  // namespace cove::net

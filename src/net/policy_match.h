@@ -28,5 +28,7 @@ Found find_blocking(const std::vector<CompiledRule>& rules, const Question& ques
 
 // Whether the rule is about the name, on whatever port.
 bool is_about(const Rule& rule, const std::string& name);
+// And on that one.
+bool is_about(const Rule& rule, const std::string& name, uint16_t port);
 
 }  // namespace cove::net

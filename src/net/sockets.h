@@ -24,8 +24,6 @@ inline constexpr const char* kSandboxAddress4 = "10.0.2.100";
 inline constexpr const char* kSandboxAddress6 = "fd00:c0e::2";
 inline constexpr const char* kGatewayAddress4 = "10.0.2.3";
 inline constexpr const char* kGatewayAddress6 = "fd00:c0e::3";
-// Names are answered with addresses of this network, which the gateway maps back.
-inline constexpr const char* kSyntheticNetwork = "198.18.0.0/15";
 inline constexpr const char* kInternalName = "cove.internal";
 
 }  // namespace cove

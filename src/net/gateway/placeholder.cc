@@ -6,7 +6,7 @@
 #include "base/encoding.h"
 #include "base/text.h"
 #include "http1/percent.h"
-#include "net/rule.h"
+#include "net/policy_match.h"
 
 namespace cove::net {
 namespace {
@@ -69,24 +69,13 @@ bool put_into_query(const BrokeredSecret& secret, std::string& target) {
   return any;
 }
 
-bool covers(const Rule& rule, std::string_view name, uint16_t port) {
-  if (!rule.ports.empty() && std::ranges::find(rule.ports, port) == rule.ports.end()) return false;
-  if (rule.kind == Rule::Kind::Name) return name == rule.host;
-  return rule.kind == Rule::Kind::Subdomains && name.size() > rule.host.size() + 1 && name.ends_with(rule.host) &&
-         name[name.size() - rule.host.size() - 1] == '.';
-}
-
 }  // namespace
 
 bool is_for(const BrokeredSecret& secret, const std::string& name, uint16_t port) {
   return std::ranges::any_of(secret.hosts, [&](const std::string& host) {
     auto rule = parse_rule(host);
-    return rule && covers(*rule, name, port);
+    return rule && is_about(*rule, name, port);
   });
-}
-
-bool has_secret(const EffectivePolicy& policy, const std::string& name, uint16_t port) {
-  return std::ranges::any_of(policy.secrets, [&](const auto& secret) { return is_for(secret, name, port); });
 }
 
 bool put_in(const BrokeredSecret& secret, RequestHead& head) {

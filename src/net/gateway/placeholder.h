@@ -10,8 +10,6 @@ namespace cove::net {
 
 // Whether the secret is for that server, by the rules of its hosts.
 bool is_for(const BrokeredSecret& secret, const std::string& name, uint16_t port);
-// Whether one of the policy's secrets is: then TLS to that server is intercepted, if the client speaks HTTP.
-bool has_secret(const EffectivePolicy& policy, const std::string& name, uint16_t port);
 
 // The part of a request where placeholders may stand.
 struct RequestHead {

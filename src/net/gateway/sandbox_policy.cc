@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "net/gateway/hello_verdict.h"
 #include "net/gateway/sandbox_network.h"
+#include "net/policy_match.h"
 
 // What a sandbox's network decides, logs and counts.
 namespace cove::net {
@@ -22,25 +23,11 @@ int64_t now_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
-bool covers(const Rule& rule, const std::string& name, uint16_t port) {
-  if (!rule.ports.empty() && std::ranges::find(rule.ports, port) == rule.ports.end()) return false;
-  if (rule.kind == Rule::Kind::Name) return name == rule.host;
-  return rule.kind == Rule::Kind::Subdomains && name.ends_with(concat(".", rule.host));
-}
-
 Result<std::vector<Rule>> hosts_of(const std::vector<BrokeredSecret>& secrets) {
   std::vector<Rule> hosts;
   for (const BrokeredSecret& secret : secrets)
     for (const std::string& host : secret.hosts) hosts.push_back(COVE_TRY(parse_rule(host)));
   return hosts;
-}
-
-// Gives the names that rules spell out their addresses, so that programs that know these from an earlier gateway reach
-// them through this one.
-void add_names(NameTable& names, const EffectivePolicy& policy) {
-  for (const PolicyLayer& layer : policy.layers)
-    for (const std::string& text : layer.policy.allow)
-      if (auto rule = parse_rule(text); rule && rule->kind == Rule::Kind::Name) names.address_of(rule->host);
 }
 
 // Nothing that a list says could refuse a request.
@@ -62,7 +49,6 @@ Result<void> SandboxNetwork::set_policy(EffectivePolicy policy) {
   passes_requests_ = rules_.is_full() && no_list_counts(policy_);
   if (!has_policy_) add_names_of(policy_, names_);
   has_policy_ = true;
-  add_names(names_, policy_);
   std::vector<Flow*> flows;
   for (auto& [number, flow] : flows_) flows.push_back(flow.get());
   for (Flow* flow : flows) flow->policy_changed();
@@ -81,7 +67,7 @@ void SandboxNetwork::forget_logged() {
 }
 
 bool SandboxNetwork::has_secret_for(const std::string& name, uint16_t port) const {
-  return std::ranges::any_of(secret_hosts_, [&](const Rule& rule) { return covers(rule, name, port); });
+  return std::ranges::any_of(secret_hosts_, [&](const Rule& rule) { return is_about(rule, name, port); });
 }
 
 // While it learns, what no list names is allowed.
