@@ -72,6 +72,20 @@ TEST_F(Changes, AnOpenConnectionIsCutWhereOnlyRequestsAreAllowedNow) {
   EXPECT_EQ(client.end(), ECONNRESET);
 }
 
+TEST_F(Changes, AnIdleHttpConnectionIsCutWhereItsAddressIsNoLongerAllowed) {
+  Server server;
+  allow({kWeb, "127.0.0.1"});
+  Peer client = dial(kWeb, server.port());
+  client.send("GET / HTTP/1.1\r\nHost: web.example.org:" + std::to_string(server.port()) + "\r\n\r\n");
+  Peer accepted = server.accept();
+  EXPECT_EQ(accepted.receive(14), "GET / HTTP/1.1");
+  accepted.send("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+  EXPECT_EQ(client.receive(40).size(), 40u);
+  set_policy(standard({kWeb}));
+  EXPECT_EQ(client.end(), ECONNRESET);
+  EXPECT_TRUE(logged(Stage::Denied, "private_address"));
+}
+
 TEST_F(Changes, ABudgetOfBytesCutsWhatIsOpen) {
   Server server;
   NetworkPolicy policy = standard({"db.example.org", "127.0.0.1"});

@@ -64,6 +64,7 @@ class LiveConnector : public Connector {
   }
 
   void try_addresses(const std::vector<Address>& addresses) {
+    version_ = context_.policy().version;
     for (const auto& address : addresses) {
       Verdict verdict = context_.check_resolved(target_, address);
       if (verdict.decision != Decision::Deny)
@@ -71,13 +72,19 @@ class LiveConnector : public Connector {
       else if (!denied_)
         denied_ = std::move(verdict);
     }
-    if (waiting_.empty() && denied_) {
-      std::string why = denied_->why;
-      return end({std::move(denied_), Error(Code::Denied, concat(what(), ": ", why))});
-    }
+    if (waiting_.empty() && denied_) return end_denied();
     waiting_.resize(std::min(waiting_.size(), kMostTried));
     std::reverse(waiting_.begin(), waiting_.end());
     try_next();
+  }
+
+  // The policy may be another than when the address was checked.
+  bool is_still_allowed(const Address& address) {
+    if (context_.policy().version == version_) return true;
+    Verdict verdict = context_.check_resolved(target_, address);
+    if (verdict.decision != Decision::Deny) return true;
+    denied_ = std::move(verdict);
+    return false;
   }
 
   // Begins attempts until one is under way.
@@ -86,6 +93,7 @@ class LiveConnector : public Connector {
     while (!waiting_.empty()) {
       Address address = waiting_.back();
       waiting_.pop_back();
+      if (!is_still_allowed(address)) continue;
       auto begun = begin(address);
       if (!begun) {
         last_ = std::move(begun).error();
@@ -94,7 +102,9 @@ class LiveConnector : public Connector {
       next_ = loop_.after(kHeadStart, [this] { try_next(); });
       return;
     }
-    if (attempts_.empty()) end_with(last_.value_or(Error(Code::Unavailable, what())));
+    if (!attempts_.empty()) return;
+    if (denied_ && !last_) return end_denied();
+    end_with(last_.value_or(Error(Code::Unavailable, what())));
   }
 
   Result<void> begin(const Address& address) {
@@ -117,11 +127,16 @@ class LiveConnector : public Connector {
     loop_.remove(fd);
     Attempt attempt = std::move(found->second);
     attempts_.erase(found);
+    if (error == 0 && !is_still_allowed(attempt.address)) return end_denied();
     if (error == 0) return end(Connected{std::move(attempt.fd), attempt.address});
     last_ = Error::from_errno(error, concat("connect to ", place(target_, attempt.address), " port ", target_.port));
     try_next();
   }
 
+  void end_denied() {
+    const std::string why = denied_->why;
+    end({std::move(denied_), Error(Code::Denied, concat(what(), ": ", why))});
+  }
   void end_with(Error error) { end(ConnectFailure{std::nullopt, std::move(error)}); }
   // Not at once: the resolver may be calling, and `done` may destroy this.
   void end(ConnectFailure failure) {
@@ -150,6 +165,7 @@ class LiveConnector : public Connector {
   Resolver& resolver_;
   Target target_;
   Done done_;
+  uint64_t version_ = 0;  // of the policy that the addresses were checked by
   uint64_t lookup_ = 0;
   uint64_t next_ = 0;
   uint64_t deadline_ = 0;

@@ -88,6 +88,34 @@ TEST_F(ConnectorTest, ChecksEveryConnectionByThePresentPolicy) {
   EXPECT_EQ(refusal({.name = "www.example", .port = listener.port}), "private_address");
 }
 
+// A context whose policy changes as soon as an address was checked.
+struct Changing : TestContext {
+  using TestContext::TestContext;
+  Verdict check_resolved(const Target& target, const Address& address) const override {
+    Verdict verdict = TestContext::check_resolved(target, address);
+    checked();
+    return verdict;
+  }
+  std::function<void()> checked;
+};
+
+TEST(Connector, ChecksAnewWhereThePolicyChangesMeanwhile) {
+  Listener listener;
+  Changing context(policy_of(NetworkTier::Standard, {"127.0.0.1"}));
+  context.checked = [&] {
+    EffectivePolicy narrower = policy_of(NetworkTier::Standard, {"www.example"});
+    narrower.version = 2;
+    context.set(std::move(narrower));
+  };
+  auto resolver = Resolver::create(context.loop()).value();
+  std::optional<std::expected<Connected, ConnectFailure>> result;
+  auto connector = Connector::start(context, *resolver, {.address = ip("127.0.0.1"), .port = listener.port},
+                                    [&](auto got) { result = std::move(got); });
+  context.wait_until([&] { return result.has_value(); });
+  ASSERT_FALSE(*result);
+  EXPECT_EQ(result->error().denied->code, "private_address");
+}
+
 TEST_F(ConnectorTest, ANetworkDoesNotAllowThisMachineWithinIt) {
   Listener listener;
   use({address("www.example", "127.0.0.1")});

@@ -18,6 +18,7 @@ void HttpSession::start(SandboxNetwork& sandbox, HttpFlow::Order order, Upstream
 HttpSession::HttpSession(SandboxNetwork& sandbox, Upstream upstream)
     : Flow(sandbox), upstream_(std::move(upstream)), self_(std::make_shared<HttpSession*>(this)) {
   if (upstream_.log) take_log(*upstream_.log);
+  if (upstream_.fd) address_ = upstream_.target.address;
 }
 
 HttpSession::~HttpSession() {
@@ -30,7 +31,8 @@ void HttpSession::policy_changed() {
   Target target = http_->target();
   if (target.name.empty() && !target.address) return;
   Verdict verdict = sandbox_.decide(target);
-  if (verdict.decision != Decision::Deny && target.address) verdict = sandbox_.check_resolved(target, *target.address);
+  const std::optional<Address> address = target.address ? target.address : address_;
+  if (verdict.decision != Decision::Deny && address) verdict = sandbox_.check_resolved(target, *address);
   if (verdict.decision == Decision::Deny) cut(verdict);
 }
 
@@ -68,6 +70,7 @@ void HttpSession::connect(const Target& target, std::function<void(Result<Unique
 }
 
 void HttpSession::connect_anew(const Target& target, std::function<void(Result<UniqueFd>)> connected) {
+  address_.reset();
   uint64_t number = ++last_connect_;
   auto done = [this, number, target,
                connected = std::move(connected)](std::expected<Connected, ConnectFailure> result) {
@@ -96,6 +99,7 @@ Result<UniqueFd> HttpSession::finish_connect(Target target, std::expected<Connec
     return fail(Error(Code::Denied, sandbox_.budget_denial().why));
   }
   if (opened()) sandbox_.count_connection();
+  address_ = target.address;
   log_opened(target, sandbox_.decide(target));
   return std::move(result->fd);
 }

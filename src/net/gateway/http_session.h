@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -44,6 +45,7 @@ class HttpSession final : public Flow, private FlowContext {
   bool take_upstream(const Target& target, UniqueFd& fd);
 
   Upstream upstream_;
+  std::optional<Address> address_;  // of the server that it is connected to
   uint64_t last_connect_ = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Connector>> connectors_;
   std::shared_ptr<HttpSession*> self_;  // for calls that may come after the end
