@@ -26,8 +26,11 @@ HttpExchange::HttpExchange(HttpRequest request, Order order)
 
 std::string HttpExchange::head(const std::vector<const BrokeredSecret*>& secrets) const {
   RequestHead head = request_.head;
-  for (const BrokeredSecret* secret : secrets) put_in(*secret, head);
-  std::string text = forwarded_head(request_, head, {order_.readable, request_.keeps_alive});
+  bool any = false;
+  for (const BrokeredSecret* secret : secrets) any = put_in(*secret, head) || any;
+  // Of an answer that repeats the value, parts could be asked for that are too small to be recognized.
+  std::string text =
+      forwarded_head(request_, head, {.identity = order_.readable, .whole = any, .keeps_alive = request_.keeps_alive});
   OPENSSL_cleanse(head.target.data(), head.target.size());
   for (auto& [name, value] : head.headers) OPENSSL_cleanse(value.data(), value.size());
   return text;

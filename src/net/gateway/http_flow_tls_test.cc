@@ -79,6 +79,25 @@ TEST(HttpFlowTls, PutsSecretsInForTheirHostsOnly) {
   EXPECT_THAT(recorder.heads, Not(HasSubstr(kValue)));
 }
 
+// Parts of an answer that repeats the value could be too small to be recognized.
+TEST(HttpFlowTls, AsksForNoPartsWhereItPutsSecretsIn) {
+  Recorder recorder([](const std::string&) { return with_body("ok"); });
+  TestGateway gateway(Inside::Tls);
+  gateway.servers["api.example.org"] = recorder.origin.port();
+  gateway.policy_.secrets = {token()};
+  gateway.start();
+  Wire client = gateway.connect_tls();
+  ASSERT_TRUE(client.handshake());
+  const std::string range = "Range: bytes=7-9\r\nIf-Range: \"a\"\r\n";
+  client.write(get("/", concat(range, "Authorization: Bearer ", kPlaceholder, "\r\n")));
+  EXPECT_EQ(body_of_next(client), "ok");
+  EXPECT_THAT(recorder.heads, HasSubstr(kValue));
+  EXPECT_THAT(recorder.heads, Not(HasSubstr("Range")));
+  client.write(get("/", range));
+  EXPECT_EQ(body_of_next(client), "ok");
+  EXPECT_THAT(recorder.heads, HasSubstr(range)) << "without a secret, parts may be asked for";
+}
+
 TEST(HttpFlow, PutsNoSecretsIntoCleartext) {
   Origin origin(echo);
   TestGateway gateway(Inside::Cleartext);

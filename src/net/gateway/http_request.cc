@@ -171,6 +171,7 @@ std::string forwarded_head(const HttpRequest& request, const RequestHead& head, 
   for (const auto& [name, value] : head.headers) {
     if (same_word(name, "host") || is_for_connection(head.headers, name)) continue;
     if (how.identity && (same_word(name, "accept-encoding") || same_word(name, "sec-websocket-extensions"))) continue;
+    if (how.whole && (same_word(name, "range") || same_word(name, "if-range"))) continue;
     if (same_word(name, "expect") && !request.expects_continue) continue;
     writer.add(name, value);
   }

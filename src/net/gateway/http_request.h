@@ -40,6 +40,7 @@ std::expected<HttpRequest, http1::Malformed> parse_request(http1::HeadReader& re
 // How the head goes on to the server.
 struct ForwardedHead {
   bool identity = false;    // answers must not be compressed
+  bool whole = false;       // answers must not be a part of what is asked for
   bool keeps_alive = true;  // another request may follow
 };
 // Without headers of the connection and of proxies, with those that this connection needs.
