@@ -69,6 +69,18 @@ Result<std::string> checked_host(const SecretInfo& info, size_t index) {
                    .hint("write a name or *.NAME, with a port where needed: api.example.org, *.example.org:8443"));
 }
 
+// Those without a port get it at that of HTTPS.
+Result<std::vector<std::string>> hosts_with_ports(const std::vector<std::string>& hosts) {
+  constexpr uint16_t kHttps = 443;
+  std::vector<std::string> complete;
+  for (const std::string& host : hosts) {
+    net::Rule rule = COVE_TRY(net::parse_rule(host));
+    if (rule.ports.empty()) rule.ports = {kHttps};
+    complete.push_back(net::to_text(rule));
+  }
+  return complete;
+}
+
 bool is_brokered(const SecretInfo& info) { return info.use == SecretUse::Brokered; }
 
 }  // namespace
@@ -161,8 +173,8 @@ Result<std::vector<SecretValue>> SandboxSecrets::present_values(const SandboxInf
 Result<void> SandboxSecrets::fill(const SandboxInfo& sandbox, net::EffectivePolicy& policy) {
   for (SecretValue& each : COVE_TRY(present_values(sandbox)))
     if (is_brokered(each.info))
-      policy.secrets.push_back(
-          {each.info.name, each.placeholder, std::move(each.value), each.info.hosts, each.info.places});
+      policy.secrets.push_back({each.info.name, each.placeholder, std::move(each.value),
+                                COVE_TRY(hosts_with_ports(each.info.hosts)), each.info.places});
   if (policy.secrets.empty()) return {};
   net::Authority authority = COVE_TRY(authority_of(*secrets_, sandbox));
   policy.authority_certificate = std::move(authority.certificate);
