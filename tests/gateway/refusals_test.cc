@@ -107,6 +107,22 @@ TEST_F(Refusals, ANameThatIsNotAllowedIsNotFound) {
   EXPECT_TRUE(look_up("WEB.example.ORG"));
 }
 
+TEST_F(Refusals, LearningStaysWithinBounds) {
+  NetworkPolicy bound = standard({"web.example.org"}), own = standard({});
+  own.learn = true;
+  net::EffectivePolicy policy{.version = 9, .layers = {}, .learn = true};
+  policy.layers = {{"project", net::PolicyLayer::Role::Bound, bound}, {"sandbox", net::PolicyLayer::Role::Own, own}};
+  ASSERT_TRUE(gateway().set_policy(kSandbox, policy));
+  EXPECT_TRUE(look_up("web.example.org"));
+  EXPECT_FALSE(look_up("other.example.org"));
+  Peer client = dial(net::parse_address("198.51.100.7").value(), 22);
+  client.send("SSH-2.0-x\r\n");
+  EXPECT_EQ(client.end(), ECONNRESET);
+  policy.layers.erase(policy.layers.begin());
+  ASSERT_TRUE(gateway().set_policy(kSandbox, policy));
+  EXPECT_TRUE(look_up("other.example.org"));
+}
+
 TEST_F(Refusals, APortThatIsNotAllowedIsReset) {
   Server server, other;
   allow({"web.example.org:" + std::to_string(other.port())});

@@ -30,6 +30,12 @@ Result<std::vector<Rule>> hosts_of(const std::vector<BrokeredSecret>& secrets) {
   return hosts;
 }
 
+bool is_own_layer(const EffectivePolicy& policy, const std::string& name) {
+  return std::ranges::any_of(policy.layers, [&](const PolicyLayer& layer) {
+    return layer.role == PolicyLayer::Role::Own && layer.name == name;
+  });
+}
+
 // Nothing that a list says could refuse a request.
 bool no_list_counts(const EffectivePolicy& policy) {
   return std::ranges::all_of(policy.layers, [](const PolicyLayer& layer) {
@@ -70,10 +76,10 @@ bool SandboxNetwork::has_secret_for(const std::string& name, uint16_t port) cons
   return std::ranges::any_of(secret_hosts_, [&](const Rule& rule) { return is_about(rule, name, port); });
 }
 
-// While it learns, what no list names is allowed.
+// While it learns, what its own list does not name is allowed. Bounds hold: their layers are asked first.
 Verdict SandboxNetwork::learned(Verdict verdict) const {
   bool unknown = verdict.decision == Decision::Deny && (verdict.code == "not_allowed" || verdict.code == "needs_name");
-  if (!policy_.learn || !unknown) return verdict;
+  if (!policy_.learn || !unknown || !is_own_layer(policy_, verdict.layer)) return verdict;
   verdict.decision = Decision::Allow;
   return verdict;
 }
