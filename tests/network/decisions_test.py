@@ -2,6 +2,7 @@
 """What people decide about a network, with real connections: decisions_test.py BUILD. Layers, approvals, learning, what an exec is
 told, and what a restart keeps; on a server of root's and on a rootless one."""
 
+import json
 import os
 import signal
 import subprocess
@@ -74,6 +75,23 @@ def one_call_has_its_own_network(place):
     for network, reached in ((STANDARD, True), ({"tier": "sandbox"}, False), ({"tier": "standard"}, False)):
         result = place.client.expect(200, "POST", "/v1/execute", {"argv": [*CURL, WEB], "network": network}).json()
         check((result["exit_code"] == 0) == reached, f"{network}: {result}")
+
+
+def what_is_beside_the_server_needs_approve(place):
+    key = place.client.expect(201, "POST", "/v1/keys", {"name": "rules", "scopes": ["read", "run", "manage"]}).json()["key"]
+
+    def status(path, body):
+        words = ["curl", "--silent", "--unix-socket", place.server.socket, "--header", f"Authorization: Bearer {key}", "--header",
+                 "Content-Type: application/json", "--output", "/dev/null", "--write-out", "%{http_code}", "--data", json.dumps(body),
+                 f"http://localhost{path}"]
+        return int(subprocess.run(words, capture_output=True, text=True).stdout)
+    for rule in ("127.0.0.1", world.METADATA, world.MACHINE, f"[{world.MACHINE6}]", "10.0.0.0/8", "0.0.0.0/0"):
+        network = {"tier": "standard", "allow": [rule]}
+        check(status("/v1/sandboxes", {"network": network}) == 403, f"a sandbox with {rule} is made")
+        check(status("/v1/sessions", {"network": network}) == 403, f"a session with {rule} is made")
+        check(status("/v1/execute", {"argv": ["true"], "network": network}) == 403, f"a command with {rule} is run")
+    check(status("/v1/execute", {"argv": ["true"], "network": {"tier": "standard", "allow": [world.WEB]}}) == 200, "nothing is allowed")
+    place.sandbox({"tier": "standard", "allow": ["127.0.0.1", world.MACHINE]})
 
 
 def a_denial_is_approved(place):
@@ -221,7 +239,7 @@ def gateway(place):
 
 
 TESTS = (an_exec_is_told_what_it_used_and_was_denied, an_exec_may_have_no_network, one_call_has_its_own_network,
-         a_denial_is_approved, an_approval_for_once_is_for_once, an_approval_for_always_is_for_later_sandboxes,
+         what_is_beside_the_server_needs_approve, a_denial_is_approved, an_approval_for_once_is_for_once, an_approval_for_always_is_for_later_sandboxes,
          a_change_cuts_what_is_open, all_layers_must_allow, a_sessions_network_is_its_sandboxs, a_running_sandbox_gets_a_network, learning_proposes_rules,
          the_log_is_followed, the_next_server_goes_on, the_next_gateway_goes_on)
 
