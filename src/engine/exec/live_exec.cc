@@ -23,13 +23,7 @@ namespace {
 constexpr uint64_t kMostBehind = 8 << 20;
 constexpr uint64_t kCaughtUp = 4 << 20;
 constexpr int kMovesPerTurn = 4;
-constexpr int kInputSlice = 100;  // milliseconds between looks at whether the exec has ended
-constexpr size_t kPipe = 65536;   // what a pipe takes without a reader
-constexpr std::chrono::milliseconds kInputPatience = std::chrono::minutes(10);
-constexpr char kEndOfInput = 4;  // what ends the input of a terminal
 constexpr std::chrono::milliseconds kKillPatience(10'000);
-constexpr size_t kMaskedPortion = 256 << 10;
-constexpr std::chrono::milliseconds kRestPatience(50);  // then so little of a secret is shown as does not matter
 
 Result<UniqueFd> make_eventfd() {
   UniqueFd fd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
@@ -128,19 +122,6 @@ Result<void> LiveExec::begin(Attachment streams) {
   return {};
 }
 
-void LiveExec::feed(std::string input) {
-  // What fits into the pipe goes at once.
-  bool fits = input.size() <= kPipe;
-  auto write = [self = shared_from_this(), data = std::move(input)] {
-    static_cast<void>(self->write_input(data, kInputPatience));
-    static_cast<void>(self->close_input());
-  };
-  if (fits)
-    write();
-  else
-    std::thread(std::move(write)).detach();
-}
-
 Result<void> LiveExec::watch(Output& output) {
   if (!output.fd) return {};
   COVE_TRY(sys::set_nonblocking(output.fd.get()));
@@ -161,33 +142,6 @@ bool LiveExec::readers_are_behind(uint64_t most) const {
     return log_.end() > follower->offset() && log_.end() - follower->offset() > most;
   });
 }
-
-// With secrets, what is written goes through this process, and into the log without them.
-Result<std::optional<size_t>> LiveExec::take_masked(Output& output) {
-  std::string data(kMaskedPortion, '\0');
-  const ssize_t count = ::read(output.fd.get(), data.data(), data.size());
-  if (count < 0 && (errno == EAGAIN || errno == EINTR)) return std::optional<size_t>();
-  const bool ends = count == 0 || (count < 0 && errno == EIO);  // a terminal whose programs have all gone
-  if (count < 0 && !ends) return fail_errno("read the output of an exec");
-  data.resize(ends ? 0 : static_cast<size_t>(count));
-  show(output, ends ? output.mask->finish() : output.mask->feed(data));
-  if (output.mask->waits()) expect_rest();
-  return std::optional<size_t>(data.size());
-}
-
-void LiveExec::show(Output& output, std::string_view data) {
-  if (data.empty()) return;
-  // What cannot be kept for readers is in the result all the same.
-  static_cast<void>(log_.add(output.stream, data, log_window()));
-  if (share_) share_->set(log_.kept());
-}
-
-// What was held back because a secret may begin with it.
-void LiveExec::show_rest(Output& output) {
-  if (output.mask) show(output, output.mask->finish());
-}
-
-void LiveExec::expect_rest() { tools_.pump.wake_at(tools_.clock.now() + kRestPatience, weak_from_this()); }
 
 // One portion; false where there is nothing more now, or ever.
 bool LiveExec::take(Output& output) {
@@ -237,12 +191,6 @@ void LiveExec::discard(Output& output) {
   if (outputs_[0].fd || outputs_[1].fd) return;
   if (std::shared_ptr<ExecHost> host = parts_.host.lock())
     tools_.errands.add([host, id = parts_.info.id] { host->let_exec_go(id); });
-}
-
-void LiveExec::show_what_waits() {
-  for (Output& output : outputs_)
-    if (output.mask->waits()) show(output, output.mask->rest());
-  wake_followers();
 }
 
 void LiveExec::wake_followers() {
@@ -348,26 +296,6 @@ void LiveExec::end(const ExecFailed& event) {
   conclude(std::move(result));
 }
 
-std::string LiveExec::write(Stream stream, std::string_view data) {
-  std::lock_guard lock(mutex_);
-  if (parts_.info.state == ExecState::Ended) return {};
-  Output& output = outputs_[stream == Stream::Out ? 0 : 1];
-  std::string shown = output.mask ? output.mask->feed(data) : std::string(data);
-  show(output, shown);
-  wake_followers();
-  return shown;
-}
-
-std::string LiveExec::rest(Stream stream) {
-  std::lock_guard lock(mutex_);
-  Output& output = outputs_[stream == Stream::Out ? 0 : 1];
-  if (parts_.info.state == ExecState::Ended || !output.mask) return {};
-  std::string shown = output.mask->finish();
-  show(output, shown);
-  wake_followers();
-  return shown;
-}
-
 void LiveExec::end(ExecResult result) {
   std::lock_guard lock(mutex_);
   if (parts_.info.state == ExecState::Ended) return;
@@ -399,17 +327,6 @@ void LiveExec::conclude(ExecResult result) {
     note_reported_limits(result, parts_.limits);
   }
   settle(std::move(result));
-}
-
-// Output was masked as it came.
-ExecResult LiveExec::masked(ExecResult result) const {
-  if (!parts_.mask) return result;
-  result.why = parts_.mask->mask(result.why);
-  for (Denial& denial : result.denials) {
-    denial.what = parts_.mask->mask(denial.what);
-    denial.why = parts_.mask->mask(denial.why);
-  }
-  return result;
 }
 
 void LiveExec::settle(ExecResult result) {
@@ -540,52 +457,6 @@ Result<UniqueFd> LiveExec::end_fd() {
   else
     end_fds_.push_back(COVE_TRY(sys::dup(fd.get())));
   return fd;
-}
-
-Result<void> LiveExec::write_input(std::string_view data, std::chrono::milliseconds patience) {
-  size_t taken = COVE_TRY(offer_input(data, patience));
-  if (taken == data.size()) return {};
-  return fail(Code::Unavailable,
-              concat("exec ", parts_.info.id, " took ", taken, " of ", data.size(), " bytes and does not read on"));
-}
-
-Result<size_t> LiveExec::offer_input(std::string_view data, std::chrono::milliseconds patience) {
-  std::lock_guard lock(input_mutex_);
-  size_t total = data.size();
-  auto deadline = std::chrono::steady_clock::now() + patience;
-  while (!data.empty()) {
-    if (!input_) return fail(conflict(concat("the input of exec ", parts_.info.id, " is closed")));
-    ssize_t count = ::write(input_.get(), data.data(), data.size());
-    if (count > 0) {
-      data.remove_prefix(static_cast<size_t>(count));
-      continue;
-    }
-    if (count < 0 && errno == EPIPE) return fail(conflict(concat("exec ", parts_.info.id, " reads no more input")));
-    if (count < 0 && errno != EAGAIN && errno != EINTR) return fail_errno("write to an exec's input");
-    if (ended()) {
-      input_.reset();
-      continue;
-    }
-    auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now()).count();
-    if (left <= 0) break;
-    pollfd polled = {input_.get(), POLLOUT, 0};
-    ::poll(&polled, 1, static_cast<int>(std::min<int64_t>(left, kInputSlice)));
-  }
-  return total - data.size();
-}
-
-Result<void> LiveExec::close_input() {
-  {
-    std::lock_guard lock(input_mutex_);
-    if (!input_) return {};
-    if (parts_.info.order.spec.pty) {
-      if (::write(input_.get(), &kEndOfInput, 1) < 0) return fail_errno("end the input of a terminal");
-      return {};
-    }
-    input_.reset();
-  }
-  std::shared_ptr<ExecHost> there = COVE_TRY(host());
-  return there->close_exec_input(parts_.info.id);
 }
 
 Result<std::shared_ptr<ExecHost>> LiveExec::host() const {
