@@ -70,10 +70,9 @@ std::string LiveExec::rest(Stream stream) {
 ExecResult LiveExec::masked(ExecResult result) const {
   if (!parts_.mask) return result;
   result.why = parts_.mask->mask(result.why);
-  for (Denial& denial : result.denials) {
-    denial.what = parts_.mask->mask(denial.what);
-    denial.why = parts_.mask->mask(denial.why);
-  }
+  for (Denial& denial : result.denials)
+    for (std::string* text : {&denial.what, &denial.why, &denial.host, &denial.rule, &denial.hint})
+      *text = parts_.mask->mask(*text);
   return result;
 }
 
