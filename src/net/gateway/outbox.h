@@ -14,7 +14,8 @@ class Outbox {
  public:
   static constexpr size_t kMost = 8 << 20;
 
-  // Borrows the channel, which the caller watches: `events()` says for what, and `changed` is called when that changes.
+  // Borrows the channel, which the caller watches: for writing while something waits; `changed` is called when that
+  // changes.
   Outbox(int channel, std::function<void()> changed) : channel_(channel), changed_(std::move(changed)) {}
 
   // False: dropped.
