@@ -256,6 +256,9 @@ TEST_F(Configs, BadValuesSayWhereAndWhatIsAccepted) {
                            "allowed_origins = [\"https://a/b\"]",
                            "limits = 5",
                            "max_body = {a = 1}",
+                           "network.allow = [\"*\"]",
+                           "network.allow = [\"@nosuch\"]",
+                           "network.block = [\"10.1.2.3/16\"]",
                            "workspace_roots = [\"home\"]"}) {
     Error each = refused(text);
     EXPECT_EQ(each.code(), Code::Invalid) << text;

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "model/limit_fields.h"
+#include "net/rule.h"
 
 namespace cove {
 namespace {
@@ -89,11 +90,9 @@ Result<NetworkTier> parse_network_tier(const std::string& text) {
   return fail(Code::Invalid, concat("'", text, "' is not a network tier"));
 }
 
-// The whole of a rule is checked where it is used: the server does not start with one that is wrong.
 Result<std::string> parse_network_rule(const std::string& text) {
-  if (!text.empty() && text.size() <= kLongestNetworkRule && text.find_first_of("\t\n") == std::string::npos)
-    return text;
-  return fail(Code::Invalid, concat("'", text, "' is not a rule"));
+  COVE_TRY(net::parse_rule(text));
+  return text;
 }
 
 Result<std::string> parse_resolver(const std::string& text) {

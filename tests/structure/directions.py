@@ -12,7 +12,7 @@ MAY_INCLUDE = {
     "base": "",
     "sys": "base",
     "model": "base",
-    "config": "base sys model",
+    "config": "base sys model net",
     "store": "base sys",
     "auth": "base store",
     "change": "base sys",
