@@ -119,6 +119,23 @@ TEST(NetworkRequestBook, CountsWhatIsAskedForAgain) {
   EXPECT_EQ(book.all()[0].count, 2u);
 }
 
+TEST(NetworkRequestBook, AsksAnewForWhatWasApprovedAndIsDeniedAgain) {
+  RequestBook book;
+  book.note(request("a", 1));
+  (*book.find({.id = "a"}))->state = "approved";
+  EXPECT_TRUE(book.note(request("a", 1)).is_new);
+  EXPECT_FALSE(book.note(request("a", 1)).is_new);
+  ASSERT_EQ(book.all().size(), 2u);
+  EXPECT_EQ(book.all()[1].count, 2u);
+}
+
+TEST(NetworkRequestBook, CountsWhatWasRejectedWithoutAskingAgain) {
+  RequestBook book;
+  book.note(request("a", 1));
+  (*book.find({.id = "a"}))->state = "rejected";
+  EXPECT_FALSE(book.note(request("a", 1)).is_new);
+}
+
 TEST(NetworkRequestBook, IsBounded) {
   RequestBook book;
   for (size_t i = 0; i < Networks::kMostRequests; ++i) book.note(request("host" + std::to_string(i), 1));

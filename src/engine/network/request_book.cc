@@ -9,6 +9,7 @@ namespace cove::engine {
 namespace {
 
 constexpr const char* kPending = "pending";
+constexpr const char* kApproved = "approved";
 
 Json json_of(const NetworkRequest& request) {
   return json_object({{"id", request.id},
@@ -44,7 +45,8 @@ std::optional<Approval> parse_approval(std::string_view name) {
 
 RequestBook::Noted RequestBook::note(NetworkRequest request) {
   auto same = std::ranges::find_if(requests_, [&](const NetworkRequest& each) {
-    return each.host == request.host && each.port == request.port && each.rule == request.rule;
+    return each.state != kApproved && each.host == request.host && each.port == request.port &&
+           each.rule == request.rule;
   });
   if (same != requests_.end()) {
     same->count += request.count;
@@ -78,8 +80,10 @@ Result<NetworkRequest*> RequestBook::find(const Networks::RequestName& name) {
 
 Result<void> check_pending(const NetworkRequest& request) {
   if (request.state == kPending) return {};
-  return fail(Code::Conflict, concat("the network request '", request.id, "' was ", request.state, " by ",
-                                     request.decided_by, " already"));
+  Error error(Code::Conflict,
+              concat("the network request '", request.id, "' was already ", request.state, " by ", request.decided_by));
+  const char* change = request.state == kApproved ? "cove net allow --rm " : "cove net allow ";
+  return fail(std::move(error).hint(concat("to change that: ", change, request.sandbox_id, " ", request.rule)));
 }
 
 std::string to_json(const NetworkRequest& request) { return json_of(request).dump(); }

@@ -20,7 +20,8 @@ class RequestBook {
     bool is_new = false;
     std::string gone;  // the id of the one that gave way
   };
-  // One for each host and port.
+  // One for each host and port, until it is approved: what is denied after that (approved once, or withdrawn) asks
+  // anew.
   Noted note(NetworkRequest request);
   // NotFound; Conflict where id and rule do not fit.
   Result<NetworkRequest*> find(const Networks::RequestName& name);
