@@ -35,7 +35,7 @@ constexpr Form kForm = {
         "port has the same number here unless LOCAL names another; 0 chooses a free one.",
     .least = 2,
     .most = kMany,
-    .more = "\nExamples:\n  cove forward box 3000\n  cove forward box 8080:80 15432:5432\n",
+    .more = "Examples:\n  cove forward box 3000\n  cove forward box 8080:80 15432:5432",
 };
 
 struct Forward {

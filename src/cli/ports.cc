@@ -47,6 +47,10 @@ constexpr Form kForm = {
     .text = "Lists the ports at which programs in a sandbox listen, with links that open them in a browser.",
     .least = 1,
     .most = 1,
+    .more =
+        "Examples:\n"
+        "  cove ports box\n"
+        "  cove ports --public 3000 box",
 };
 
 // With `link`: the URL, and a token where one is needed.

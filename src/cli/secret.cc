@@ -33,9 +33,8 @@ Result<void> set_header(SetOrder& order, const std::string& header) {
 }
 
 template <typename T>
-constexpr Option<T> kSecretAgentOption = {
-    {"agent", '\0', "NAME", "of this agent alone (default: of the project)", "Options"},
-    [](T& order, Text text) { return assign(order.agent, parse_agent(text)); }};
+constexpr Option<T> kSecretAgentOption = {{"agent", '\0', "NAME", "of this agent (default: of the project)", "Options"},
+                                          [](T& order, Text text) { return assign(order.agent, parse_agent(text)); }};
 
 constexpr auto kSetOptions = option_table<SetOrder>(
     Option<SetOrder>{{"brokered", '\0', "",
@@ -72,7 +71,14 @@ constexpr auto kSetOptions = option_table<SetOrder>(
 struct AgentOrder : CommonOrder {
   std::string agent;
 };
-constexpr Option<AgentOrder> kAgentOptions[] = {
+constexpr Option<AgentOrder> kListOptions[] = {
+    {{"agent", '\0', "NAME", "only those that sessions of this agent can use", "Options"},
+     [](AgentOrder& order, Text text) { return assign(order.agent, parse_agent(text)); }},
+    kProjectOption<AgentOrder>,
+    kJsonOption<AgentOrder>,
+    kHelpOption<AgentOrder>,
+};
+constexpr Option<AgentOrder> kRemoveOptions[] = {
     kSecretAgentOption<AgentOrder>,
     kProjectOption<AgentOrder>,
     kJsonOption<AgentOrder>,
@@ -156,7 +162,7 @@ std::string table_of(const std::vector<Json>& secrets) {
 }
 
 int list(const Arguments& args) {
-  auto words = read_words<AgentOrder>(kLsForm, kAgentOptions, args);
+  auto words = read_words<AgentOrder>(kLsForm, kListOptions, args);
   if (!words) return words.error();
   auto api = open_server(words->order);
   if (!api) return complain(api.error());
@@ -166,7 +172,7 @@ int list(const Arguments& args) {
 }
 
 int rm(const Arguments& args) {
-  auto words = read_words<AgentOrder>(kRmForm, kAgentOptions, args);
+  auto words = read_words<AgentOrder>(kRmForm, kRemoveOptions, args);
   if (!words) return words.error();
   const std::string agent = words->order.agent;
   return for_each_name(words->order, words->operands, [&](Api& api, const std::string& name) -> Result<Json> {
@@ -188,10 +194,10 @@ std::span<const Verb> parts() {
   static const Verb kParts[] = {
       {"set", "set a secret, or replace its value", set, [] { return form_help(kSetForm, option_infos(kSetOptions)); },
        [] { return option_infos(kSetOptions); }},
-      {"list", "list secrets", list, [] { return form_help(kLsForm, option_infos(kAgentOptions)); },
-       [] { return option_infos(kAgentOptions); }},
-      {"rm", "remove secrets", rm, [] { return form_help(kRmForm, option_infos(kAgentOptions)); },
-       [] { return option_infos(kAgentOptions); }},
+      {"list", "list secrets", list, [] { return form_help(kLsForm, option_infos(kListOptions)); },
+       [] { return option_infos(kListOptions); }},
+      {"rm", "remove secrets", rm, [] { return form_help(kRmForm, option_infos(kRemoveOptions)); },
+       [] { return option_infos(kRemoveOptions); }},
       {"rotate", "encrypt all secrets with a new key", rotate,
        [] { return form_help(kRotateForm, option_infos(kOptions)); }, [] { return option_infos(kOptions); }},
   };

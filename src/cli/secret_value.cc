@@ -90,7 +90,9 @@ Result<std::string> read_secret_value(const ValueSource& source, const std::stri
   std::string value = COVE_TRY(read(source, name));
   if (value.ends_with('\n')) value.pop_back();
   if (value.ends_with('\r')) value.pop_back();
-  if (value.empty()) return fail(Code::Invalid, concat("the value of ", name, " is empty"));
+  if (value.empty())
+    return fail(Error(Code::Invalid, concat("the value of ", name, " is empty"))
+                    .hint("type it, or pass it on standard input, with --file or --command"));
   if (value.size() <= kLargest) return value;
   return fail(Code::Invalid,
               concat("the value of ", name, " is larger than the ", format_bytes(kLargest), " that a secret can have"));

@@ -66,6 +66,12 @@ std::unexpected<Error> invalid(const SecretInfo& info, std::string_view what, st
   return fail(Error(Code::Invalid, concat("secret '", info.name, "': ", what)).at(std::move(pointer)));
 }
 
+std::unexpected<Error> needs_brokered(const SecretInfo& info, std::string_view what, std::string pointer) {
+  return fail(Error(Code::Invalid, concat("secret '", info.name, "': only a brokered secret has ", what))
+                  .hint("add --brokered (\"use\": \"brokered\")")
+                  .at(std::move(pointer)));
+}
+
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
@@ -84,7 +90,8 @@ Result<void> check_value(const SecretInfo& info, const std::string& value) {
   if (value.size() > kLargestSecret)
     return invalid(info, concat("its value has ", value.size(), " bytes, and at most ", kLargestSecret, " are kept"),
                    "/value");
-  if (value.find('\0') != value.npos) return invalid(info, "its value has a NUL, which no variable can", "/value");
+  if (value.find('\0') != value.npos)
+    return invalid(info, "its value has a NUL, which a variable cannot hold", "/value");
   return {};
 }
 
@@ -115,8 +122,8 @@ Result<void> check(const SecretInfo& info, const std::string& value) {
   COVE_TRY(check_name(info));
   COVE_TRY(check_value(info, value));
   if (info.use == SecretUse::Brokered) return check_brokered(info, value);
-  if (!info.hosts.empty()) return invalid(info, "only a brokered secret has hosts", "/hosts");
-  if (!info.places.empty()) return invalid(info, "only a brokered secret has a header", "/header");
+  if (!info.hosts.empty()) return needs_brokered(info, "hosts", "/hosts");
+  if (!info.places.empty()) return needs_brokered(info, "a header or query", "/header");
   return {};
 }
 
