@@ -337,6 +337,23 @@ TEST_F(ExecNetworks, TellWhatTheyUsedAndWereDenied) {
   EXPECT_EQ(result.denials[0].rule, "b.example:443");
 }
 
+TEST_F(ExecNetworks, TellNoSecretThatAProgramLookedUp) {
+  const std::string value = "s3cret-token-of-34-characters";
+  ASSERT_TRUE(engine().secrets().set(caller(), {.name = "TOKEN"}, value));
+  CreateOrder order = with_network();
+  order.spec.secrets = {"TOKEN"};
+  const std::string id = create(order).spec.id;
+  std::shared_ptr<Exec> exec = start_exec(id, {"sleep-for", "50"});
+  net_->tell(FakeNet::denied(id, value + ".example", 443));
+  clock_->move(milliseconds(60));
+  ExecResult result = result_of(*exec);
+  ASSERT_EQ(result.denials.size(), 1u);
+  const Denial& denial = result.denials[0];
+  for (const std::string& text : {denial.what, denial.why, denial.host, denial.rule, denial.hint})
+    EXPECT_THAT(text, testing::Not(HasSubstr(value)));
+  EXPECT_THAT(denial.host, HasSubstr(".example"));
+}
+
 TEST_F(ExecNetworks, WithoutANetworkAskNobody) {
   const std::string id = create().spec.id;
   run(id, {"print", "hello"});
