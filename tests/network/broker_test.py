@@ -92,6 +92,10 @@ class Run:
                                                                           TOKEN in entry["target"] or
                                                                           TOKEN in entry["headers"].get("x-other", ""))]
             self.check(f"never {name}", seen and not leaked, (leaked, result))
+        mark = self.outside.mark()
+        _, result = self.shell(f'curl -sS -k -H "Authorization: Bearer ${NAME}" https://web.example.org:8443/clear')
+        seen = self.requests(mark, "/clear")
+        self.check("never to another port", seen and TOKEN not in str(seen), (seen, result))
 
     def upstream_is_verified(self):
         mark = self.outside.mark()
