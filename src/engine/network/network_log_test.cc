@@ -136,6 +136,16 @@ TEST(NetworkRequestBook, CountsWhatWasRejectedWithoutAskingAgain) {
   EXPECT_FALSE(book.note(request("a", 1)).is_new);
 }
 
+TEST(NetworkRequestBook, SaysHowToChangeADecision) {
+  NetworkRequest decided = request("a", 1, "rejected");
+  EXPECT_THAT(check_pending(decided).error().hint(), testing::HasSubstr("cove net allow  a:1"));
+  decided.state = "approved";
+  decided.approved = "session";
+  EXPECT_THAT(check_pending(decided).error().hint(), testing::HasSubstr("cove net allow --rm"));
+  decided.approved = "once";
+  EXPECT_THAT(check_pending(decided).error().hint(), testing::HasSubstr("new request"));
+}
+
 TEST(NetworkRequestBook, IsBounded) {
   RequestBook book;
   for (size_t i = 0; i < Networks::kMostRequests; ++i) book.note(request("host" + std::to_string(i), 1));

@@ -30,6 +30,17 @@ Json json_of(const NetworkRequest& request) {
                       {"decided_ms", request.decided_ms}});
 }
 
+// How to change a decision.
+std::string way_back(const NetworkRequest& request) {
+  if (request.state != kApproved) return concat("to allow it: cove net allow ", request.sandbox_id, " ", request.rule);
+  if (request.approved == approval_name(Approval::Session))
+    return concat("to take it back: cove net allow --rm ", request.sandbox_id, " ", request.rule);
+  if (request.approved == approval_name(Approval::Always))
+    return concat("to take it back: DELETE /v1/projects/", request.project,
+                  "/network/rules?subject=…&rule=", request.rule);
+  return "what is denied from now on is a new request";
+}
+
 }  // namespace
 
 const char* approval_name(Approval approval) {
@@ -80,10 +91,9 @@ Result<NetworkRequest*> RequestBook::find(const Networks::RequestName& name) {
 
 Result<void> check_pending(const NetworkRequest& request) {
   if (request.state == kPending) return {};
-  Error error(Code::Conflict,
-              concat("the network request '", request.id, "' was already ", request.state, " by ", request.decided_by));
-  const char* change = request.state == kApproved ? "cove net allow --rm " : "cove net allow ";
-  return fail(std::move(error).hint(concat("to change that: ", change, request.sandbox_id, " ", request.rule)));
+  return fail(Error(Code::Conflict, concat("the network request '", request.id, "' was already ", request.state, " by ",
+                                           request.decided_by))
+                  .hint(way_back(request)));
 }
 
 std::string to_json(const NetworkRequest& request) { return json_of(request).dump(); }
