@@ -50,7 +50,8 @@ Result<std::vector<const net::Group*>> chosen(const std::vector<std::string>& na
   std::vector<const net::Group*> all;
   for (const std::string& name : names) {
     const net::Group* group = net::find_group(name.starts_with('@') ? name.substr(1) : name);
-    if (!group) return fail(Error(Code::NotFound, concat("no such group: '", name, "'")).hint("see cove net groups"));
+    if (!group)
+      return fail(Error(Code::NotFound, concat("no such group: '", name, "'")).hint("`cove net groups` lists them"));
     all.push_back(group);
   }
   if (names.empty())

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/text.h"
 #include "cli/session.h"
 #include "cli/table.h"
@@ -84,6 +86,14 @@ std::string table_of(const std::vector<Json>& ports) {
   return table.text();
 }
 
+void tell_silent(const std::vector<PortsOrder::Change>& changes, const std::vector<Json>& ports) {
+  for (const PortsOrder::Change& change : changes) {
+    auto is_it = [&](const Json& port) { return client::count_of(port, "port") == change.port; };
+    if (std::ranges::none_of(ports, is_it))
+      tell(concat("port ", change.port, " is ", change.access, "; nothing listens there yet"));
+  }
+}
+
 void advise(const std::vector<Json>& ports, const std::string& sandbox) {
   if (ports.empty()) return tell(concat("nothing listens in sandbox ", sandbox));
   if (text_of(ports.front(), "link").empty())
@@ -95,7 +105,10 @@ int list_ports(const Arguments& args) {
   if (!words) return words.error();
   auto ports = find(words->order, words->operands[0]);
   if (!ports) return complain(ports.error());
-  if (!words->order.json) advise(*ports, words->operands[0]);
+  if (!words->order.json) {
+    tell_silent(words->order.changes, *ports);
+    advise(*ports, words->operands[0]);
+  }
   return print_list(*ports, list_form(false, words->order.json), table_of);
 }
 
