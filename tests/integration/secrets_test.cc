@@ -6,6 +6,7 @@
 
 #include "base/encoding.h"
 #include "integration/server_fixture.h"
+#include "support/child.h"
 #include "sys/file.h"
 
 namespace cove::test {

@@ -34,9 +34,10 @@ class Place:
         self.server.remove()
         shutil.rmtree(self.programs)
 
-    def sandbox(self, network=None, **more):
+    def sandbox(self, network=None, client=None, **more):
         body = {"network": network, **more} if network else more
-        return Sandbox(self.client, self.client.expect(201, "POST", "/v1/sandboxes", body).json()["id"])
+        client = client or self.client
+        return Sandbox(client, client.expect(201, "POST", "/v1/sandboxes", body).json()["id"])
 
 
 class Sandbox:
