@@ -102,32 +102,37 @@ def try_all(judge, place, setting, user, wanted):
 def try_as_both(judge, place, setting, wanted):
     """At a time; a packet where none may be is a failure, whoever sent it."""
     control = place.sandbox(POLICY)
-    check_control(judge.outside, control)
+    check_control(judge.outside, control, setting)
     with concurrent.futures.ThreadPoolExecutor() as both:
         for done in [both.submit(try_all, judge, place, setting, user, wanted) for user in ("user", "root")]:
             done.result()
-    check_control(judge.outside, control)
+    check_control(judge.outside, control, setting)
 
 
-def check_control(outside, sandbox):
+def check_control(outside, sandbox, setting):
     """What is allowed works, so that refusals mean something."""
-    mark = outside.mark()
-    for words in (["http://web.example.org/control"], ["-k", "https://web.example.org/control"],
-                  ["http://api.example.org/ok/control"], ["-x", "http://10.0.2.3:3128", "-k", "https://web.example.org/control"],
-                  ["-x", "socks5h://10.0.2.3:1080", "http://web.example.org/control"]):
+    mark, path = outside.mark(), "control-" + setting
+    for words in ([f"http://web.example.org/{path}"], ["-k", f"https://web.example.org/{path}"],
+                  [f"http://api.example.org/ok/{path}"], ["-x", "http://10.0.2.3:3128", "-k", f"https://web.example.org/{path}"],
+                  ["-x", "socks5h://10.0.2.3:1080", f"http://web.example.org/{path}"]):
         sandbox.run("curl", "-sS", "-m", "20", "-f", *words)
-    arrived = [entry for entry in outside.journal(mark) if entry["kind"] == "http" and entry["target"].endswith("/control")]
+    arrived = [entry for entry in outside.journal(mark) if entry["kind"] == "http" and entry["target"].endswith("/" + path)]
     if len(arrived) != 5:
         raise AssertionError(f"of 5 allowed requests {len(arrived)} arrived: {arrived}")
+
+
+def try_setting(judge, build, setting, wanted):
+    with Place(build, judge.outside, rootless=setting == "rootless") as place:
+        try_as_both(judge, place, setting, wanted)
 
 
 def main(build, wanted):
     begun = time.monotonic()
     with world.World() as outside:
         judge = Judge(outside)
-        for setting in ("root", "rootless"):
-            with Place(build, outside, rootless=setting == "rootless") as place:
-                try_as_both(judge, place, setting, wanted)
+        with concurrent.futures.ThreadPoolExecutor() as both:
+            for done in [both.submit(try_setting, judge, build, setting, wanted) for setting in ("root", "rootless")]:
+                done.result()
     print("\n".join(judge.failed))
     print(f"{judge.count - len(judge.failed)} attempts refused, {len(judge.failed)} failed, in {time.monotonic() - begun:.0f} s")
     return 1 if judge.failed or not judge.count else 0
