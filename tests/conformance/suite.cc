@@ -287,6 +287,7 @@ if front == 0:
     os.setpgrp()
     signal.signal(signal.SIGTTOU, signal.SIG_IGN)
     os.tcsetpgrp(0, os.getpgrp())
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a handler of Python's would be lost with the next program
     print('up', flush=True)
     os.execvp('sleep', ['sleep', '900'])
 print('ended by', os.WTERMSIG(os.waitpid(front, 0)[1]), 'other', other.poll())
