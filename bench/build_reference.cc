@@ -1,5 +1,5 @@
-// Compiled by `./dev bench build` as a measure of the machine and its compiler: the standard library as it is used everywhere, and
-// templates that cost time. It must not change, or figures of different days cannot be compared.
+// Compiled by `./dev bench build` as a measure of the machine and its compiler: the standard library as it is used
+// everywhere, and templates that cost time. It must not change, or figures of different days cannot be compared.
 #include <algorithm>
 #include <chrono>
 #include <functional>

@@ -27,10 +27,10 @@ struct CreateOrder : CommonOrder {
 SandboxSpec& sandbox_of(CreateOrder& order) { return order.sandbox; }
 
 constexpr auto kOptions = option_table<CreateOrder>(
-    kEnvOption<CreateOrder>, kEnvFileOption<CreateOrder>, kSecretOption<CreateOrder>, kUserOption<CreateOrder>, kImageOption<CreateOrder>,
-    kWorkspaceOption<CreateOrder>, kLimitOptions<CreateOrder>, kSizeOption<CreateOrder>, kStrictOption<CreateOrder>,
-    kNetworkOptions<CreateOrder>, kNestingOption<CreateOrder>, kRuntimeOption<CreateOrder>, kIdleOption<CreateOrder>,
-    kMaxOption<CreateOrder>, kOnExpireOption<CreateOrder>, kAutoResumeOption<CreateOrder>,
+    kEnvOption<CreateOrder>, kEnvFileOption<CreateOrder>, kSecretOption<CreateOrder>, kUserOption<CreateOrder>,
+    kImageOption<CreateOrder>, kWorkspaceOption<CreateOrder>, kLimitOptions<CreateOrder>, kSizeOption<CreateOrder>,
+    kStrictOption<CreateOrder>, kNetworkOptions<CreateOrder>, kNestingOption<CreateOrder>, kRuntimeOption<CreateOrder>,
+    kIdleOption<CreateOrder>, kMaxOption<CreateOrder>, kOnExpireOption<CreateOrder>, kAutoResumeOption<CreateOrder>,
     Option<CreateOrder>{{"no-start", '\0', "", "do not start it", kLife},
                         [](CreateOrder& order, Text) -> Result<void> {
                           order.start = false;

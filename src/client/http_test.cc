@@ -200,7 +200,8 @@ TEST(Address, IsAPathOrAHostAndPort) {
   EXPECT_EQ(parse_address("https://host.example/")->port, 443);
   EXPECT_EQ(to_text(*parse_address("https://[::1]:7070")), "https://[::1]:7070");
   EXPECT_EQ(parse_address("https://[::1]")->host, "::1");
-  for (const char* here : {"localhost", "127.0.0.1", "127.9.9.9", "::1"}) EXPECT_TRUE(is_loopback(number_of(here))) << here;
+  for (const char* here : {"localhost", "127.0.0.1", "127.9.9.9", "::1"})
+    EXPECT_TRUE(is_loopback(number_of(here))) << here;
   for (const char* away :
        {"10.0.0.1", "fe80::1", "host.invalid", "0.0.0.0", "::", "::ffff:127.0.0.1", "127.1", "0x7f.1"})
     EXPECT_FALSE(is_loopback(away)) << away;

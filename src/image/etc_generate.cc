@@ -34,8 +34,8 @@ constexpr std::string_view kGroup =
     "list:x:38:\nirc:x:39:\nsrc:x:40:\nshadow:x:42:\nutmp:x:43:\nvideo:x:44:\nsasl:x:45:\nplugdev:x:46:\nstaff:x:50:\n"
     "games:x:60:\nusers:x:100:\nnogroup:x:65534:\nuser:x:1000:\n";
 
-// Where the sandbox has no network, nothing leads there: glibc notices immediately, musl waits for the timeout. With one,
-// an answer takes less than a second.
+// Where the sandbox has no network, nothing leads there: glibc notices immediately, musl waits for the timeout. With
+// one, an answer takes less than a second.
 constexpr std::string_view kResolv = "nameserver 10.0.2.3\noptions timeout:1 attempts:3\n";
 
 constexpr GeneratedFile kHostNames[] = {

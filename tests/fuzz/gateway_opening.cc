@@ -1,5 +1,5 @@
-// The first bytes of a connection: at once and in pieces they must be taken for the same, and what every server takes for
-// a request is never taken for anything else.
+// The first bytes of a connection: at once and in pieces they must be taken for the same, and what every server takes
+// for a request is never taken for anything else.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -2,8 +2,8 @@
 
 #include <chrono>
 
-#include "base/text.h"
 #include "base/ascii.h"
+#include "base/text.h"
 
 namespace cove::api {
 namespace {

@@ -2,8 +2,8 @@
 #include "api/rest/call.h"
 #include "api/rest/exec_request.h"
 #include "api/rest/query.h"
-#include "base/text.h"
 #include "base/ascii.h"
+#include "base/text.h"
 
 namespace cove::api {
 namespace {

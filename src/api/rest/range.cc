@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/text.h"
 #include "base/ascii.h"
+#include "base/text.h"
 
 namespace cove::api {
 namespace {

@@ -28,7 +28,8 @@ CodeError error_of(const KernelMessage& message);
 // What one piece of code comes to, gathered from what its interpreter says.
 class CodeOutcomes {
  public:
-  explicit CodeOutcomes(const Limits& limits) : limits_(limits), out_(limits.retained.value), err_(limits.retained.value) {}
+  explicit CodeOutcomes(const Limits& limits)
+      : limits_(limits), out_(limits.retained.value), err_(limits.retained.value) {}
 
   void take(KernelMessage message);
   bool done() const { return !status_.empty(); }

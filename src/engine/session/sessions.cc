@@ -91,9 +91,8 @@ Result<void> Sessions::check_order(const Caller& caller, const SessionOrder& ord
     COVE_TRY(check_off(caller.local, engine_.config().modes.allow_off));
     COVE_TRY(check_off_access(order.sandbox.workspace.access == Access::ReadOnly));
     if (!order.sandbox.secrets.empty())
-      return fail(Error(Code::Invalid, "in mode 'off' no secrets are given to commands")
-                      .hint("use mode 'all'")
-                      .at("/secrets"));
+      return fail(
+          Error(Code::Invalid, "in mode 'off' no secrets are given to commands").hint("use mode 'all'").at("/secrets"));
   }
   const std::string& image = order.sandbox.image;
   if (!image.empty() && !is_host_image(image))

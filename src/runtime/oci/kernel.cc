@@ -51,8 +51,8 @@ void make_room_in_dev() {
   if (!made) ::_exit(126);
 }
 
-// runsc until July 2024 takes a network namespace for that of the machine if /proc/sys/net/core/dev_weight exists, as it
-// does in every namespace of newer kernels. Its processes mount /proc themselves, which the kernel allows only where
+// runsc until July 2024 takes a network namespace for that of the machine if /proc/sys/net/core/dev_weight exists, as
+// it does in every namespace of newer kernels. Its processes mount /proc themselves, which the kernel allows only where
 // there is one that nothing covers.
 bool cover_net_sysctls() {
   const std::string uncovered = concat(std::string_view(kBundle), "/proc");
