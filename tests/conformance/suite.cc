@@ -519,7 +519,7 @@ input()
   Result<UniqueFd> six = box.dial(8081, Loopback::Six);
   ASSERT_TRUE(six);
   EXPECT_TRUE(finish_dial(six->get(), kPatience));
-  streams->in.reset();
+  EXPECT_TRUE(box.kill(server.id));
   static_cast<void>(finish(box, server.id, std::move(*streams)));
 }
 
