@@ -24,7 +24,7 @@ inline std::string upper(std::string_view text) {
   return out;
 }
 
-// 0 to 15; negative where it is none.
+// 0 to 15; negative if it is not a hexadecimal digit.
 inline int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;

@@ -64,7 +64,7 @@ struct CreateOrder {
   std::string request_hash;       // of the body, to tell a repeated request from another with the same key
   std::string binding;            // Exists where the project has a sandbox with it
   bool network_admitted = false;  // the session that it is for was admitted with its network
-  bool secrets_granted = false;   // whoever began the session may name its secrets
+  bool secrets_granted = false;   // the creator of the session may name its secrets
 };
 
 // What is to be changed; the rest stays.

@@ -376,7 +376,7 @@ void Supervisor::handle_view(Reader& in, std::vector<UniqueFd> fds) {
   serve_view(std::move(fds[0]), user, mode_.filters, mode_.single_id);
 }
 
-// By a child: whoever has many processes with many descriptors only keeps himself waiting.
+// By a child, so that a sandbox with many processes and descriptors delays only its own answer.
 void Supervisor::handle_ports(const Reader& in, std::vector<UniqueFd> fds) {
   if (!in.done() || fds.size() != 1) return;
   pid_t pid = ::fork();

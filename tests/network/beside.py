@@ -1,4 +1,4 @@
-"""A service of the machine's own, for no sandbox: beside.py JOURNAL READY-FD. Whoever connects is written down."""
+"""A service of the machine's own, for no sandbox: beside.py JOURNAL READY-FD. Each connection is written down."""
 
 import os
 import selectors

@@ -100,7 +100,7 @@ def try_all(judge, place, setting, user, wanted):
 
 
 def try_as_both(judge, place, setting, wanted):
-    """At a time; a packet where none may be is a failure, whoever sent it."""
+    """Both at a time; a packet where none may be is a failure of either."""
     control = place.sandbox(POLICY)
     check_control(judge.outside, control, setting)
     with concurrent.futures.ThreadPoolExecutor() as both:

@@ -49,7 +49,7 @@ def test_a_request_arrives_as_it_was_sent(served):
 
 
 def test_bodies_of_both_kinds_come_back_whole(served):
-    # It comes back while it is sent: whoever does not read meanwhile waits for himself.
+    # It comes back while it is sent: a client that does not read meanwhile blocks itself.
     body = os.urandom(3 * MEGABYTE)
     connection = Connection(served.house.port)
     with concurrent.futures.ThreadPoolExecutor(1) as sender:

@@ -40,7 +40,7 @@ using FindImageHosts =
 // Sends a request to the webhook; called by a thread that may wait.
 using TellWebhook = std::function<void(const NetworkRequest& request)>;
 
-// The one Networks there is. live_networks.cc is the life of a sandbox's network and what is told of it,
+// The one Networks there is. live_networks.cc is the life of a sandbox's network and what is reported of it,
 // deciding.cc what people decide, bounds.cc the policies of projects and agents.
 class LiveNetworks : public Networks {
  public:

@@ -99,7 +99,7 @@ class Networks {
   virtual void set_secrets(std::shared_ptr<NetworkSecrets> secrets) = 0;
 
   // --- for an exec ---------------------------------------------------------------------------------------------------
-  // Bytes and denials are a sandbox's: of execs that run at the same time, each is told of all that happened meanwhile.
+  // Bytes and denials are a sandbox's: each of several concurrent execs reports all that happened meanwhile.
   struct Mark {
     net::NetworkCounters counters;
     uint64_t entry = 0;
@@ -124,7 +124,7 @@ class Networks {
   static constexpr size_t kKeptEntries = 4096;
   virtual Result<std::vector<LogEntry>> log(const Caller& caller, const std::string& sandbox, uint64_t after,
                                             size_t limit) = 0;
-  // An eventfd that becomes readable when the sandbox has new entries; whoever reads it clears it.
+  // An eventfd that becomes readable when the sandbox has new entries; the reader clears it.
   struct LogFollower {
     UniqueFd fd;
   };

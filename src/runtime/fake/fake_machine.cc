@@ -278,7 +278,7 @@ Result<Attachment> FakeMachine::exec(const std::string& id, const ExecSpec& spec
   return streams;
 }
 
-// Sockets of nobody's: what is sent there is for a test to say.
+// Sockets that belong to no sandbox: a test says what is sent there.
 Result<NetworkSockets> FakeMachine::open_network(const std::string& id) {
   ++networks_opened_[id];
   if (network_error_) return fail(*network_error_);
