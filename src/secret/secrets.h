@@ -28,8 +28,7 @@ struct SecretInfo {
   std::string agent;  // empty: every agent of the project
   SecretUse use = SecretUse::Env;
   std::vector<std::string> hosts;  // of a brokered one: "api.github.com", "*.example.org", "host:8443"
-  std::vector<std::string>
-      places;  // of a brokered one: headers in lower case, or "query"; default: authorization, x-api-key and the like
+  std::vector<std::string> places;  // of a brokered one: headers in lower case, or "query"; default: known ones
   int64_t created_ms = 0;
   int64_t updated_ms = 0;
 };
